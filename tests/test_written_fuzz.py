@@ -26,6 +26,7 @@ from sfumato.core.blocks import Paragraph
 from sfumato.errors import InternalError, OutputError, SchemaError, SfumatoError, Unsatisfiable
 from sfumato.interfaces.cli import main
 from sfumato.release.report import charts
+from sfumato.release.report.page_html import ReportPage
 from tests.written_cases import (
     FORMATS,
     LABEL,
@@ -134,7 +135,8 @@ def plain_pages() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for chart in ("chart_class_sizes", "chart_levels", "chart_missing_cells", "chart_pairs"):
             patch.setattr(charts, chart, lambda *_, **__: Paragraph("no chart"))
-        patch.setattr("sfumato.release.sealing.owner_page", lambda record: "")
+        empty_page = ReportPage("", "", [], "")
+        patch.setattr("sfumato.release.sealing.describe_owner_page", lambda _: empty_page)
         yield
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.core import exchange, interrupts
+from sfumato.core.portable import NoLocks
 from sfumato.errors import OutputError
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="kills and locks as POSIX has them")
@@ -141,10 +142,15 @@ def test_what_only_looks_alike_is_not_swept(tmp_path):
     assert names(tmp_path) == before | {"out"}
 
 
+def no_locks(handle: int, *, wait: bool = True) -> bool:
+    """A file system without locks."""
+    raise NoLocks
+
+
 @pytest.mark.parametrize("locks", [True, False])
 def test_of_several_runs_to_one_folder_one_succeeds(tmp_path, monkeypatch, locks):
     if not locks:
-        monkeypatch.setattr(exchange, "_lock", lambda file, *, wait: None)
+        monkeypatch.setattr(exchange, "lock", no_locks)
     out, ready, outcomes = tmp_path / "out", threading.Barrier(8), []
 
     def run(number: int) -> None:
@@ -247,7 +253,7 @@ def test_ctrl_c_while_the_folder_is_moved_waits_and_is_told(tmp_path, monkeypatc
     with interrupts.watching():
         with pytest.raises(KeyboardInterrupt):
             write(tmp_path / "out", "new", force=force)
-        assert interrupts.pressed() and interrupts.done() == (
+        assert interrupts.pressed() and interrupts.finished_acts() == (
             f"the release stands in {tmp_path / 'out'}",
         )
     assert held(tmp_path / "out") == "new" and names(tmp_path) == {"out"}
@@ -262,7 +268,7 @@ def test_ctrl_c_that_was_lost_is_raised_before_anything_stands(tmp_path):
     with interrupts.watching():
         with pytest.raises(KeyboardInterrupt):
             lose_an_interrupt(tmp_path / "out")
-        assert interrupts.done() == ()
+        assert interrupts.finished_acts() == ()
     assert names(tmp_path) == set() and not interrupts.pressed()
 
 

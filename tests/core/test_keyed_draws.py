@@ -58,7 +58,7 @@ def frame_of(rows: list[tuple]) -> pl.DataFrame:
 @given(st.integers(0, 2**128 - 1), st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=5), WORDS)
 def test_words_are_those_of_numpy(key: int, pairs: list[tuple[int, int]], number: int) -> None:
     keys, numbers = (np.array(column, dtype=np.uint64) for column in zip(*pairs, strict=True))
-    found = Keyed(key).words(Marks.given(keys, numbers), number)
+    found = Keyed(key).words(Marks.of_keys(keys, numbers), number)
     halves = np.array([key % 2**64, key >> 64], dtype=np.uint64)
     assert (
         found.tolist()
@@ -160,7 +160,7 @@ def test_draws_are_uniform_and_normal() -> None:
     from scipy.special import ndtr
 
     count = 40_000
-    marks = Marks.given(
+    marks = Marks.of_keys(
         np.arange(count, dtype=np.uint64), np.zeros(count, dtype=np.uint64)
     )  # neighbours as keys
     for purpose in ("a", "b"):
@@ -175,7 +175,7 @@ def test_draws_are_uniform_and_normal() -> None:
 def test_purposes_records_copies_and_draws_are_independent() -> None:
     count = 40_000
     keys = np.random.default_rng(2).integers(0, 2**63, count).astype(np.uint64)
-    first, second = (Marks.given(keys, np.full(count, n, dtype=np.uint64)) for n in (0, 1))
+    first, second = (Marks.of_keys(keys, np.full(count, n, dtype=np.uint64)) for n in (0, 1))
     draws = Seed(3).keyed("a")
     samples = [draws.uniforms(first), draws.uniforms(second), draws.uniforms(first, 1)]
     samples += [Seed(3).keyed("b").uniforms(first), Seed(4).keyed("a").uniforms(first)]

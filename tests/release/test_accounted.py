@@ -21,8 +21,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import UnreadableInput
-from sfumato.release.sealing import draw_page
 from sfumato.release.signatures import digest_of
+from tests.release.report.samples import draw_page
 
 MIXED = random.Random(1)
 AGES = [20 + place % 15 for place in range(58)] + [90, 90]

@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.core.model import Verdict
 from sfumato.release import certificate_words, file_checks, limit_checks, recipe_checks
 from sfumato.release.certificate_words import with_words, without_words, words_in
-from sfumato.release.report import pages
+from sfumato.release.report import page_html
 from tests.release.test_accounted import made, people, said, sealed
 
 
@@ -45,15 +45,15 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             model, "promise", property(lambda self, title=title: f"promise of {title(self)}")
         )
-    kept = limit_checks._kept
+    kept = limit_checks._limit_check
 
     def worded(*arguments: Any) -> Any:
         return dataclasses.replace(kept(*arguments), sentence="in other words")
 
-    monkeypatch.setattr(limit_checks, "_kept", worded)
+    monkeypatch.setattr(limit_checks, "_limit_check", worded)
     monkeypatch.setattr(certificate_words, "limit_sentence", lambda *arguments: "in other words")
     monkeypatch.setattr(certificate_words, "finding_sentence", lambda attack: "in other words")
-    monkeypatch.setattr(pages, "render_page", lambda page: "<p>another page</p>")
+    monkeypatch.setattr(page_html, "render_page", lambda page: "<p>another page</p>")
 
 
 def test_a_certificate_verifies_whatever_words_a_later_version_has(

@@ -9,7 +9,8 @@ import json
 import pytest
 
 import sfumato as sf
-from sfumato.release.sealing import draw_page, seal_certificate
+from sfumato.release.sealing import seal_certificate
+from tests.release.report.samples import draw_page
 
 COLUMNS = {
     "age": {

@@ -17,8 +17,8 @@ from sfumato.core import recipe_files
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.guidance.profiling.yaml_text import recipe_text
-from sfumato.release.sealing import draw_page
 from sfumato.release.signatures import digest_of
+from tests.release.report.samples import draw_page
 
 N = 3000
 RNG = np.random.default_rng(1)

@@ -67,7 +67,8 @@ def test_utility_that_the_file_does_not_have_is_noticed(tmp_path):
     """
     import json
 
-    from sfumato.release.sealing import draw_page, seal_certificate
+    from sfumato.release.sealing import seal_certificate
+    from tests.release.report.samples import draw_page
 
     frame = pl.DataFrame(
         {"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")}

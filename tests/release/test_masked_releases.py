@@ -18,6 +18,7 @@ from sfumato.core import registry
 from sfumato.core.step import accounts
 from sfumato.core.table import Table
 from sfumato.interfaces.cli import main
+from sfumato.release.report.page_html import ReportPage
 from tests.oracles.private_synthesis import WholeTable
 from tests.release.masked_cases import (
     CASES,
@@ -84,8 +85,9 @@ def sfumato(monkeypatch, capfd):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Releases without their pages, which take most of the time."""
-    for page in ("public_page", "owner_page"):
-        monkeypatch.setattr(f"sfumato.release.report.pages.{page}", lambda _: "")
+    # Where a release is written, and where it is verified.
+    for module in ("sealing", "report.page_html"):
+        monkeypatch.setattr(f"sfumato.release.{module}.render_page", lambda _: "")
 
 
 def second(name: str) -> Table | None:
@@ -141,9 +143,10 @@ def test_recipes_come_back_from_text(name):
 @pytest.mark.slow
 @every_case
 def test_from_file_to_verified_release(name, sfumato, tmp_path, monkeypatch):
+    # The owner's page is as slow to draw as the one that is read here.
     monkeypatch.setattr(
-        "sfumato.release.report.pages.owner_page", lambda _: ""
-    )  # as slow to draw as the page that is read here
+        "sfumato.release.sealing.describe_owner_page", lambda _: ReportPage("", "", [], "")
+    )
     table = table_of(CASES[name].table)
     data, recipe, out = tmp_path / "people.csv", tmp_path / "people.yaml", tmp_path / "out"
     table.to_polars().write_csv(data)

@@ -20,9 +20,9 @@ from sfumato.methods.formulas.binning import Binned
 from sfumato.release import story as telling
 from sfumato.release.certificate_words import without_words
 from sfumato.release.documents import ReleaseSummary
-from sfumato.release.report.pages import owner_page
-from sfumato.release.sealing import as_owner_sees, draw_page
+from sfumato.release.sealing import as_owner_sees
 from sfumato.release.story import FEWEST, MOST_CARDS, public_story, story_of
+from tests.release.report.samples import draw_page, owner_page
 from tests.release.report.test_pages import Page
 
 HOSTILE_COLUMNS = ["<script>alert(1)</script>", "\u202eمريض", "\U0001f9d1 " + "x" * 200]

@@ -95,12 +95,12 @@ def read_acceptances(section: object) -> tuple[Acceptance, ...]:
     for column, specs in section.items():
         if not isinstance(column, str):
             raise ParameterError("accept: a column name must be text")
-        several = specs if isinstance(specs, list | tuple) else [specs]
-        if not several:
+        entries = specs if isinstance(specs, list | tuple) else [specs]
+        if not entries:
             raise ParameterError(
                 f"accept, column {column!r}: nothing is accepted; say what, like {EXAMPLE}"
             )
-        accepted += [_read_one(column, spec) for spec in several]
+        accepted += [_read_one(column, spec) for spec in entries]
     return tuple(accepted)
 
 
@@ -115,9 +115,9 @@ def _read_one(column: str, spec: Any) -> Acceptance:
         raise ParameterError(
             f"{where}: {unknown[0]!r} is not known.{did_you_mean(unknown[0], PAIR_KEYS)}"
         )
-    lacking = [key for key in PAIR_KEYS if key not in spec]
-    if lacking:
-        raise ParameterError(f"{where} lacks {join_words(lacking)}: write {EXAMPLE}")
+    missing_keys = [key for key in PAIR_KEYS if key not in spec]
+    if missing_keys:
+        raise ParameterError(f"{where} lacks {join_words(missing_keys)}: write {EXAMPLE}")
     try:
         return ImpliedQuasi(column, spec["implies"], spec["because"])
     except ParameterError as error:
@@ -140,12 +140,12 @@ def acceptance_problems(
     """
     claimed = {name for step in steps for name in step.claims}
     problems: list[str] = []
-    for place, acceptance in enumerate(accepted):
+    for index, acceptance in enumerate(accepted):
         problem = _problem(acceptance, schema, claimed)
-        if problem is None and acceptance in accepted[:place]:
+        if problem is None and acceptance in accepted[:index]:
             problem = "the same is accepted twice"
         if problem is None and isinstance(acceptance, ImpliedQuasi):
-            pairs = [(a.column, a.implies) for a in accepted[:place] if isinstance(a, ImpliedQuasi)]
+            pairs = [(a.column, a.implies) for a in accepted[:index] if isinstance(a, ImpliedQuasi)]
             if (acceptance.column, acceptance.implies) in pairs:
                 problem = f"{acceptance.implies!r} is accepted twice, with two reasons"
         if problem is not None:

@@ -92,39 +92,41 @@ def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
                 f" {missing:,} missing and {repeated:,} repeated values"
             )
         texts.append(column)
-    places = pl.DataFrame({"key": texts[0], "row": np.arange(len(original), dtype=np.int64)})
-    found = pl.DataFrame({"key": texts[1]}).join(
-        places, on="key", how="left", maintain_order="left"
+    original_rows = pl.DataFrame({"key": texts[0], "row": np.arange(len(original), dtype=np.int64)})
+    matches = pl.DataFrame({"key": texts[1]}).join(
+        original_rows, on="key", how="left", maintain_order="left"
     )["row"]
-    if found.null_count():
+    if matches.null_count():
         raise SchemaError(
-            f"align: {found.null_count():,} of {len(released):,} records of {released.source.name}"
+            f"align: {matches.null_count():,} of {len(released):,} records of"
+            f" {released.source.name}"
             f" have a value of {key!r} that {original.source.name} does not have; give the table"
             " they were made from"
         )
-    return found.to_numpy().astype(np.int64)
+    return matches.to_numpy().astype(np.int64)
 
 
 def _unaligned(original: Table, released: Table, control: Table | None) -> TablePair:
     """Rows that are nobody's, beside the people they were made of and, where there are some, people
     they were not made of.
     """
-    learnt = np.arange(len(original), dtype=np.int64)
+    learnt_rows = np.arange(len(original), dtype=np.int64)
     nobody = dataclasses.replace(released, origin=np.full(len(released), NOBODY, dtype=np.int64))
     if control is None:
-        return TablePair.of(original, nobody, learnt_from=learnt)
-    lacking = [name for name in original.columns if name not in control.columns]
-    if lacking:
+        return TablePair.of(original, nobody, learnt_from=learnt_rows)
+    missing_columns = [name for name in original.columns if name not in control.columns]
+    if missing_columns:
         raise SchemaError(
-            f"control: {control.source.name} lacks {len(lacking)} columns of"
-            f" {original.source.name}: {', '.join(lacking[:8])}; give people with the same columns"
+            f"control: {control.source.name} lacks {len(missing_columns)} columns of"
+            f" {original.source.name}: {', '.join(missing_columns[:8])}; give people with the same"
+            " columns"
         )
     if not len(control):
         raise SchemaError(f"control: {control.source.name} has no rows")
-    both = pl.concat(
+    frame = pl.concat(
         [original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed"
     )
     # a polars frame becomes a narwhals one
-    everyone = Table(both, original.schema, source=original.source)  # type: ignore[arg-type]
+    everyone = Table(frame, original.schema, source=original.source)  # type: ignore[arg-type]
     aside = np.arange(len(original), len(everyone), dtype=np.int64)
-    return TablePair.of(everyone, nobody, learnt_from=learnt, held_out=aside)
+    return TablePair.of(everyone, nobody, learnt_from=learnt_rows, held_out=aside)

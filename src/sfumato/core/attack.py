@@ -61,22 +61,22 @@ def as_theirs(name: str) -> str:
     return f"{name} (theirs)"
 
 
-def cut_short(done: int, wanted: int) -> str:
+def cut_short(trials: int, requested_trials: int) -> str:
     """What a sentence adds where everybody would have been too much work.
 
     >>> cut_short(20, 500), cut_short(500, 500)
     (' (a random sample, to bound the work)', '')
     """
-    return "" if done >= wanted else " (a random sample, to bound the work)"
+    return "" if trials >= requested_trials else " (a random sample, to bound the work)"
 
 
-def stopped_short(done: int, wanted: int) -> str:
+def stopped_short(trials: int, requested_trials: int) -> str:
     """What a sentence adds where time ran out, in attacks that then report on a sample.
 
     >>> stopped_short(20, 500), stopped_short(500, 500)
     (' (a random sample, for want of time)', '')
     """
-    return "" if done >= wanted else " (a random sample, for want of time)"
+    return "" if trials >= requested_trials else " (a random sample, for want of time)"
 
 
 def now() -> float:
@@ -198,20 +198,20 @@ class Scene:
         from the work alone, never from the clock.
         """
         before = 0 if spent is None else spent()
-        wanted = self.affordable(count, cost) if spent is None else count
-        done, decided = 0, spent is None
-        while done < wanted:
+        target = self.affordable(count, cost) if spent is None else count
+        finished, decided = 0, spent is None
+        while finished < target:
             self.require_time()
             size = max(1, min(MOST_AT_ONCE, AT_ONCE // max(1, cost)))
-            end = min(wanted, done + size)
-            if not decided and done < AT_LEAST:
+            end = min(target, finished + size)
+            if not decided and finished < AT_LEAST:
                 end = min(end, AT_LEAST)
-            yield done, end
-            done = end
+            yield finished, end
+            finished = end
             if spent is not None:
-                cost = (spent() - before) // done
-                if not decided and done >= AT_LEAST:
-                    wanted, decided = self.affordable(count, cost), True
+                cost = (spent() - before) // finished
+                if not decided and finished >= AT_LEAST:
+                    target, decided = self.affordable(count, cost), True
 
     def require_time(self) -> None:
         """Raise :class:`ParameterError` where the budget is spent: the outcome of an attack that

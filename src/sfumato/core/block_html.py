@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
 from sfumato.core.blocks import (
     Block,
-    Cell,
     ChartBlock,
     CodeBlock,
     FoldBlock,
@@ -54,9 +53,9 @@ class Reportable(abc.ABC):
 
 def render_notebook(blocks: Iterable[Block]) -> str:
     """The blocks for a notebook, below whose headings theirs are."""
-    shown = render_html(blocks, top_level=3, most_rows=MOST_ROWS)
+    html = render_html(blocks, top_level=3, most_rows=MOST_ROWS)
     style = Path(__file__).with_name("notebook.css").read_text("utf-8")
-    return f'<style>{style}</style><div class="sfumato">{shown}</div>'
+    return f'<style>{style}</style><div class="sfumato">{html}</div>'
 
 
 def render_html(
@@ -68,6 +67,8 @@ def render_html(
     >>> render_html([Paragraph("a < b", "quiet")])
     '<p class="quiet">a &lt; b</p>'
     """
+    from sfumato.core.chart_drawing import draw_chart
+
     html = ""
     for block in blocks:
         match block:
@@ -93,11 +94,20 @@ def render_html(
                 items = "".join(f"<li>{inline(entry)}</li>" for entry in entries)
                 html += f"<ul>{items}</ul>"
             case TableBlock():
-                html += "".join(_table(block, most_rows))
+                html += _table(block, most_rows)
             case CodeBlock(text):
                 html += f"<pre>{escape(text)}</pre>"
             case ChartBlock():
-                html += _figure(block, top_level)
+                html += f'<figure class="{block.kind}">'
+                if block.title:
+                    rank = top_level + 2
+                    html += f"<h{rank}><bdi>{escape(block.title)}</bdi></h{rank}>"
+                html += f'<div role="img" aria-label="{escape(block.alternative_text)}">'
+                # An element of a page needs no namespace.
+                html += draw_chart(block).svg().replace(_NAMESPACE, "", 1) + "</div>"
+                if block.caption:
+                    html += f"<figcaption>{inline(block.caption)}</figcaption>"
+                html += "</figure>"
             case FoldBlock(title, inner, unfolded):
                 content = render_html(inner, top_level=top_level, most_rows=most_rows)
                 start = "<details open>" if unfolded else "<details>"
@@ -114,57 +124,40 @@ def inline(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
-def _figure(chart: ChartBlock, top_level: int) -> str:
-    from sfumato.core.chart_drawing import draw_chart
-
-    title = f"<h{top_level + 2}><bdi>{escape(chart.title)}</bdi></h{top_level + 2}>"
-    caption = f"<figcaption>{inline(chart.caption)}</figcaption>"
-    drawing = f'<div role="img" aria-label="{escape(chart.alternative_text)}">'
-    drawing += draw_chart(chart).svg().replace(_NAMESPACE, "", 1) + "</div>"
-    kind = f'<figure class="{chart.kind}">'
-    return (
-        f"{kind}{title if chart.title else ''}{drawing}{caption if chart.caption else ''}</figure>"
-    )
-
-
-def _table(table: TableBlock, most_rows: int | None) -> Iterator[str]:
+def _table(table: TableBlock, most_rows: int | None) -> str:
     """A table, or terms with what is said of them where the header is empty; a first cell that
     begins with ✗ marks its row.
     """
     rows = table.rows[:most_rows]
     if not any(table.header):
-        yield '<dl class="figures">' if table.figures else '<dl class="list">'
+        html = '<dl class="figures">' if table.figures else '<dl class="list">'
         for term, *cells in rows:
             words = "<br>".join(inline(cell_text(cell)) for cell in cells)
-            yield f"<div><dt>{inline(cell_text(term))}</dt><dd>{words}</dd></div>"
-        yield "</dl>"
-        return
+            html += f"<div><dt>{inline(cell_text(term))}</dt><dd>{words}</dd></div>"
+        return html + "</dl>"
     numeric = numeric_columns(table)
-    yield "<table>"
+    html = "<table>"
     if table.caption:
-        yield f"<caption>{inline(table.caption)}</caption>"
-    yield "<thead><tr>"
+        html += f"<caption>{inline(table.caption)}</caption>"
+    html += "<thead><tr>"
     for head, right in zip(table.header, numeric, strict=True):
         side = ' class="number"' if right else ""
-        yield f'<th scope="col"{side}>{inline(head)}</th>'
-    yield "</tr></thead><tbody>"
+        html += f'<th scope="col"{side}>{inline(head)}</th>'
+    html += "</tr></thead><tbody>"
     for row in rows:
-        yield '<tr class="broken">' if cell_text(row[0]).startswith("✗") else "<tr>"
-        yield f'<th scope="row"><bdi>{inline(cell_text(row[0]))}</bdi></th>'
+        title = cell_text(row[0])
+        html += '<tr class="broken">' if title.startswith("✗") else "<tr>"
+        html += f'<th scope="row"><bdi>{inline(title)}</bdi></th>'
         for head, cell, right in zip(table.header[1:], row[1:], numeric[1:], strict=True):
             side = ' class="number"' if right else ""
-            yield f'<td{side} data-label="{escape(head)}">{_cell(cell)}</td>'
-        yield "</tr>"
-    yield "</tbody>"
+            html += f'<td{side} data-label="{escape(head)}">{inline(cell_text(cell))}'
+            if isinstance(cell, Share) and cell.bar:
+                html += f'<span class="bar" style="--share: {min(1.0, cell.value):.3f}"></span>'
+            html += "</td>"
+        html += "</tr>"
+    html += "</tbody>"
     hidden = len(table.rows) - len(rows)
     if hidden:
         span = len(table.header)
-        yield f'<tfoot><tr><td colspan="{span}">… and {number(hidden)} more</td></tr></tfoot>'
-    yield "</table>"
-
-
-def _cell(cell: Cell) -> str:
-    words = inline(cell_text(cell))
-    if isinstance(cell, Share) and cell.bar:
-        words += f'<span class="bar" style="--share: {min(1.0, cell.value):.3f}"></span>'
-    return words
+        html += f'<tfoot><tr><td colspan="{span}">… and {number(hidden)} more</td></tr></tfoot>'
+    return html + "</table>"

@@ -251,17 +251,16 @@ def cell_text(cell: Cell) -> str:
     return number(cell)
 
 
-def is_numeric(cell: Cell) -> bool:
-    """Whether a cell is aligned to the right."""
-    return isinstance(cell, int | float | Share) and not isinstance(cell, bool)
-
-
 def numeric_columns(table: TableBlock) -> list[bool]:
-    """The columns that hold numbers and nothing else."""
+    """The columns that hold numbers and nothing else, which are aligned to the right."""
     columns = []
-    for place in range(len(table.header)):
-        cells = [row[place] for row in table.rows if row[place] is not None]
-        columns.append(bool(cells) and all(map(is_numeric, cells)))
+    for index in range(len(table.header)):
+        cells = [row[index] for row in table.rows if row[index] is not None]
+        columns.append(
+            bool(cells)
+            and all(isinstance(cell, int | float | Share) for cell in cells)
+            and not any(isinstance(cell, bool) for cell in cells)
+        )
     return columns
 
 

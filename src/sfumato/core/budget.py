@@ -101,9 +101,9 @@ def advanced(epsilons: Iterable[float], delta: float) -> float:
     (5.756, 0.5)
     """
     _require_delta(delta)
-    given = list(epsilons)
-    spread = math.sqrt(2 * math.log(1 / delta) * math.fsum(e * e for e in given))
-    return min(math.fsum(given), math.fsum(e * math.tanh(e / 2) for e in given) + spread)
+    losses = list(epsilons)
+    spread = math.sqrt(2 * math.log(1 / delta) * math.fsum(e * e for e in losses))
+    return min(math.fsum(losses), math.fsum(e * math.tanh(e / 2) for e in losses) + spread)
 
 
 def composed(epsilons: Iterable[float], delta: float = 0.0) -> float:
@@ -114,11 +114,11 @@ def composed(epsilons: Iterable[float], delta: float = 0.0) -> float:
     >>> composed([0.25] * 4), round(composed([0.1] * 100, 1e-6), 3)
     (1.0, 5.222)
     """
-    given = list(epsilons)
+    losses = list(epsilons)
     if delta == 0:
-        return math.fsum(given)
-    rho = math.fsum(rho_of_epsilon(e) for e in given)
-    return min(advanced(given, delta), epsilon_of_rho(rho, delta))
+        return math.fsum(losses)
+    rho = math.fsum(rho_of_epsilon(e) for e in losses)
+    return min(advanced(losses, delta), epsilon_of_rho(rho, delta))
 
 
 def _require_delta(delta: float) -> None:
@@ -130,10 +130,10 @@ def _lowest(function: Callable[[float], float], low: float, high: float) -> floa
     """The lowest value met in a golden-section search."""
     best = math.inf
     for _ in range(SEARCH_STEPS):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        at_left, at_right = function(left), function(right)
+        lower, upper = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        at_left, at_right = function(lower), function(upper)
         best = min(best, at_left, at_right)
-        low, high = (low, right) if at_left < at_right else (left, high)
+        low, high = (low, upper) if at_left < at_right else (lower, high)
     return best
 
 
@@ -147,31 +147,31 @@ the range of numbers.
 LEAST_DELTA = 1e-100
 
 
-def sensible(amount: object, what: str) -> Fraction:
+def sensible(amount: object, title: str) -> Fraction:
     """A loss or a budget that somebody asks for: exact, and of a size that means something."""
-    given = exact(amount, what)
-    if not SMALLEST <= given <= LARGEST:
-        raise ParameterError(f"{what} must lie between {float(SMALLEST):g} and {float(LARGEST):g}")
-    return given
+    fraction = exact(amount, title)
+    if not SMALLEST <= fraction <= LARGEST:
+        raise ParameterError(f"{title} must lie between {float(SMALLEST):g} and {float(LARGEST):g}")
+    return fraction
 
 
-def exact(amount: object, what: str) -> Fraction:
+def exact(amount: object, title: str) -> Fraction:
     """A positive number as the decimal that was written, so that three times 0.1 is 0.3.
 
     >>> exact(0.1, "epsilon") * 3 == exact(0.3, "epsilon")
     True
     """
     if isinstance(amount, bool) or not isinstance(amount, Real | str):
-        raise ParameterError(f"{what} must be a number")
+        raise ParameterError(f"{title} must be a number")
     try:
-        given = amount if isinstance(amount, Fraction) else Fraction(str(float(amount)))
+        fraction = amount if isinstance(amount, Fraction) else Fraction(str(float(amount)))
     except (ValueError, OverflowError):
-        raise ParameterError(f"{what} must be a finite number") from None
-    if given <= 0:
+        raise ParameterError(f"{title} must be a finite number") from None
+    if fraction <= 0:
         raise ParameterError(
-            f"{what} must be above 0: without a loss there is no answer, and no loss is negative"
+            f"{title} must be above 0: without a loss there is no answer, and no loss is negative"
         )
-    return given
+    return fraction
 
 
 @dataclasses.dataclass(frozen=True)
@@ -311,19 +311,21 @@ class Budget:
     def largest_epsilon(self, spending: Spending) -> float:
         """The largest pure ε that one more answer could cost, rounded down to six digits."""
         if self.rho is not None:
-            rest = math.sqrt(2 * max(0.0, self.rho - float(spending.rho)))
+            largest = math.sqrt(2 * max(0.0, self.rho - float(spending.rho)))
         else:
             limit = exact(self.epsilon, "epsilon")
-            rest = 0.0 if spending.epsilon is None else max(0.0, float(limit - spending.epsilon))
+            largest = 0.0 if spending.epsilon is None else max(0.0, float(limit - spending.epsilon))
             if self.delta:
-                left = rho_of_budget(float(limit) * (1 - SAFETY), self.delta) - float(spending.rho)
-                rest = max(rest, math.sqrt(2 * max(0.0, left)))
-        return math.floor(rest * 1e6 + 1e-6) / 1e6
+                remaining_rho = rho_of_budget(float(limit) * (1 - SAFETY), self.delta) - float(
+                    spending.rho
+                )
+                largest = max(largest, math.sqrt(2 * max(0.0, remaining_rho)))
+        return math.floor(largest * 1e6 + 1e-6) / 1e6
 
     def to_dict(self) -> dict[str, float]:
         """Plain data for a ledger: the fields that were given."""
-        given = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
-        return {name: value for name, value in given.items() if value is not None}
+        limits = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
+        return {name: value for name, value in limits.items() if value is not None}
 
     def __str__(self) -> str:
         if self.rho is not None:

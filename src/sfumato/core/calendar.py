@@ -53,7 +53,7 @@ def dates_of(column: pl.Series, table: str) -> pl.Series:
     return read
 
 
-def moved(column: pl.Series, table: str, shifts: NDArray[np.int64]) -> pl.Series:
+def shift_column(column: pl.Series, table: str, shifts: NDArray[np.int64]) -> pl.Series:
     """A column moved by whole days, row by row; the time of day and what text says behind the date
     stay.
     """

@@ -24,7 +24,7 @@ def cell_by_cell(dataset: Table, recipe: Recipe) -> Table:
     mark = dataset.source.decimal or "."
     between = "." if mark == "," else ","
     grouped = rf"^[+-]?\d{{1,3}}(\{between}\d{{3}})+(\{mark}\d+)?$"
-    written: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name, attribute in recipe.schema.attributes.items():
         if (
             attribute.bounds is not None
@@ -33,10 +33,8 @@ def cell_by_cell(dataset: Table, recipe: Recipe) -> Table:
         ):
             cells = dataset.column(name)
             bare = cells.str.replace_all(between, "", literal=True)
-            chosen = pl.select(
+            texts = pl.select(
                 pl.when(cells.str.contains(grouped)).then(bare).otherwise(cells)
             ).to_series()
-            written[name] = (
-                chosen.alias(name).str.strip_chars().str.replace(mark, ".", literal=True)
-            )
-    return dataset.with_columns(written) if written else dataset
+            columns[name] = texts.alias(name).str.strip_chars().str.replace(mark, ".", literal=True)
+    return dataset.with_columns(columns) if columns else dataset

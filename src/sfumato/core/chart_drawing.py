@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.core.blocks import ChartAxis, ChartBlock, Point, ReferenceLine, Series
+from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.core.drawing import (
     AFTER,
     ALARM,
@@ -33,13 +33,13 @@ from sfumato.core.drawing import (
     Text,
     decades,
     draw_axes,
-    percentages,
     plain_numbers,
     rounded_out,
     staircase,
     ticks,
     width_of,
 )
+from sfumato.core.words import percent_tick
 
 if TYPE_CHECKING:
     import altair as alt
@@ -108,12 +108,21 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
     foot = 46 if chart.y.title else 4
     drawing = Drawing(plot, height, left=gutter, right=sum(widths), top=ROW, bottom=foot)
 
-    low, high = chart.y.limits or _value_range(chart)
+    # From 0 to the largest value, rounded where an axis shows it.
+    ends = [0.0]
+    for series in chart.series:
+        for point in series.points:
+            ends += [end for end in (point.y, point.low, point.high) if end is not None]
+    low, high = chart.y.limits or (min(ends), max(ends))
+    if high == low:
+        high = low + 1.0
+    elif chart.y.limits is None and chart.y.title:
+        low, high = rounded_out(low, high)
     scale = plot / (high - low)
     if chart.y.title:
         stops = ticks(low, high, 4)
-        places = [(scale * (stop - low), stop) for stop in stops]
-        draw_axes(drawing, Ruler(_tick_labels(chart.y, places), chart.y.title, flush=True))
+        positions = [(scale * (stop - low), stop) for stop in stops]
+        draw_axes(drawing, Ruler(_tick_labels(chart.y, positions), chart.y.title, flush=True))
     for series in chart.series:
         for point in series.points:
             _draw_in_row(drawing, rows[round(point.x)], point, series, chart, (low, scale))
@@ -132,20 +141,16 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
         for point, words in zip(series.points, column[1:], strict=True):
             drawing.text(edge, rows[round(point.x)], words, colour, align="right")
     for line in chart.lines:
-        _draw_reference(drawing, line, plot + sum(widths), scale * (line.at - low))
+        if line.axis == "x":
+            y = ROW * (line.at + 0.5)
+            drawing.rule((0, y), (plot + sum(widths), y), DASHED)
+            drawing.text(-10, y, line.label, align="right", bold=True)
+            continue
+        x = scale * (line.at - low)
+        drawing.rule((x, 0), (x, height if line.names is None else ROW * line.names), DASHED)
+        half = width_of(line.label, FONT) / 2
+        drawing.text(min(max(x, half), plot - half), -ROW / 2, line.label, align="center")
     return drawing
-
-
-def _value_range(chart: ChartBlock) -> tuple[float, float]:
-    """From 0 to the largest value, rounded where an axis shows it."""
-    values = [0.0]
-    for series in chart.series:
-        for point in series.points:
-            values += [end for end in (point.y, point.low, point.high) if end is not None]
-    low, high = min(values), max(values)
-    if high == low:
-        return low, low + 1.0
-    return rounded_out(low, high) if chart.y.title else (low, high)
 
 
 def _draw_in_row(
@@ -161,7 +166,16 @@ def _draw_in_row(
     if point.y is None:
         return
     if chart.kind == "levels":
-        _draw_boxes(drawing, y, round(point.y), round(point.high or 0))
+        level, top = round(point.y), round(point.high or 0)
+        shares = [index / top for index in range(top + 1)] if top else []
+        filled = level
+        if top > MOST_BOXES:
+            shares, filled = [0.0, level / top, 1.0], 1
+        for index, (start, end) in enumerate(itertools.pairwise(shares)):
+            if end > start:
+                pen = Pen(AFTER if index < filled else "white", SOFT)
+                width = drawing.width * (end - start) - 4
+                drawing.rect(drawing.width * start + 2, y - 0.3 * ROW, width, 0.6 * ROW, pen)
         return
     x = min(drawing.width, max(0.0, scale * (point.y - low)))
     colour = ALARM if point.alarm else AFTER
@@ -170,7 +184,7 @@ def _draw_in_row(
             half = 0.38 * ROW
             if series.part == "before":
                 colour = BEFORE
-            elif any(other.part == "before" for other in chart.series):
+            elif any(entry.part == "before" for entry in chart.series):
                 half = 0.2 * ROW
             drawing.rect(0, y - half, x, 2 * half, Pen(colour))
             if point.low is not None and point.high is not None:
@@ -187,33 +201,6 @@ def _draw_in_row(
             drawing.drawn.append(Mark(x, y, "diamond", 81, Pen(AFTER)))
 
 
-def _draw_boxes(drawing: Drawing, y: float, level: int, top: int) -> None:
-    if top == 0:
-        return
-    shares = [index / top for index in range(top + 1)]
-    filled = level
-    if top > MOST_BOXES:
-        shares, filled = [0.0, level / top, 1.0], 1
-    for index, (left, right) in enumerate(itertools.pairwise(shares)):
-        if right > left:
-            pen = Pen(AFTER if index < filled else "white", SOFT)
-            width = drawing.width * (right - left) - 4
-            drawing.rect(drawing.width * left + 2, y - 0.3 * ROW, width, 0.6 * ROW, pen)
-
-
-def _draw_reference(drawing: Drawing, line: ReferenceLine, right: float, x: float) -> None:
-    if line.axis == "x":
-        y = ROW * (line.at + 0.5)
-        drawing.rule((0, y), (right, y), DASHED)
-        drawing.text(-10, y, line.label, align="right", bold=True)
-        return
-    end = drawing.height if line.names is None else ROW * line.names
-    drawing.rule((x, 0), (x, end), DASHED)
-    half = width_of(line.label, FONT) / 2
-    middle = min(max(x, half), drawing.width - half)
-    drawing.text(middle, -ROW / 2, line.label, align="center")
-
-
 # Columns: bars that stand, with the names below them; small, for many beside each other.
 
 COLUMNS_WIDTH, COLUMNS_HEIGHT, LONGEST_BIN = 214, 92, 11
@@ -226,15 +213,15 @@ def _draw_columns(chart: ChartBlock) -> Drawing:
     values = [point.y or 0.0 for series in chart.series for point in series.points]
     highest = max(values, default=0.0) or 1.0
     stops = ticks(0, highest, 3)
-    places = [(COLUMNS_HEIGHT * (1 - stop / highest), stop) for stop in stops]
-    draw_axes(drawing, up=Ruler(_tick_labels(chart.y, places), size=11))
+    positions = [(COLUMNS_HEIGHT * (1 - stop / highest), stop) for stop in stops]
+    draw_axes(drawing, up=Ruler(_tick_labels(chart.y, positions), size=11))
     step = COLUMNS_WIDTH / (len(chart.x.names) + 0.1)
     for series in chart.series:
         colour, width = (BEFORE, 0.86) if series.part == "before" else (AFTER, 0.42)
         for point in series.points:
             height = COLUMNS_HEIGHT * (point.y or 0.0) / highest
-            left = step * (point.x + 0.55 - width / 2)
-            drawing.rect(left, COLUMNS_HEIGHT - height, width * step, height, Pen(colour))
+            x = step * (point.x + 0.55 - width / 2)
+            drawing.rect(x, COLUMNS_HEIGHT - height, width * step, height, Pen(colour))
     for index, name in enumerate(names):
         look = {"align": "right", "size": 10.5, "angle": 315, "dx": -4}
         drawing.text(step * (index + 0.55), COLUMNS_HEIGHT + 8, name, SOFT, **look)
@@ -321,7 +308,11 @@ def _draw_plane(chart: ChartBlock) -> Drawing:
         heights += [end for end in (point.y, point.low, point.high) if end is not None]
     x = _scale_of(chart.x, [point.x for point in points], 0, PLANE_WIDTH)
     y = _scale_of(chart.y, heights, PLANE_HEIGHT, 0)
-    shapes = _shapes_of(chart)
+    # The legend names the series with points apart from each other, each with its shape.
+    legend_names = [series.name for series in chart.series if series.mark in ("dot", "line")]
+    if len(legend_names) < 2 and chart.kind == "scatter":
+        legend_names = []
+    shapes = dict(zip(dict.fromkeys(legend_names), itertools.cycle(SHAPES), strict=False))
     drawing = Drawing(PLANE_WIDTH, PLANE_HEIGHT, left=64, right=24, top=38)
     drawing.bottom = 56 + 22 * len(shapes)
     across = dataclasses.replace(x.ruler(6), title=chart.x.title)
@@ -329,21 +320,14 @@ def _draw_plane(chart: ChartBlock) -> Drawing:
     drawing.text(-56, -24, chart.y.title, SOFT)
     for series in chart.series:
         _draw_series(drawing, series, (x, y), shapes.get(series.name, "circle"))
-    drawing.drawn += _point_labels([point for point in points if point.label], x, y)
+    labelled = [point for point in points if point.label]
+    if labelled:
+        drawing.drawn += _point_labels(labelled, x, y)
     for index, (name, shape) in enumerate(shapes.items()):
         at = PLANE_HEIGHT + 62 + 22 * index
         drawing.drawn.append(Mark(6, at, shape, 64, Pen(FILLED, AFTER, 1.5)))
         drawing.text(18, at, shortened(name, LONGEST_LEGEND), size=FONT - 1)
     return drawing
-
-
-def _shapes_of(chart: ChartBlock) -> dict[str, Shape]:
-    """The shape of each series that the legend names: those with points apart from each other."""
-    names = [series.name for series in chart.series if series.mark in ("dot", "line")]
-    if len(names) < 2 and chart.kind == "scatter":
-        return {}
-    unique = list(dict.fromkeys(names))
-    return {name: SHAPES[index % len(SHAPES)] for index, name in enumerate(unique)}
 
 
 def _draw_series(
@@ -362,39 +346,36 @@ def _draw_series(
         drawing.drawn += [Mark(*point, "circle", 26, Pen(AFTER)) for point in points]
     for point in series.points:
         if point.low is not None and point.high is not None:
-            left = x.place(point.x)
-            ends = ((left, y.place(point.low)), (left, y.place(point.high)))
+            across = x.place(point.x)
+            ends = ((across, y.place(point.low)), (across, y.place(point.high)))
             drawing.drawn.append(Stroke(ends, Pen(stroke=SOFT)))
-    for point, (left, top) in zip(series.points, points, strict=True):
+    for point, (across, top) in zip(series.points, points, strict=True):
+        # A mark with a label is large; others grow with what they stand for.
+        area = 130 if point.label else 9 + 5 * math.log2(max(1.0, point.size))
         match series.mark:
             case "line":
                 title = f"{x.axis.text(point.x)}: {y.axis.text(point.y)}"
-                mark = Mark(left, top, shape, 64, Pen(pen.stroke), title)
+                mark = Mark(across, top, shape, 64, Pen(pen.stroke), title)
             case "ring":
                 ring = Pen(None, BEFORE, 0.8, opacity=0.7)
-                mark = Mark(left, top, "circle", _area(point), ring, point.name)
+                mark = Mark(across, top, "circle", area, ring, point.name)
             case "dot":
                 ink = Pen("white", ALARM, 1.6) if point.alarm else Pen(FILLED, AFTER, 1.6)
                 if not point.label:
                     ink = dataclasses.replace(ink, width=0.5)
-                mark = Mark(left, top, shape, _area(point), ink, point.name)
+                mark = Mark(across, top, shape, area, ink, point.name)
             case "chosen":
-                mark = Mark(left, top, "diamond", 170, Pen(ALARM, "white", 2), point.name)
+                mark = Mark(across, top, "diamond", 170, Pen(ALARM, "white", 2), point.name)
                 # The name stands below and left, where a front leaves room, or else on the right.
-                room = left > width_of(series.name, FONT)
+                room = across > width_of(series.name, FONT)
                 side: Align = "right" if room else "left"
                 down = top + (18 if room else -14)
                 for halo in (Pen("white", "white", 4), Pen(ALARM)):
-                    words = Text(left + 8, down, series.name, halo, side, bold=True)
+                    words = Text(across + 8, down, series.name, halo, side, bold=True)
                     drawing.drawn.append(words)
             case _:
                 continue
         drawing.drawn.append(mark)
-
-
-def _area(point: Point) -> float:
-    """A mark with a label is large; others grow with what they stand for."""
-    return 130 if point.label else 9 + 5 * math.log2(max(1.0, point.size))
 
 
 SIDES: tuple[tuple[float, float, Align], ...] = (
@@ -410,23 +391,23 @@ SIDES: tuple[tuple[float, float, Align], ...] = (
 def _point_labels(points: Sequence[Point], x: AxisScale, y: AxisScale) -> list[Text]:
     """The label of each point, on the first side where fewest marks and labels are in the way."""
     marks = [(x.place(point.x), y.place(point.y or 0.0)) for point in points]
-    taken = list(marks)
+    occupied = list(marks)
     texts = []
-    for point, (left, top) in zip(points, marks, strict=True):
+    for point, (across, top) in zip(points, marks, strict=True):
         half = width_of(point.label, FONT - 1) / 2
         clashes = []
         for dx, dy, align in SIDES:
-            middle = left + dx + {"left": half, "right": -half, "center": 0}[align]
+            middle = across + dx + {"left": half, "right": -half, "center": 0}[align]
             near = [
                 (a, b)
-                for a, b in taken
-                if (a, b) != (left, top) and abs(a - middle) < 8 + half and abs(b - top - dy) < 12
+                for a, b in occupied
+                if (a, b) != (across, top) and abs(a - middle) < 8 + half and abs(b - top - dy) < 12
             ]
             clashes.append((len(near) + (middle < half), middle, top + dy))
         best = clashes.index(min(clashes, key=lambda clash: clash[0]))
         dx, dy, align = SIDES[best]
-        taken.append(clashes[best][1:])
-        texts.append(Text(left + dx, top + dy, point.label, Pen(INK), align, FONT - 1))
+        occupied.append(clashes[best][1:])
+        texts.append(Text(across + dx, top + dy, point.label, Pen(INK), align, FONT - 1))
     return texts
 
 
@@ -435,28 +416,31 @@ def _room(texts: Iterable[str], size: float) -> int:
     return math.ceil(1.15 * max(width_of(text, size) for text in texts))
 
 
-def _tick_labels(axis: ChartAxis, places: Sequence[tuple[float, float]]) -> list[tuple[float, str]]:
-    stops = [stop for _, stop in places]
-    words = percentages(stops) if axis.share else plain_numbers(stops)
-    return [(at, word) for (at, _), word in zip(places, words, strict=True)]
+def _tick_labels(
+    axis: ChartAxis, positions: Sequence[tuple[float, float]]
+) -> list[tuple[float, str]]:
+    stops = [stop for _, stop in positions]
+    words = [percent_tick(stop) for stop in stops] if axis.share else plain_numbers(stops)
+    return [(at, word) for (at, _), word in zip(positions, words, strict=True)]
 
 
 # Names that fit.
 
 
-def shortened(text: str, most: int = LONGEST_MAP_NAME) -> str:
+def shortened(text: str, longest: int = LONGEST_MAP_NAME) -> str:
     """A label of at most so many small letters' width, on one line.
 
     >>> shortened("a_very_long_name_of_a_column")
     'a_very_long_name_…'
     """
-    shown = "".join(c if c.isprintable() else " " for c in text).strip()
-    if _width(shown) <= most:
-        return shown
-    return shown[: _fitting(shown, most - 1)] + "…"
+    label = "".join(c if c.isprintable() else " " for c in text).strip()
+    # No letter is wider than two small ones: a short text need not be measured.
+    if 2 * len(label) <= longest or _width(label) <= longest:
+        return label
+    return label[: _fitting(label, longest - 1)] + "…"
 
 
-def labels(texts: Sequence[str], most: int = LONGEST_MAP_NAME) -> list[str]:
+def labels(texts: Sequence[str], longest: int = LONGEST_MAP_NAME) -> list[str]:
     """Labels of at most so many letters' width that tell apart what is different.
 
     Texts that begin alike are cut in the middle, and numbered where that does not help either.
@@ -466,36 +450,38 @@ def labels(texts: Sequence[str], most: int = LONGEST_MAP_NAME) -> list[str]:
     >>> labels(["a" * 30 + "x" * 30, "a" * 30 + "y" + "x" * 30], 9)
     ['aaaa…xxxx', 'aaaa… (2)']
     """
-    shown = [shortened(text, most) for text in texts]
-    owners = _texts_of(texts, shown)
-    for index, (text, label) in enumerate(zip(texts, shown, strict=True)):
+    shortened_texts = [shortened(text, longest) for text in texts]
+    if len(set(shortened_texts)) == len(set(texts)):
+        return shortened_texts
+    owners = _texts_of(texts, shortened_texts)
+    for index, (text, label) in enumerate(zip(texts, shortened_texts, strict=True)):
         if len(owners[label]) > 1:
-            shown[index] = _cut_inside(text, most)
-    owners = _texts_of(texts, shown)
-    for index, (text, label) in enumerate(zip(texts, shown, strict=True)):
+            shortened_texts[index] = _cut_inside(text, longest)
+    owners = _texts_of(texts, shortened_texts)
+    for index, (text, label) in enumerate(zip(texts, shortened_texts, strict=True)):
         number = owners[label].index(text) + 1
         if number > 1:
             mark = f" ({number})"
-            shown[index] = shortened(label, most - len(mark)) + mark
-    return shown
+            shortened_texts[index] = shortened(label, longest - len(mark)) + mark
+    return shortened_texts
 
 
-def _texts_of(texts: Sequence[str], shown: Sequence[str]) -> dict[str, list[str]]:
+def _texts_of(texts: Sequence[str], label_of_text: Sequence[str]) -> dict[str, list[str]]:
     """The different texts of each label."""
     owners: dict[str, list[str]] = {}
-    for text, label in zip(texts, shown, strict=True):
+    for text, label in zip(texts, label_of_text, strict=True):
         if text not in owners.setdefault(label, []):
             owners[label].append(text)
     return owners
 
 
-def _cut_inside(text: str, most: int) -> str:
-    shown = "".join(c if c.isprintable() else " " for c in text).strip()
-    if _width(shown) <= most:
-        return shown
-    half = (most - 1) / 2
-    tail = len(shown) - _fitting(reversed(shown), half)
-    return f"{shown[: _fitting(shown, half)]}…{shown[tail:]}"
+def _cut_inside(text: str, longest: int) -> str:
+    label = "".join(c if c.isprintable() else " " for c in text).strip()
+    if _width(label) <= longest:
+        return label
+    half = (longest - 1) / 2
+    tail = len(label) - _fitting(reversed(label), half)
+    return f"{label[: _fitting(label, half)]}…{label[tail:]}"
 
 
 def _width(text: str) -> float:
@@ -511,7 +497,7 @@ def _letter_width(letter: str) -> float:
     return 1.25 if letter.isupper() else 1
 
 
-def _fitting(letters: Iterable[str], most: float) -> int:
+def _fitting(letters: Iterable[str], width_limit: float) -> int:
     """How many of the first letters fit into a width."""
     widths = itertools.accumulate(map(_letter_width, letters))
-    return sum(1 for _ in itertools.takewhile(lambda width: width <= most, widths))
+    return sum(1 for _ in itertools.takewhile(lambda width: width <= width_limit, widths))

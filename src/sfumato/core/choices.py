@@ -49,7 +49,7 @@ def is_number(cls: type, field: str) -> bool:
     return _kinds(cls, field) <= {int, float, type(None)} and _kinds(cls, field) != {type(None)}
 
 
-def weakest(cls: Any, given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
+def weakest(cls: Any, arguments: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
     """A model with the weakest legal value for every number that is required and not given, and
     which those are.
 
@@ -60,22 +60,24 @@ def weakest(cls: Any, given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
     >>> weakest(TCloseness, {"sensitive": "illness"})
     (TCloseness(sensitive='illness', t=1.0, distance='equal', reference='original'), ('t',))
     """
-    lacking = [name for name in required_fields(cls) if name not in given and is_number(cls, name)]
-    if not lacking:
-        return cls(**given), ()
+    open_fields = [
+        name for name in required_fields(cls) if name not in arguments and is_number(cls, name)
+    ]
+    if not open_fields:
+        return cls(**arguments), ()
     legal, refused = [], None
-    for values in itertools.product(*(_ends(cls, name) for name in lacking)):
+    for values in itertools.product(*(_ends(cls, name) for name in open_fields)):
         try:
-            legal.append(cls(**given, **dict(zip(lacking, values, strict=True))))
+            legal.append(cls(**arguments, **dict(zip(open_fields, values, strict=True))))
         except ParameterError as error:
             refused = refused or error
-    for one in legal:
-        if all(other.implies(one) for other in legal):
-            return one, tuple(lacking)
+    for candidate in legal:
+        if all(rival.implies(candidate) for rival in legal):
+            return candidate, tuple(open_fields)
     raise (
         refused
         if refused and not legal
-        else ParameterError(f"{cls.__name__}: {join_words(lacking)} must be given")
+        else ParameterError(f"{cls.__name__}: {join_words(open_fields)} must be given")
     )
 
 
@@ -108,20 +110,22 @@ def trivial(model: Model) -> bool:
     (True, False)
     """
     cls: Any = type(model)
-    given = {field.name: getattr(model, field.name) for field in dataclasses.fields(cls)}
+    arguments = {field.name: getattr(model, field.name) for field in dataclasses.fields(cls)}
     degrees = [
         name
         for name in required_fields(cls)
-        if is_number(cls, name) and _is_degree(cls, given, name)
+        if is_number(cls, name) and _is_degree(cls, arguments, name)
     ]
-    least, _ = weakest(cls, {name: value for name, value in given.items() if name not in degrees})
-    return bool(degrees) and least.implies(model)
+    weakest_model, _ = weakest(
+        cls, {name: value for name, value in arguments.items() if name not in degrees}
+    )
+    return bool(degrees) and weakest_model.implies(model)
 
 
-def _is_degree(cls: Any, given: Mapping[str, Any], name: str) -> bool:
+def _is_degree(cls: Any, arguments: Mapping[str, Any], name: str) -> bool:
     """Whether a number says how much is promised, and not a fact about the data."""
     try:
-        weakest(cls, {other: value for other, value in given.items() if other != name})
+        weakest(cls, {field: value for field, value in arguments.items() if field != name})
     except ParameterError:
         return False
     return True

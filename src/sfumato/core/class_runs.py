@@ -31,16 +31,16 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
     bare = not classes.counts and classes.weights is None and classes.population is None
     if not bare or classes.keys.shape[1] > 1 or not kernels.keys.FEW < len(classes) < 2**31:
         return None
-    place, ladders = classes.layout, classes.ladders
+    layout, ladders = classes.layout, classes.ladders
     sizes = [len(ladder.labels[level]) for ladder, level in zip(ladders, levels, strict=True)]
-    inside = sorted(range(len(sizes)), key=lambda a: int(place.shifts[a]))
+    inside = sorted(range(len(sizes)), key=lambda a: int(layout.shifts[a]))
     run_shift = 64
     while (
         inside
         and levels[inside[-1]] == classes.levels[inside[-1]]
         and prod(sizes[a] for a in inside) > SMALL_RUN
     ):
-        run_shift = int(place.shifts[inside.pop()])
+        run_shift = int(layout.shifts[inside.pop()])
     cells = prod(sizes[a] for a in inside)
     if cells > LARGEST_RUN:
         return None
@@ -55,8 +55,8 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
         classes.records,
         run_shift,
         kernels.runs.ClimbingColumns(
-            shifts=place.shifts[inside],
-            widths=place.widths[inside],
+            shifts=layout.shifts[inside],
+            widths=layout.widths[inside],
             climbs=np.concatenate([*climbs, none]),
             steps=np.concatenate([*steps, none]),
             offsets=offsets,

@@ -115,12 +115,12 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
     """
     if keys.shape[1] == 1 and is_dense(span, len(keys)):
         flat = keys[:, 0].view(np.int64)
-        there = np.zeros(span, dtype=np.bool_)
-        there[flat] = True
-        known = np.flatnonzero(there)
-        rank = np.empty(span, dtype=np.min_scalar_type(max(1, len(known)) - 1))
-        rank[known] = np.arange(len(known))
-        return rank[flat], known.astype(np.uint64).reshape(-1, 1)
+        occurs = np.zeros(span, dtype=np.bool_)
+        occurs[flat] = True
+        present = np.flatnonzero(occurs)
+        rank = np.empty(span, dtype=np.min_scalar_type(max(1, len(present)) - 1))
+        rank[present] = np.arange(len(present))
+        return rank[flat], present.astype(np.uint64).reshape(-1, 1)
     if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and span <= MOST_BITS * len(keys):
         ranks, distinct = kernels.keys.rank_keys(keys, span)
         return ranks.astype(
@@ -232,20 +232,20 @@ class ClassTable:
     def codes(self, column: str) -> NDArray[np.int64]:
         """Code of one column in every class, at the column's level."""
         a = self.columns.index(column)
-        place = self.layout
-        found: NDArray[np.int64] = kernels.keys.field_codes(
-            self.keys, place.words[a], place.shifts[a], place.widths[a]
+        layout = self.layout
+        field_codes: NDArray[np.int64] = kernels.keys.field_codes(
+            self.keys, layout.words[a], layout.shifts[a], layout.widths[a]
         )
-        return found
+        return field_codes
 
     def roll_up(self, levels: Mapping[str, int]) -> ClassTable:
         """Classes after some columns climbed to higher levels (never below the present ones)."""
-        moved = [
+        climbing = [
             a
             for a, name in enumerate(self.columns)
             if levels.get(name, self.levels[a]) != self.levels[a]
         ]
-        if not moved:
+        if not climbing:
             return self
         reached = tuple(
             [levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)]
@@ -255,15 +255,15 @@ class ClassTable:
 
             if (rolled := rolled_up_in_runs(self, reached)) is not None:
                 return rolled
-        climbs, offsets = self._climbs(moved, levels)
-        chosen = slice(moved[0], moved[0] + 1) if len(moved) == 1 else moved
-        place = self.layout
+        climbs, offsets = self._climbs(climbing, levels)
+        columns_climbing = slice(climbing[0], climbing[0] + 1) if len(climbing) == 1 else climbing
+        layout = self.layout
         keys, records, ids = kernels.lattice.roll_up(
             self.keys,
             self.records,
-            place.words[chosen],
-            place.shifts[chosen],
-            place.widths[chosen],
+            layout.words[columns_climbing],
+            layout.shifts[columns_climbing],
+            layout.widths[columns_climbing],
             climbs,
             offsets,
         )
@@ -271,7 +271,7 @@ class ClassTable:
             columns=self.columns,
             ladders=self.ladders,
             levels=reached,
-            layout=place,
+            layout=layout,
             keys=keys,
             records=records,
             counts=(
@@ -298,17 +298,22 @@ class ClassTable:
         For whoever rolls them up further, several times: their order is kept, so the outcome is
         that of rolling these up.
         """
-        moved = [
+        climbing = [
             a
             for a, name in enumerate(self.columns)
             if levels.get(name, self.levels[a]) != self.levels[a]
         ]
-        if not moved:
+        if not climbing:
             return self
-        climbs, offsets = self._climbs(moved, levels)
-        place = self.layout
+        climbs, offsets = self._climbs(climbing, levels)
+        layout = self.layout
         keys = kernels.lattice.climb_keys(
-            self.keys, place.words[moved], place.shifts[moved], place.widths[moved], climbs, offsets
+            self.keys,
+            layout.words[climbing],
+            layout.shifts[climbing],
+            layout.widths[climbing],
+            climbs,
+            offsets,
         )
         reached = tuple(
             levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)
@@ -316,15 +321,15 @@ class ClassTable:
         return dataclasses.replace(self, keys=keys, levels=reached)
 
     def _climbs(
-        self, moved: Sequence[int], levels: Mapping[str, int]
+        self, climbing: Sequence[int], levels: Mapping[str, int]
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The maps of the columns that climb, one after the other, and where each begins."""
-        maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in moved]
+        maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in climbing]
         if (
             len(self) > kernels.keys.FEW
         ):  # the fewer bytes a map takes, the more of it is in the cache
-            most = max(len(self.ladders[a].labels[levels[self.columns[a]]]) for a in moved)
-            maps = [one.astype(np.min_scalar_type(max(1, most) - 1)) for one in maps]
+            largest = max(len(self.ladders[a].labels[levels[self.columns[a]]]) for a in climbing)
+            maps = [codes.astype(np.min_scalar_type(max(1, largest) - 1)) for codes in maps]
         if len(maps) == 1:
             return maps[0], np.zeros(1, dtype=np.int64)
         offsets = np.cumsum([0, *(len(m) for m in maps[:-1])]).astype(np.int64)
@@ -333,33 +338,35 @@ class ClassTable:
     def reordered(self, columns: Sequence[str]) -> ClassTable:
         """The same classes with the columns in another order; the keys stay as they are."""
         order = [self.columns.index(name) for name in columns]
-        place = self.layout
+        layout = self.layout
         return dataclasses.replace(
             self,
             columns=tuple(columns),
             ladders=tuple(self.ladders[a] for a in order),
             levels=tuple(self.levels[a] for a in order),
-            layout=Layout(place.words[order], place.shifts[order], place.widths[order]),
+            layout=Layout(layout.words[order], layout.shifts[order], layout.widths[order]),
         )
 
     def project(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Group the classes by some of their columns only: the group of each class."""
-        place = {name: a for a, name in enumerate(self.columns)}
-        ids, _ = kernels.keys.group(self.keys & self._seen([place[name] for name in columns]))
+        position = {name: a for a, name in enumerate(self.columns)}
+        ids, _ = kernels.keys.group(
+            self.keys & self._key_mask([position[name] for name in columns])
+        )
         return ids
 
-    def _seen(self, columns: Sequence[int]) -> NDArray[np.uint64]:
+    def _key_mask(self, columns: Sequence[int]) -> NDArray[np.uint64]:
         """The bits of some columns in each word of a key."""
-        chosen = np.array(columns, dtype=np.int64)
+        positions = np.array(columns, dtype=np.int64)
         widths, shifts = (
-            self.layout.widths[chosen].astype(np.uint64),
-            self.layout.shifts[chosen].astype(np.uint64),
+            self.layout.widths[positions].astype(np.uint64),
+            self.layout.shifts[positions].astype(np.uint64),
         )
-        seen = np.zeros(self.keys.shape[1], dtype=np.uint64)
+        mask = np.zeros(self.keys.shape[1], dtype=np.uint64)
         np.bitwise_or.at(
-            seen, self.layout.words[chosen], ((np.uint64(1) << widths) - np.uint64(1)) << shifts
+            mask, self.layout.words[positions], ((np.uint64(1) << widths) - np.uint64(1)) << shifts
         )
-        return seen
+        return mask
 
     def unique_by(self, columns: Sequence[str]) -> int | None:
         """How many records are the only one with their codes of some columns; None where keys have
@@ -369,20 +376,24 @@ class ClassTable:
         """
         if len(columns) == len(self.columns):
             return int((self.records == 1).sum())
-        places = [self.columns.index(name) for name in columns]
-        width = int(self.layout.widths[places].sum())
-        many = len(self) > kernels.keys.FEW
-        if width < WORD - 1 and is_dense(1 << width, MOST_PAIRS * len(self) if many else len(self)):
-            if many:
+        positions = [self.columns.index(name) for name in columns]
+        width = int(self.layout.widths[positions].sum())
+        has_many_classes = len(self) > kernels.keys.FEW
+        if width < WORD - 1 and is_dense(
+            1 << width, MOST_PAIRS * len(self) if has_many_classes else len(self)
+        ):
+            if has_many_classes:
                 return kernels.unique_records.count_unique_by_fields(
-                    self.keys, self.records, self._places(places)
+                    self.keys, self.records, self._fields_at(positions)
                 )
-            return int((self.records_in(places) == 1).sum())
+            return int((self.records_in(positions) == 1).sum())
         if self.keys.shape[1] > 1:
             return None
         if (prefixes := self.unique_by_prefixes(columns)) is not None:
             return prefixes[-1]
-        return kernels.keys.count_unique(self.keys[:, 0], self.records, self._seen(places)[0])
+        return kernels.keys.count_unique(
+            self.keys[:, 0], self.records, self._key_mask(positions)[0]
+        )
 
     def unique_by_prefixes(self, columns: Sequence[str]) -> list[int] | None:
         """How many records are the only one with their codes of the first column, of the first two,
@@ -392,21 +403,21 @@ class ClassTable:
         """
         if self.keys.shape[1] > 1 or len(self) <= kernels.keys.FEW:
             return None
-        _, shifts, widths = self._places([self.columns.index(name) for name in columns])
+        _, shifts, widths = self._fields_at([self.columns.index(name) for name in columns])
         alone: list[int] = kernels.unique_records.count_unique_by_prefixes(
             self.keys, self.records, shifts, widths
         ).tolist()
         return alone
 
-    def records_in(self, places: list[int]) -> NDArray[np.int64]:
+    def records_in(self, positions: list[int]) -> NDArray[np.int64]:
         """Records per combination of the codes of the columns at these places, as many as their
         bits can hold.
         """
-        return kernels.keys.add_by_fields(self.keys, self.records, self._places(places))
+        return kernels.keys.add_by_fields(self.keys, self.records, self._fields_at(positions))
 
-    def _places(self, places: list[int]) -> kernels.keys.Places:
+    def _fields_at(self, positions: list[int]) -> kernels.keys.Places:
         layout = self.layout
-        return layout.words[places], layout.shifts[places], layout.widths[places]
+        return layout.words[positions], layout.shifts[positions], layout.widths[positions]
 
     def take(self, keep: NDArray[np.bool_]) -> ClassTable:
         """Some of the classes."""
@@ -459,15 +470,15 @@ def count_classes(
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *(part for column in counted for part in parts_of(column))])
     person = dataset.schema.person
-    wanted: dict[Column, None] = dict.fromkeys([*counted, *([person] if person else [])])
-    found = _grouped(dataset, names, at, by_row=bool(wanted) or weight is not None)
-    counts = {name: found.counted(dataset, name) for name in wanted}
+    counted_columns: dict[Column, None] = dict.fromkeys([*counted, *([person] if person else [])])
+    grouping = _grouped(dataset, names, at, by_row=bool(counted_columns) or weight is not None)
+    counts = {name: grouping.count_column(dataset, name) for name in counted_columns}
     weights = None
     if weight is not None:
         weights = kernels.keys.add_up(
-            survey_weights(dataset, weight), found.ids(dataset), len(found.table)
+            survey_weights(dataset, weight), grouping.ids(dataset), len(grouping.table)
         )
-    return dataclasses.replace(found.table, counts=counts, weights=weights, person=person)
+    return dataclasses.replace(grouping.table, counts=counts, weights=weights, person=person)
 
 
 def count_rows(
@@ -497,17 +508,17 @@ class _Grouping:
         """The class of every row in the narrowest type."""
         if not self.rows:
             table = self.table
-            keys, place = pack_rows(
+            keys, placement = pack_rows(
                 dataset, table.columns, Placement(table.ladders, table.levels, table.layout)
             )
-            self.rows.append(in_order(keys, place.layout.span)[0])
+            self.rows.append(in_order(keys, placement.layout.span)[0])
         return self.rows[0]
 
     def ids(self, dataset: Table) -> NDArray[np.int64]:
         """The class of every row, widened anew at every call."""
         return self.narrow(dataset).astype(np.int64)
 
-    def counted(self, dataset: Table, column: Column) -> Counts:
+    def count_column(self, dataset: Table, column: Column) -> Counts:
         """Counts of one column per class, counted once."""
         if column not in self.counts:
             self.counts[column] = count_values(dataset, column, self.ids(dataset), len(self.table))
@@ -515,12 +526,12 @@ class _Grouping:
 
     def without(self, gone: set[str]) -> _Grouping:
         """The same when some other columns hold other values."""
-        left = {
+        remaining = {
             column: counts
             for column, counts in self.counts.items()
             if not gone & set(parts_of(column))
         }
-        return dataclasses.replace(self, counts=left)
+        return dataclasses.replace(self, counts=remaining)
 
 
 def _grouped(
@@ -537,9 +548,9 @@ def _grouped(
     for grouping in remembered:
         if grouping.attributes == attributes:
             return grouping  # type: ignore[no-any-return]
-    keys, place = pack_rows(dataset, names, at)
+    keys, placement = pack_rows(dataset, names, at)
     rows: list[NDArray[Any]] = []
-    span, classes = place.layout.span, None
+    span, classes = placement.layout.span, None
     # Many keys of one word that are too sparse for a table of bits may be sorted in place.
     sparse = keys.shape[1] == 1 and span > MOST_BITS * len(keys)
     if sparse and not by_row and len(keys) > kernels.keys.FEW:
@@ -551,9 +562,9 @@ def _grouped(
     distinct, records = classes
     table = ClassTable(
         columns=names,
-        ladders=place.ladders,
-        levels=place.levels,
-        layout=place.layout,
+        ladders=placement.ladders,
+        levels=placement.levels,
+        layout=placement.layout,
         keys=distinct,
         records=records,
     )
@@ -566,8 +577,8 @@ def remembered_classes(dataset: Table, names: Sequence[str]) -> ClassTable | Non
     """The classes of these columns, where they were grouped before: which rows are alike does not
     depend on the schema.
     """
-    for found in dataset.known.classes.get(tuple(names), ()):
-        return found.table  # type: ignore[no-any-return]
+    for grouping in dataset.known.classes.get(tuple(names), ()):
+        return grouping.table  # type: ignore[no-any-return]
     return None
 
 
@@ -575,8 +586,8 @@ def remembered_rows(dataset: Table, names: Sequence[str]) -> tuple[NDArray[Any],
     """The class of every row in the narrowest type and the number of classes, where these columns
     were grouped before.
     """
-    for found in dataset.known.classes.get(tuple(names), ()):
-        return found.narrow(dataset), len(found.table)
+    for grouping in dataset.known.classes.get(tuple(names), ()):
+        return grouping.narrow(dataset), len(grouping.table)
     return None
 
 
@@ -592,12 +603,12 @@ def _sorted_classes(
     rows, line = len(keys), keys[:, 0]
     if not kernels.keys.mostly_distinct(line):
         return None
-    several = np.zeros(0, dtype=np.int64)
+    repeated_rows = np.zeros(0, dtype=np.int64)
     if copies is not None and not is_one_record_each(copies):
-        several = np.flatnonzero(copies != 1)
-    if len(several) > rows // FEW_COPIES:
+        repeated_rows = np.flatnonzero(copies != 1)
+    if len(repeated_rows) > rows // FEW_COPIES:
         return None
-    sought = line[several]
+    sought = line[repeated_rows]
     line.sort()
     repeats = np.flatnonzero(line[1:] == line[:-1]) + 1
     distinct, records = line, np.ones(rows, dtype=np.int64)
@@ -605,8 +616,8 @@ def _sorted_classes(
         begins = np.delete(np.arange(rows), repeats)
         distinct = line[begins]
         records = np.append(begins[1:], rows) - begins
-    if copies is not None and len(several):
-        np.add.at(records, np.searchsorted(distinct, sought), copies[several] - 1)
+    if copies is not None and len(repeated_rows):
+        np.add.at(records, np.searchsorted(distinct, sought), copies[repeated_rows] - 1)
     return distinct.reshape(-1, 1), records
 
 
@@ -628,20 +639,20 @@ def pack_rows(
         columns.append(
             (encoded, remap_to(ladders[a], encoded, at.levels[a] if at else 0).astype(np.uint32))
         )
-    place = at or Placement(
+    placement = at or Placement(
         tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders])
     )
     rows = len(dataset)
-    keys = np.zeros((rows, place.layout.length), dtype=np.uint64)
+    keys = np.zeros((rows, placement.layout.length), dtype=np.uint64)
 
     def packed(part: slice) -> None:
         for (encoded, remap), word, shift in zip(
-            columns, place.layout.words, place.layout.shifts, strict=True
+            columns, placement.layout.words, placement.layout.shifts, strict=True
         ):
             kernels.keys.pack_mapped(keys[part], encoded.narrow[part], remap, word, shift)
 
     side_by_side(packed, parts_of_rows(rows), rows=rows)
-    return keys, place
+    return keys, placement
 
 
 def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
@@ -665,23 +676,23 @@ def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
 def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, NDArray[np.int64]]:
     """The classes of some columns, and the class there of each class given."""
     order = [classes.columns.index(name) for name in columns]
-    place = classes.layout
+    layout = classes.layout
     ids = classes.project(columns)
     groups = int(ids.max()) + 1 if len(ids) else 0
     first = np.full(groups, len(ids), dtype=np.int64)
     np.minimum.at(first, ids, np.arange(len(ids)))
-    seen = np.zeros(classes.keys.shape[1], dtype=np.uint64)
+    mask = np.zeros(classes.keys.shape[1], dtype=np.uint64)
     for a in order:
-        seen[int(place.words[a])] |= np.uint64(
-            ((1 << int(place.widths[a])) - 1) << int(place.shifts[a])
+        mask[int(layout.words[a])] |= np.uint64(
+            ((1 << int(layout.widths[a])) - 1) << int(layout.shifts[a])
         )
     coarser = dataclasses.replace(
         classes,
         columns=tuple(columns),
         ladders=tuple(classes.ladders[a] for a in order),
         levels=tuple(classes.levels[a] for a in order),
-        layout=Layout(place.words[order], place.shifts[order], place.widths[order]),
-        keys=classes.keys[first] & seen,
+        layout=Layout(layout.words[order], layout.shifts[order], layout.widths[order]),
+        keys=classes.keys[first] & mask,
         records=kernels.keys.add_up(classes.records, ids, groups),
         counts={name: counts.merged(ids, groups) for name, counts in classes.counts.items()},
         weights=(

@@ -75,16 +75,16 @@ def covering(
         order,
     )
     coverings = []
-    for value, above, held in zip(values, nodes, ranges, strict=True):
+    for value, above, inside in zip(values, nodes, ranges, strict=True):
         if value is None and wildcard:
             coverings.append(list(range(len(released))))
             continue
-        named = {position[node] for node in above if node in position}
+        labelled = {position[node] for node in above if node in position}
         coverings.append(
             sorted(
-                named
+                labelled
                 | everywhere
-                | held
+                | inside
                 | {code for code, members in sets.items() if members & above}
             )
         )
@@ -112,14 +112,14 @@ def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
     ]
 
 
-def _sets(released: Labels, known: set[str | None]) -> dict[int, set[str | None]]:
+def _sets(released: Labels, values: set[str | None]) -> dict[int, set[str | None]]:
     """Released labels that are no node but a list of nodes, by their code."""
     sets: dict[int, set[str | None]] = {}
     for code, label in enumerate(released):
-        if label is None or label == TOP or label in known or "," not in label:
+        if label is None or label == TOP or label in values or "," not in label:
             continue
         members: set[str | None] = {part.strip() for part in label.strip("{}").split(",")}
-        if members <= known:
+        if members <= values:
             sets[code] = members
     return sets
 
@@ -128,13 +128,13 @@ def _within_ranges(
     values: Labels, labels: Sequence[tuple[int, str | None]], order: tuple[str, ...] | None
 ) -> list[set[int]]:
     """Per value the codes of those labels that are ranges and hold it."""
-    places, reader = places_of(values, order)
+    positions, reader = places_of(values, order)
     read = [(code, reader(label)) for code, label in labels if label is not None and label != TOP]
     ranges = [(code, ends) for code, ends in read if ends is not None]
     codes = np.array([code for code, _ in ranges], dtype=np.int64)
     lows = np.array([ends[0] for _, ends in ranges], dtype=np.float64)
     highs = np.array([ends[1] for _, ends in ranges], dtype=np.float64)
-    return [set(codes[(lows <= place) & (place <= highs)].tolist()) for place in places]
+    return [set(codes[(lows <= position) & (position <= highs)].tolist()) for position in positions]
 
 
 def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Covering]) -> Edges:
@@ -145,7 +145,7 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
     beginning of released keys that fits it so far, so the work is that of the result and not of all
     pairs.
     """
-    left = np.arange(len(fine), dtype=np.int64)
+    kept_originals = np.arange(len(fine), dtype=np.int64)
     reached = np.zeros(len(fine), dtype=np.int64)
     beginnings = np.zeros(len(released), dtype=np.int64)
     for name, cover in zip(released.columns, coverings, strict=True):
@@ -157,19 +157,21 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
         prefixes, beginnings = np.unique(
             beginnings * width + released.codes(name), return_inverse=True
         )
-        values = fine.codes(name)[left]
+        values = fine.codes(name)[kept_originals]
         amounts = cover.starts[values + 1] - cover.starts[values]
         _require_size(int(amounts.sum()))
-        source = np.repeat(np.arange(len(left)), amounts)
+        source = np.repeat(np.arange(len(kept_originals)), amounts)
         within = np.arange(len(source)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
-        wanted = reached[source] * width + cover.codes[cover.starts[values][source] + within]
-        at = np.searchsorted(prefixes, wanted)
-        there = at < len(prefixes)
-        there[there] = prefixes[at[there]] == wanted[there]
-        left, reached = left[source[there]], at[there]
+        prefixes_sought = (
+            reached[source] * width + cover.codes[cover.starts[values][source] + within]
+        )
+        at = np.searchsorted(prefixes, prefixes_sought)
+        is_present = at < len(prefixes)
+        is_present[is_present] = prefixes[at[is_present]] == prefixes_sought[is_present]
+        kept_originals, reached = kept_originals[source[is_present]], at[is_present]
     classes = np.empty(len(released), dtype=np.int64)
     classes[beginnings] = np.arange(len(released))
-    return left, classes[reached] if len(released) else reached[:0]
+    return kept_originals, classes[reached] if len(released) else reached[:0]
 
 
 def _require_size(edges: int) -> None:
@@ -184,17 +186,17 @@ def coverings_of(
     fine: ClassTable,
     released: ClassTable,
     schema: Schema,
-    known: Mapping[str, Mapping[str | None, int]],
+    counts_known: Mapping[str, Mapping[str | None, int]],
 ) -> list[Covering]:
     """The coverings of all columns of a released table.
 
-    ``known`` adds, per column, values (with their counts) that the hierarchies were bound to
+    ``counts_known`` adds, per column, values (with their counts) that the hierarchies were bound to
     besides those of the fine table: some hierarchies are made from the values they see.
     """
     coverings = []
     for a, name in enumerate(released.columns):
         values = fine.ladders[a].labels[0]
-        counts = {**dict.fromkeys(values, 0), **known.get(name, {})}
+        counts = {**dict.fromkeys(values, 0), **counts_known.get(name, {})}
         attribute = schema.attributes.get(name)
         ladder = bind(
             attribute.hierarchy if attribute else None, list(counts), list(counts.values())
@@ -251,8 +253,8 @@ class Pairs:
         """
         if not len(self.originals) + len(self.released):
             return np.zeros(0, dtype=np.int64)
-        mine, theirs = self.components()
-        together = mine[self.edges[0]] == theirs[self.edges[1]]
+        original_components, released_components = self.components()
+        together = original_components[self.edges[0]] == released_components[self.edges[1]]
         return self._reached(
             self.edges[0][together], self.released[self.edges[1][together]], len(self.originals)
         )
@@ -264,20 +266,22 @@ class Pairs:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        left, nodes = len(self.originals), len(self.originals) + len(self.released)
-        sources = np.concatenate([self.edges[0], self.same[1] + left])
-        targets = np.concatenate([self.edges[1] + left, self.same[0]])
+        first_released, nodes = len(self.originals), len(self.originals) + len(self.released)
+        sources = np.concatenate([self.edges[0], self.same[1] + first_released])
+        targets = np.concatenate([self.edges[1] + first_released, self.same[0]])
         graph = coo_array(
             (np.ones(len(sources), dtype=np.int8), (sources, targets)), shape=(nodes, nodes)
         ).tocsr()
         _, component = connected_components(graph, directed=True, connection="strong")
-        return component[:left].astype(np.int64), component[left:].astype(np.int64)
+        return component[:first_released].astype(np.int64), component[first_released:].astype(
+            np.int64
+        )
 
     def least_per_released(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per released class, the least value of the originals it was released for."""
-        least = np.full(len(self.released), np.iinfo(np.int64).max, dtype=np.int64)
-        np.minimum.at(least, self.same[1], values[self.same[0]])
-        return least
+        smallest = np.full(len(self.released), np.iinfo(np.int64).max, dtype=np.int64)
+        np.minimum.at(smallest, self.same[1], values[self.same[0]])
+        return smallest
 
     @staticmethod
     def _reached(
@@ -327,19 +331,29 @@ def pair_up(
     values were changed, not generalised, and the notions built on the graph say nothing.
     """
     original.require(classes.columns)
-    kept = original.take(origin_of(released, original))
-    fine, fine_rows = count_rows(dataclasses.replace(kept, schema=Schema({})), classes.columns)
+    released_originals = original.take(origin_of(released, original))
+    fine, fine_rows = count_rows(
+        dataclasses.replace(released_originals, schema=Schema({})), classes.columns
+    )
     value_tables = {name: value_counts(original, name) for name in classes.columns}
-    left, right = consistent(
+    fine_classes, coarse_classes = consistent(
         fine, classes, coverings_of(fine, classes, released.schema, value_tables)
     )
-    both, amounts = np.unique(fine_rows * max(1, len(classes)) + rows, return_counts=True)
-    wrong = int(amounts[~np.isin(both, left * max(1, len(classes)) + right)].sum())
+    class_pairs, amounts = np.unique(fine_rows * max(1, len(classes)) + rows, return_counts=True)
+    wrong = int(
+        amounts[~np.isin(class_pairs, fine_classes * max(1, len(classes)) + coarse_classes)].sum()
+    )
     if wrong:
         raise SchemaError(
             f"{wrong:,} of {len(released):,} released records do not generalise their own"
             " originals; consistency of originals and released records can be judged for"
             " generalised tables only"
         )
-    same = both // max(1, len(classes)), both % max(1, len(classes))
-    return Pairs(fine.records, classes.records, (left, right), same, amounts.astype(np.int64))
+    matched_classes = class_pairs // max(1, len(classes)), class_pairs % max(1, len(classes))
+    return Pairs(
+        fine.records,
+        classes.records,
+        (fine_classes, coarse_classes),
+        matched_classes,
+        amounts.astype(np.int64),
+    )

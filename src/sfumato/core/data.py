@@ -213,15 +213,15 @@ class Data(Protocol):
 
     def same(self, other: Self) -> bool:
         """Whether others are these data in this order, value for value."""
-        mine, theirs = self.to_tables(), other.to_tables()
-        return list(mine) == list(theirs) and all(
-            mine[name].equals(theirs[name], null_equal=True) for name in mine
+        own_tables, other_tables = self.to_tables(), other.to_tables()
+        return list(own_tables) == list(other_tables) and all(
+            own_tables[name].equals(other_tables[name], null_equal=True) for name in own_tables
         )
 
     # What verbs ask before they start.
 
     @classmethod
-    def require_options(cls, given: Mapping[str, object]) -> None:
+    def require_options(cls, options: Mapping[str, object]) -> None:
         """Refuse, by name, options of a verb that such data do not know; what is None or empty was
         not said.
 
@@ -229,7 +229,7 @@ class Data(Protocol):
         ``into_table``.
         """
         unknown = []
-        for name, value in given.items():
+        for name, value in options.items():
             # A frame compared with "" is compared cell by cell, so ask for text first.
             is_said = value is not None and not (isinstance(value, str) and not value)
             if is_said and name.removeprefix("--").replace("-", "_") not in cls.options:
@@ -342,9 +342,9 @@ class PeopleData(Data, Protocol):
         """Plan and apply all steps one after the other, then shuffle and seal what came out."""
         released: Any = self
         plans = []
-        for place, step in enumerate(recipe.steps):
+        for index, step in enumerate(recipe.steps):
             plan = step.plan(
-                released, Goal(recipe.meet, context.seed, context.progress, None, place)
+                released, Goal(recipe.meet, context.seed, context.progress, None, index)
             )
             released = step.apply(released, plan)
             plans.append((step.name, plan))

@@ -73,14 +73,14 @@ class Declared:
         """What is declared of some columns, as plain data: part of what makes a question the same
         question.
         """
-        said: dict[str, Any] = {}
+        descriptions: dict[str, Any] = {}
         for column in sorted(set(columns)):
-            said[column] = {
+            descriptions[column] = {
                 "bounds": list(self.bounds[column]) if column in self.bounds else None,
                 "domain": list(self.domains[column]) if column in self.domains else None,
                 "missing": self.missing.get(column),
             }
-        return said
+        return descriptions
 
 
 def declared(
@@ -100,29 +100,29 @@ def declared(
     """
     limits = {n: a.bounds for n, a in schema.attributes.items() if a.bounds is not None}
     values = {n: a.domain for n, a in schema.attributes.items() if a.domain is not None}
-    limits |= {n: _named(n, checked_bounds, b) for n, b in (bounds or {}).items()}
-    values |= {n: _named(n, checked_domain, d) for n, d in (domains or {}).items()}
+    limits |= {n: _check_named(n, checked_bounds, b) for n, b in (bounds or {}).items()}
+    values |= {n: _check_named(n, checked_domain, d) for n, d in (domains or {}).items()}
     for column, words in values.items():
         if OUTSIDE in words:
             raise ParameterError(
                 f"the domain of column {column!r} cannot contain {OUTSIDE!r}: it names what is not"
                 " in it"
             )
-    both = sorted(limits.keys() & values.keys())
-    if both:
+    described_twice = sorted(limits.keys() & values.keys())
+    if described_twice:
         raise SchemaError(
             [
                 f"column {n!r} has both bounds and a domain; a column is a number or a word"
-                for n in both
+                for n in described_twice
             ]
         )
     defaults = {n: _default(n, value, limits, values) for n, value in (missing or {}).items()}
     return Declared(limits, values, defaults)
 
 
-def _named(column: str, check: Any, given: Any) -> Any:
+def _check_named(column: str, check: Any, declaration: Any) -> Any:
     try:
-        return check(given)
+        return check(declaration)
     except ParameterError as error:
         raise ParameterError(f"column {column!r}: {error}") from None
 
@@ -191,14 +191,14 @@ class Relation:
     def words(self) -> str:
         """Whom the answers protect, in words."""
         if self.protects == ROW:
-            who = "one row"
+            unit = "one row"
         else:
-            who = (
+            unit = (
                 f"one {self.protects} (at most {count_of(self.contributions, 'row')} of each count)"
             )
-        return (
-            f"{who} {'being there or not' if self.neighbours == 'add_remove' else 'being replaced'}"
-        )
+        if self.neighbours == "add_remove":
+            return f"{unit} being there or not"
+        return f"{unit} being replaced"
 
     def reach(self, low: int, high: int, *, cells: int) -> tuple[int, float]:
         """How far one unit moves a vector of totals: its L1 and L2 sensitivity.
@@ -223,14 +223,16 @@ class Relation:
         >>> Relation(neighbours="change_one").reach(20, 100, cells=1)
         (100, 100.0)
         """
-        most = max(abs(low), abs(high))
+        largest = max(abs(low), abs(high))
         spread = max(high, 0) - min(low, 0)
         rows = self.contributions
         if self.neighbours == "add_remove":
-            return rows * most, float(rows * most)
+            return rows * largest, float(rows * largest)
         if cells == 1:
             return rows * spread, float(rows * spread)
-        return 2 * rows * most, math.nextafter(rows * max(math.sqrt(2) * most, spread), math.inf)
+        return 2 * rows * largest, math.nextafter(
+            rows * max(math.sqrt(2) * largest, spread), math.inf
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -275,8 +277,8 @@ class DeclaredTable:
             self.memo[column] = _placed(
                 self.dataset.column(column), domain, self.declared.missing.get(column)
             )
-        places: NDArray[np.int64] = self.memo[column]
-        return places
+        positions: NDArray[np.int64] = self.memo[column]
+        return positions
 
 
 def require_declared(dataset: Table, declared: Declared) -> None:
@@ -312,9 +314,9 @@ def rows_that_count(dataset: Table, relation: Relation) -> NDArray[np.bool_]:
     order = np.lexsort((lots, encoded.codes))
     sorted_units = encoded.codes[order]
     starts = np.flatnonzero(np.diff(sorted_units, prepend=-1))
-    place = np.arange(rows) - np.repeat(starts, np.diff(starts, append=rows))
+    rank = np.arange(rows) - np.repeat(starts, np.diff(starts, append=rows))
     counts = np.empty(rows, dtype=bool)
-    counts[order] = place < relation.contributions
+    counts[order] = rank < relation.contributions
     nobody = np.array([label is None for label in encoded.labels], dtype=bool)
     return counts & ~nobody[encoded.codes] if rows else counts
 
@@ -337,37 +339,41 @@ def _placed(
 ) -> NDArray[np.int64]:
     outside = len(domain)
     if column.dtype.is_numeric():
-        places = _placed_numbers(column, domain)
+        domain_positions = _placed_numbers(column, domain)
     else:
         words = column.cast(pl.String)
         listed = pl.Series(list(domain), dtype=pl.String)
         positions = words.replace_strict(
             listed, pl.Series(range(outside)), default=outside, return_dtype=pl.Int64
         )
-        places = positions.fill_null(outside).to_numpy()
+        domain_positions = positions.fill_null(outside).to_numpy()
         # '33.0' is '33' here as it is in a column of numbers: one odd word elsewhere in the column
         # must not change that
-        places = np.where(places == outside, _placed_numbers(words, domain), places)
-        places = np.where(places == outside, _placed_truths(words, domain), places)
+        domain_positions = np.where(
+            domain_positions == outside, _placed_numbers(words, domain), domain_positions
+        )
+        domain_positions = np.where(
+            domain_positions == outside, _placed_truths(words, domain), domain_positions
+        )
     if default is None:
-        return places
+        return domain_positions
     gone = column.is_null().to_numpy()
     if column.dtype.is_float():
         gone = gone | column.is_nan().fill_null(value=True).to_numpy()
-    return np.where(gone, domain.index(str(default)), places)
+    return np.where(gone, domain.index(str(default)), domain_positions)
 
 
 def _placed_numbers(column: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int64]:
     """Places of numbers: 33.0 in the table is '33' in the domain."""
     numbers = [
-        (number, place)
-        for place, word in enumerate(domain)
+        (number, index)
+        for index, word in enumerate(domain)
         if math.isfinite(number := _as_number(word))
     ]
-    ranked, places = np.array([*sorted(numbers), (math.inf, len(domain))]).T
+    ranked, positions = np.array([*sorted(numbers), (math.inf, len(domain))]).T
     values = _numbers_in(column)
     at = np.minimum(np.searchsorted(ranked, values), len(ranked) - 1)
-    return np.where(ranked[at] == values, places[at], len(domain)).astype(np.int64)
+    return np.where(ranked[at] == values, positions[at], len(domain)).astype(np.int64)
 
 
 def _as_number(word: str) -> float:
@@ -408,17 +414,17 @@ def _placed_truths(words: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int6
     """Places of yes and no however they are capitalized: a column that holds nothing else is read
     as one of truth values.
     """
-    places = {
-        word.lower(): place
-        for place, word in enumerate(domain)
+    positions = {
+        word.lower(): index
+        for index, word in enumerate(domain)
         if word.lower() in ("true", "false")
     }
-    if not places:
+    if not positions:
         return np.full(len(words), len(domain))
-    found = _lower(words).replace_strict(
-        list(places), list(places.values()), default=len(domain), return_dtype=pl.Int64
+    truths = _lower(words).replace_strict(
+        list(positions), list(positions.values()), default=len(domain), return_dtype=pl.Int64
     )
-    return found.fill_null(len(domain)).to_numpy()
+    return truths.fill_null(len(domain)).to_numpy()
 
 
 def _is_plain(column: pl.Series) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from sfumato.core.data import Data
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.shape import Shape
-from sfumato.core.source import Source, lacking
+from sfumato.core.source import Source, missing_column_problems
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ class Described(Data):
         from sfumato.core import registry
 
         before, after = self.in_memory(purpose), released.one_table().in_memory(purpose)
-        others = None if control is None else control.one_table().in_memory(purpose)
+        control_table = None if control is None else control.one_table().in_memory(purpose)
         pair: TablePair = registry.function_of_run("pair_tables")(
-            before, after, align=align, control=others
+            before, after, align=align, control=control_table
         )
         return pair
 
@@ -124,7 +124,9 @@ class Described(Data):
         names = list(names)
         columns = self.columns
         if not set(names) <= set(columns):
-            raise SchemaError(lacking(columns, self.source, names, self.schema.attributes))
+            raise SchemaError(
+                missing_column_problems(columns, self.source, names, self.schema.attributes)
+            )
 
     def has(self, names: Iterable[str]) -> bool:
         """Whether the table has all these columns."""
@@ -149,16 +151,16 @@ class Described(Data):
                 "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns"
                 " first"
             )
-        given = Schema.from_roles(roles)
-        self.require(given.attributes)
+        requested = Schema.from_roles(roles)
+        self.require(requested.attributes)
         old = self.schema.attributes
         merged = {
             n: (
                 dataclasses.replace(old[n], roles=a.roles)
                 if n in old
-                else dataclasses.replace(a, **self._known(n))
+                else dataclasses.replace(a, **self._type_description(n))
             )
-            for n, a in given.attributes.items()
+            for n, a in requested.attributes.items()
         }
         return self.with_schema(Schema({**old, **merged}))
 
@@ -185,7 +187,7 @@ class Described(Data):
             schema = schema.replace(name, **{field: value})
         return self.with_schema(schema)
 
-    def _known(self, name: str) -> dict[str, Any]:
+    def _type_description(self, name: str) -> dict[str, Any]:
         """What a column's type says of it: its kind and, of ordered categories, their order."""
         dtype = self.frame.collect_schema()[name]
         if (order := _ordered_categories(self.frame.to_native(), name)) is not None:

@@ -83,10 +83,10 @@ def labelled_strata(
     """
     names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
     codes, count = strata_of(dataset, within)
-    some = np.zeros(count, dtype=np.int64)
-    some[codes] = np.arange(len(dataset))
+    example_rows = np.zeros(count, dtype=np.int64)
+    example_rows[codes] = np.arange(len(dataset))
     encoded = [dataset.encoded(name) for name in names]
-    labels = [[e.labels[code] for code in e.codes[some].tolist()] for e in encoded]
+    labels = [[e.labels[code] for code in e.codes[example_rows].tolist()] for e in encoded]
     present = np.unique(codes)  # a single column numbers all its labels
     number = np.zeros(count, dtype=np.int64)
     number[present] = np.arange(len(present))
@@ -106,10 +106,10 @@ def marks_by(dataset: Table, unit: str) -> Marks:
     keys = cell_keys(dataset, name)
     alone = keys == NOTHING
     if alone.any():
-        return Marks.given(
+        return Marks.of_keys(
             np.where(alone, rows.keys, keys), np.where(alone, rows.numbers, np.uint64(0))
         )
-    return Marks.given(keys, np.zeros(len(keys), dtype=np.uint64))
+    return Marks.of_keys(keys, np.zeros(len(keys), dtype=np.uint64))
 
 
 def weights_of(dataset: Table) -> NDArray[np.float64] | None:
@@ -181,9 +181,9 @@ def renumbered(dataset: Table, seed: Seed) -> Table:
         pairs = np.stack([classes, encoded.codes], axis=1).astype(np.uint64)
         ids, first = kernels.keys.group(pairs)
         numbers = np.empty(len(first), dtype=np.int64)
-        drawn = seed.stream(f"renumber {name}").permutation(len(first))
+        permutation = seed.stream(f"renumber {name}").permutation(len(first))
         numbers[np.lexsort(pairs[first].T)] = (
-            drawn + 1
+            permutation + 1
         )  # by class and name: the order of the rows must not matter
         fresh = pl.Series(name, numbers[ids])
         missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
@@ -201,16 +201,16 @@ def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
     for name in released.schema.units:
         rows, kind = origins_of(released, original), released.schema[name].identifies
         units, numbers = original.encoded(name), released.encoded(name)
-        there = np.array([label is not None for label in units.labels], dtype=np.bool_)[
+        has_unit = np.array([label is not None for label in units.labels], dtype=np.bool_)[
             units.codes[rows]
         ]
-        both = np.stack([units.codes[rows][there], numbers.codes[there]], axis=1)
-        parts, sizes = np.unique(both, axis=0, return_counts=True)
+        unit_pairs = np.stack([units.codes[rows][has_unit], numbers.codes[has_unit]], axis=1)
+        parts, sizes = np.unique(unit_pairs, axis=0, return_counts=True)
         owners, counts = np.unique(parts[:, 0], return_counts=True)
         split = int((counts > 1).sum())
         if not split:
             continue
-        whole = np.bincount(both[:, 0])
+        whole = np.bincount(unit_pairs[:, 0])
         linked, pairs = (float((n * (n - 1.0)).sum()) for n in (sizes, whole))
         warnings.append(
             f"{split:,} of {len(owners):,} {kind}s in column {name!r} have records in several"
@@ -234,19 +234,19 @@ class Renumbering:
     numbers: Mapping[str, tuple[NDArray[np.uint64], NDArray[np.int64]]]
 
     @classmethod
-    def of(cls, counted: Table, seed: Seed) -> Renumbering:
+    def of(cls, table: Table, seed: Seed) -> Renumbering:
         """The numbers that a table gets in memory, from its distinct classes and
         units; :func:`renumbered` draws them.
         """
-        made = renumbered(counted, seed)
-        return cls({name: cls._numbers(counted, made, name) for name in counted.schema.units})
+        numbered = renumbered(table, seed)
+        return cls({name: cls._numbers(table, numbered, name) for name in table.schema.units})
 
     @classmethod
     def _numbers(
-        cls, counted: Table, made: Table, name: str
+        cls, table: Table, numbered: Table, name: str
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        keys, first = np.unique(row_keys(counted, cls._told_by(counted, name)), return_index=True)
-        return keys, made.column(name).fill_null(0).to_numpy()[first]
+        keys, first = np.unique(row_keys(table, cls._told_by(table, name)), return_index=True)
+        return keys, numbered.column(name).fill_null(0).to_numpy()[first]
 
     @staticmethod
     def _told_by(dataset: Table, name: str) -> tuple[str, ...]:
@@ -255,10 +255,10 @@ class Renumbering:
     def applied(self, rows: Table) -> Table:
         """Some rows of the released table with the numbers of their units."""
         fresh = dict[str, pl.Series]()
-        for name, (known, numbers) in self.numbers.items():
+        for name, (unit_keys, numbers) in self.numbers.items():
             keys = row_keys(rows, self._told_by(rows, name))
-            places = np.minimum(np.searchsorted(known, keys), max(0, len(known) - 1))
-            if (known[places] != keys).any():
+            positions = np.minimum(np.searchsorted(unit_keys, keys), max(0, len(unit_keys) - 1))
+            if (unit_keys[positions] != keys).any():
                 raise InternalError(
                     f"a unit of column {name!r} was not there when units were counted"
                 )
@@ -266,5 +266,5 @@ class Renumbering:
             gaps = (
                 column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
             )
-            fresh[name] = pl.Series(name, numbers[places]).set(gaps, None)
+            fresh[name] = pl.Series(name, numbers[positions]).set(gaps, None)
         return rows.with_columns(fresh)

@@ -17,8 +17,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.core.words import percent_tick
-
 if TYPE_CHECKING:
     import altair as alt
 
@@ -76,11 +74,11 @@ class Rect:
 
     def svg(self) -> str:
         """The rectangle in SVG."""
-        place = (
+        position = (
             f'x="{round(self.x, 2):g}" y="{round(self.y, 2):g}" width="{round(self.width, 2):g}"'
             f' height="{round(self.height, 2):g}"'
         )
-        return f"<rect {place}{_ink(self.pen)}/>"
+        return f"<rect {position}{_ink(self.pen)}/>"
 
     def as_mark(self) -> dict[str, Any]:
         """What all rectangles of one layer of a chart share."""
@@ -102,11 +100,11 @@ class Stroke:
         """The line in SVG: a straight one as a line, others as a path."""
         if len(self.points) == 2:
             (x1, y1), (x2, y2) = self.points
-            place = (
+            position = (
                 f'x1="{round(x1, 2):g}" y1="{round(y1, 2):g}" x2="{round(x2, 2):g}"'
                 f' y2="{round(y2, 2):g}"'
             )
-            return f"<line {place}{_ink(self.pen)}/>"
+            return f"<line {position}{_ink(self.pen)}/>"
         path = "L".join(f"{round(x, 2):g},{round(y, 2):g}" for x, y in self.points)
         return f'<path d="M{path}"{_ink(self.pen)}/>' if path else ""
 
@@ -170,9 +168,9 @@ class Mark:
 
     def svg(self) -> str:
         """The mark in SVG."""
-        half, ink = self.half, _ink(self.pen)
+        half, ink = math.sqrt(self.size) / 2, _ink(self.pen)
         if self.shape == "circle":
-            kind, place = (
+            kind, position = (
                 "circle",
                 f'cx="{round(self.x, 2):g}" cy="{round(self.y, 2):g}" r="{round(half, 2):g}"',
             )
@@ -181,14 +179,9 @@ class Mark:
                 f"{round(self.x + half * a, 2):g},{round(self.y + half * b, 2):g}"
                 for a, b in OUTLINES[self.shape]
             )
-            kind, place = "path", f'd="M{path}Z"'
+            kind, position = "path", f'd="M{path}Z"'
         end = f"><title>{escaped(self.title)}</title></{kind}>" if self.title else "/>"
-        return f"<{kind} {place}{ink}{end}"
-
-    @property
-    def half(self) -> float:
-        """Half the width."""
-        return math.sqrt(self.size) / 2
+        return f"<{kind} {position}{ink}{end}"
 
     def as_mark(self) -> dict[str, Any]:
         """What all marks of one layer of a chart share."""
@@ -220,13 +213,13 @@ class Text:
         letters are put on their base line.
         """
         down = round(0.3 * self.size)
-        place = f'x="{round(self.x + self.dx, 2):g}" y="{round(self.y + down, 2):g}"'
+        position = f'x="{round(self.x + self.dx, 2):g}" y="{round(self.y + down, 2):g}"'
         if self.angle:
             turned = f"translate({round(self.x, 2):g},{round(self.y, 2):g}) rotate({self.angle:g})"
-            place = f'transform="{turned}" x="{round(self.dx, 2):g}" y="{down}"'
+            position = f'transform="{turned}" x="{round(self.dx, 2):g}" y="{down}"'
         look = f' text-anchor="{ANCHORS[self.align]}" font-size="{self.size:g}"{_ink(self.pen)}'
         weight = ' font-weight="600"' if self.bold else ""
-        return f"<text {place}{look}{weight}>{escaped(self.words)}</text>"
+        return f"<text {position}{look}{weight}>{escaped(self.words)}</text>"
 
     def as_mark(self) -> dict[str, Any]:
         """What all texts of one layer of a chart share."""
@@ -291,21 +284,21 @@ class Drawing:
         it does.
         """
         width, height = self.extent
-        named = ' aria-hidden="true"'
+        accessibility = ' aria-hidden="true"'
         if label:
             quoted = escaped(label).replace('"', "&quot;")
-            named = f' role="img" aria-label="{quoted}"'
+            accessibility = f' role="img" aria-label="{quoted}"'
         # A page may widen a drawing a little, but a small one stays small.
         natural = f' style="--natural: {round(1.15 * width)}px"'
         opening = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0'
-            f' 0 {width} {height}"{natural}{named}>'
+            f' 0 {width} {height}"{natural}{accessibility}>'
         )
         ground = f'<rect width="100%" height="100%" fill="{self.ground}"/>' if self.ground else ""
-        place = f'transform="translate({round(self.left, 2):g},{round(self.top, 2):g})"'
-        shapes = "".join(one.svg() for one in self.drawn)
+        position = f'transform="translate({round(self.left, 2):g},{round(self.top, 2):g})"'
+        shapes = "".join(shape.svg() for shape in self.drawn)
         return (
-            f'{opening}{ground}<g {place} font-family="sans-serif"'
+            f'{opening}{ground}<g {position} font-family="sans-serif"'
             f' stroke-miterlimit="10">{shapes}</g></svg>'
         )
 
@@ -333,12 +326,12 @@ class Drawing:
             lambda n: (n[0] if isinstance(n[1], Stroke) else -1, n[1].as_mark()),
         )
         for (_, mark), group in alike:
-            rows = [row for _, one in group for row in one.as_rows()]
-            places = {"x": _pixels("x", -self.left, width), "y": _pixels("y", -self.top, height)}
+            rows = [row for _, shape in group for row in shape.as_rows()]
+            channels = {"x": _pixels("x", -self.left, width), "y": _pixels("y", -self.top, height)}
             yield {
                 "data": {"values": rows},
                 "mark": mark,
-                "encoding": places | _CHANNELS[mark["type"]],
+                "encoding": channels | _CHANNELS[mark["type"]],
             }
 
 
@@ -414,34 +407,27 @@ def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = 
             drawing.rule((-4.5, line), (0.5, line), Pen(stroke=FRAME))
             drawing.text(-6.5, at + 0.5, words, SOFT, align="right", size=up.size)
         drawing.rule((0.5, height + 0.5), (0.5, 0.5), Pen(stroke=FRAME))
-    if across:
-        _draw_lying_axis(drawing, across)
-
-
-def _draw_lying_axis(drawing: Drawing, axis: Ruler) -> None:
-    width, foot = drawing.width, drawing.height + 0.5
-    below = 7 + round(0.79 * axis.size) - round(0.3 * axis.size)  # the letters hang from there
-    for at, words in _apart(axis):
-        side: Align = "center"
-        if axis.flush and at <= 1:
-            side = "left"
-        elif axis.flush and at >= width - 1:
-            side = "right"
-        drawing.text(at + 0.5, foot + below, words, SOFT, align=side, size=axis.size)
-    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=FRAME))
-    if axis.title:
-        drawing.text(width / 2, foot + 35, axis.title, SOFT, align="center", size=FONT - 1)
-
-
-def _apart(axis: Ruler) -> Sequence[tuple[float, str]]:
-    """The ticks whose words do not run into each other: every second, fourth … where all would."""
-    shown = axis.ticks
+    if not across:
+        return
+    foot, size = height + 0.5, across.size
+    below = 7 + round(0.79 * size) - round(0.3 * size)  # the letters hang from there
+    # Every second, fourth … tick has words where those of all would run into each other.
+    labelled = [(at, words, width_of(words, size) / 2) for at, words in across.ticks]
     while any(
-        right - left < (width_of(a, axis.size) + width_of(b, axis.size)) / 2
-        for (left, a), (right, b) in itertools.pairwise(shown)
+        end - start < half + next_half
+        for (start, _, half), (end, _, next_half) in itertools.pairwise(labelled)
     ):
-        shown = shown[::2]
-    return shown
+        labelled = labelled[::2]
+    for at, words, _ in labelled:
+        side: Align = "center"
+        if across.flush and at <= 1:
+            side = "left"
+        elif across.flush and at >= width - 1:
+            side = "right"
+        drawing.text(at + 0.5, foot + below, words, SOFT, align=side, size=size)
+    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=FRAME))
+    if across.title:
+        drawing.text(width / 2, foot + 35, across.title, SOFT, align="center", size=FONT - 1)
 
 
 def width_of(words: str, size: float) -> float:
@@ -524,11 +510,6 @@ def plain_numbers(values: Sequence[float]) -> list[str]:
     step = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     return [f"{value:,.{digits}f}".replace("-", "−") for value in values]
-
-
-def percentages(values: Sequence[float]) -> list[str]:
-    """Shares beside an axis."""
-    return [percent_tick(value) for value in values]
 
 
 def decades(low: float, high: float) -> list[float]:

@@ -87,13 +87,13 @@ class Encoded:
         labels = text_of(self.labels).alias(column.name)
         codes = self.narrow if start is None else self.narrow[start : start + len(column)]
 
-        def same(part: slice) -> bool:
+        def is_equal(part: slice) -> bool:
             return labels.gather(codes[part].astype(np.uint32, copy=False)).equals(
                 column[part], null_equal=True
             )
 
         return len(column) == len(codes) and all(
-            side_by_side(same, parts_of_rows(len(codes)), rows=len(codes))
+            side_by_side(is_equal, parts_of_rows(len(codes)), rows=len(codes))
         )
 
     def categories(self, name: str) -> pl.Series:
@@ -124,13 +124,17 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     if None not in present and all(map(operator.lt, present, present[1:])):
         return _without_unused(codes, tuple(names), used, amounts)
     fresh = sorted({name for name in names if name is not None})
-    place: dict[str | None, int] = {name: i for i, name in enumerate(fresh)}
+    position: dict[str | None, int] = {name: i for i, name in enumerate(fresh)}
     final = (*fresh, *([None] if None in names else []))
-    place[None] = len(fresh)
-    moved = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
-    moved[used] = [place[name] for name in names]
-    counts = np.bincount(moved[used], weights=amounts[used], minlength=len(final)).astype(np.int64)
-    return Encoded(kernels.keys.map_codes(codes, moved) if len(labels) else moved, final, counts)
+    position[None] = len(fresh)
+    new_codes = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
+    new_codes[used] = [position[name] for name in names]
+    counts = np.bincount(new_codes[used], weights=amounts[used], minlength=len(final)).astype(
+        np.int64
+    )
+    return Encoded(
+        kernels.keys.map_codes(codes, new_codes) if len(labels) else new_codes, final, counts
+    )
 
 
 def _relabelled_many(
@@ -140,10 +144,10 @@ def _relabelled_many(
     names = labels.gather(used)
     final = names.unique().sort(nulls_last=True)
     rank = names.rank("dense").cast(pl.Int64).fill_null(len(final)).to_numpy() - 1
-    moved = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
-    moved[used] = rank
+    new_codes = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
+    new_codes[used] = rank
     counts = np.bincount(rank, weights=amounts[used], minlength=len(final)).astype(np.int64)
-    return Encoded(kernels.keys.map_codes(codes, moved), labels_of(final), counts)
+    return Encoded(kernels.keys.map_codes(codes, new_codes), labels_of(final), counts)
 
 
 def _without_unused(
@@ -153,9 +157,9 @@ def _without_unused(
     width = np.min_scalar_type(max(1, len(names)) - 1)
     if len(used) == len(amounts):  # every code stays as it is
         return Encoded(codes.astype(width, copy=False), names, amounts)
-    moved = np.zeros(len(amounts), dtype=width)
-    moved[used] = np.arange(len(used))
-    return Encoded(kernels.keys.map_codes(codes, moved), names, amounts[used])
+    new_codes = np.zeros(len(amounts), dtype=width)
+    new_codes[used] = np.arange(len(used))
+    return Encoded(kernels.keys.map_codes(codes, new_codes), names, amounts[used])
 
 
 def label(value: object) -> str:
@@ -174,7 +178,7 @@ def label(value: object) -> str:
 
 
 def require_same_codes(
-    one: Iterable[str | None], other: Iterable[str | None], name: str, *, between: str
+    labels: Iterable[str | None], other_labels: Iterable[str | None], name: str, *, between: str
 ) -> None:
     """Refuse a column whose codes, all of one length, have leading zeros in one table only: read as
     numbers, 03601 became 3601.
@@ -190,7 +194,7 @@ def require_same_codes(
     zeros in one of the two ...
     """
     first, second = (
-        {v for v in values if v is not None and v.isdigit()} for values in (one, other)
+        {v for v in values if v is not None and v.isdigit()} for values in (labels, other_labels)
     )
     for full, bare in ((first, second), (second, first)):
         padded = {v for v in full if v[0] == "0" and len(v) > 1}
@@ -237,7 +241,7 @@ def encode(column: pl.Series) -> Encoded:
         default=missing,
         return_dtype=pl.Int64,
     )
-    return _counted(replaced.fill_null(missing).to_numpy(), tuple(labels))
+    return _count_codes(replaced.fill_null(missing).to_numpy(), tuple(labels))
 
 
 PLAIN = (1e-4, 1e15)
@@ -252,16 +256,16 @@ def _encode_floats(column: pl.Series) -> Encoded:
     """
     wide = column.cast(pl.Float64)
     values, which = _distinct_numbers(_present(wide).to_numpy())
-    names = _written(values)
+    names = _spell_floats(values)
     order = names.arg_sort().to_numpy()
-    place = np.empty(len(values), dtype=np.int64)
-    place[order] = np.arange(len(values))
+    rank = np.empty(len(values), dtype=np.int64)
+    rank[order] = np.arange(len(values))
     labels = names.gather(order)
     if not column.null_count():
-        return _counted(place[which], labels_of(labels))
+        return _count_codes(rank[which], labels_of(labels))
     codes = np.full(len(column), len(labels), dtype=np.int64)
-    codes[wide.is_not_null().to_numpy()] = place[which]
-    return _counted(codes, labels_of(_with_missing(labels)))
+    codes[wide.is_not_null().to_numpy()] = rank[which]
+    return _count_codes(codes, labels_of(_with_missing(labels)))
 
 
 MOST_BITS = 64
@@ -321,18 +325,18 @@ def _with_missing(labels: pl.Series) -> pl.Series:
     return pl.concat([labels, pl.Series(labels.name, [None], dtype=pl.String)])
 
 
-def _written(values: NDArray[np.float64]) -> pl.Series:
+def _spell_floats(values: NDArray[np.float64]) -> pl.Series:
     """The labels of distinct numbers, as :func:`label` writes each."""
     size = np.abs(values)
     whole = (values == np.trunc(values)) & (size < PLAIN[1])
     plain = (size >= PLAIN[0]) & (size < PLAIN[1])
-    given = pl.Series(values)
+    numbers = pl.Series(values)
     names = pl.Series(np.where(whole, values, 0).astype(np.int64)).cast(pl.String)
-    names = names.zip_with(pl.Series(whole), given.cast(pl.String))
-    others = np.flatnonzero(~whole & ~plain)
+    names = names.zip_with(pl.Series(whole), numbers.cast(pl.String))
+    unusual = np.flatnonzero(~whole & ~plain)
     return (
-        names.scatter(others, [label(value) for value in values[others].tolist()])
-        if len(others)
+        names.scatter(unusual, [label(value) for value in values[unusual].tolist()])
+        if len(unusual)
         else names
     )
 
@@ -350,15 +354,15 @@ def _encode_text(column: pl.Series) -> Encoded:
     placed = None
     if distinct and len(distinct) * FEWEST_REPEATS <= len(first_rows):
         placed = column.cast(pl.Enum(labels), strict=False)
-    others = len(column) if placed is None else placed.null_count() - missing
-    if placed is not None and 0 < others <= len(column) // 8:
+    rare = len(column) if placed is None else placed.null_count() - missing
+    if placed is not None and 0 < rare <= len(column) // 8:
         return _with_others(column, labels, placed)
-    if placed is None or others:
+    if placed is None or rare:
         labels = _present(column.unique()).sort()
         placed = column.cast(pl.Enum(labels))
     codes = placed.to_physical()
     codes = codes.cast(pl.UInt64).fill_null(len(labels)) if missing else codes
-    return _counted(codes.to_numpy(), labels_of(_with_missing(labels) if missing else labels))
+    return _count_codes(codes.to_numpy(), labels_of(_with_missing(labels) if missing else labels))
 
 
 def _with_others(column: pl.Series, labels: pl.Series, placed: pl.Series) -> Encoded:
@@ -369,12 +373,12 @@ def _with_others(column: pl.Series, labels: pl.Series, placed: pl.Series) -> Enc
     codes = placed.to_physical().cast(pl.UInt32).fill_null(unplaced).to_numpy()
     rows = np.flatnonzero(codes == unplaced)
     names = column.gather(rows).to_list()
-    known = labels.to_list()
-    place = {name: len(known) + i for i, name in enumerate(dict.fromkeys(names))}
-    widest = np.min_scalar_type(len(known) + len(place))
+    label_list = labels.to_list()
+    position = {name: len(label_list) + i for i, name in enumerate(dict.fromkeys(names))}
+    widest = np.min_scalar_type(len(label_list) + len(position))
     narrow = codes.astype(widest)  # the unplaced ones are written next
-    narrow[rows] = [place[name] for name in names]
-    return relabelled(narrow, [*known, *place])
+    narrow[rows] = [position[name] for name in names]
+    return relabelled(narrow, [*label_list, *position])
 
 
 def _present(column: pl.Series) -> pl.Series:
@@ -392,12 +396,12 @@ def _encode_categories(column: pl.Series) -> Encoded:
     labels: list[str | None] = [None] * (missing + 1)
     for code, name in zip(own.tolist(), distinct.cast(pl.String).to_list(), strict=True):
         labels[code] = name
-    places = column.to_physical()
-    places = places.cast(pl.UInt64).fill_null(missing) if column.null_count() else places
-    return relabelled(places.to_numpy(), labels)
+    physical = column.to_physical()
+    physical = physical.cast(pl.UInt64).fill_null(missing) if column.null_count() else physical
+    return relabelled(physical.to_numpy(), labels)
 
 
-def _counted(codes: NDArray[Any], labels: Labels) -> Encoded:
+def _count_codes(codes: NDArray[Any], labels: Labels) -> Encoded:
     """The encoding with these codes, none of them missing, and labels, which are in order."""
     narrow = codes.astype(np.min_scalar_type(max(1, len(labels)) - 1))
     return Encoded(narrow, labels, tallied(narrow, len(labels), None))
@@ -480,7 +484,7 @@ def encode_column(dataset: Table, column: Column) -> Encoded:
     ) in encoded:  # numbered anew after each part: the product of all domains may not fit a word
         used, codes = np.unique(codes * max(1, len(part.labels)) + part.codes, return_inverse=True)
         before = [divmod(pair, max(1, len(part.labels))) for pair in used.tolist()]
-        labels = [(*labels[left], part.labels[right]) for left, right in before]
+        labels = [(*labels[before_code], part.labels[own_code]) for before_code, own_code in before]
     counts = tallied(codes, len(labels), dataset.copies)
     return Encoded(codes, tuple(joint_label(parts) for parts in labels), counts)
 
@@ -611,16 +615,16 @@ def as_column(
     ``whole`` says it (None: exactly when the column had an integer type and all values still are
     whole), in their own width or, where a value does not fit into it, in 64 bits.
     """
-    known = ~np.isnan(values)
-    made = pl.Series(name, values, dtype=pl.Float64).fill_nan(None)
+    present = ~np.isnan(values)
+    series = pl.Series(name, values, dtype=pl.Float64).fill_nan(None)
     integral = like.dtype.is_integer()
     if whole is None:
-        whole = integral and bool((values[known] == np.rint(values[known])).all())
+        whole = integral and bool((values[present] == np.rint(values[present])).all())
     if not whole:
-        return _narrowed(made, like.dtype) if like.dtype == pl.Float32 else made
-    made = made.round(0)
-    small = bool((np.abs(values[known]) < 2.0**63).all())  # larger ones have no whole-number type
-    return _narrowed(made.cast(pl.Int64), like.dtype) if integral and small else made
+        return _narrowed(series, like.dtype) if like.dtype == pl.Float32 else series
+    series = series.round(0)
+    small = bool((np.abs(values[present]) < 2.0**63).all())  # larger ones have no whole-number type
+    return _narrowed(series.cast(pl.Int64), like.dtype) if integral and small else series
 
 
 def _narrowed(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:

@@ -74,11 +74,11 @@ def count_compatible(
     patterns, members = np.unique(missing, return_inverse=True)
     order = np.argsort(members, kind="stable")
     starts = np.searchsorted(members[order], np.arange(len(patterns) + 1))
-    shown = np.full((len(patterns), keys.shape[1]), np.iinfo(np.uint64).max, dtype=np.uint64)
+    masks = np.full((len(patterns), keys.shape[1]), np.iinfo(np.uint64).max, dtype=np.uint64)
     for position, field in enumerate(fields):
-        shown[(patterns >> position & 1) == 1] &= ~field
+        masks[(patterns >> position & 1) == 1] &= ~field
     agreeing: NDArray[np.int64] = kernels.suppression.count_agreeing(
-        keys, records, order, starts, shown
+        keys, records, order, starts, masks
     )
     return agreeing
 
@@ -132,26 +132,26 @@ def needed(models: Sequence[Model], schema: Schema) -> Needs:
 def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] = ()) -> list[str]:
     """The columns that promises and plans look at."""
     counts = needed(models, schema).counts
-    wanted = [
+    columns = [
         *schema.quasi,
         *(part for column in counts for part in parts_of(column)),
         *schema.columns(Role.WEIGHT),
     ]
-    wanted += schema.units
-    wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
-    return list(dict.fromkeys(wanted))
+    columns += schema.units
+    columns += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
+    return list(dict.fromkeys(columns))
 
 
 def population_path(models: Sequence[Model]) -> str | None:
     """The file with the population that these models name, or None; they must not name different
     ones.
     """
-    named = dict.fromkeys(model.population for model in models if model.population is not None)
-    if len(named) > 1:
+    paths = dict.fromkeys(model.population for model in models if model.population is not None)
+    if len(paths) > 1:
         raise ParameterError(
-            f"models name {len(named)} different population tables; a run compares with one"
+            f"models name {len(paths)} different population tables; a run compares with one"
         )
-    return next(iter(named), None)
+    return next(iter(paths), None)
 
 
 def gather(

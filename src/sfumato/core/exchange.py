@@ -48,8 +48,8 @@ LEFT_BEHIND = re.compile(r"\.(?P<name>.+)\.sfumato-(?:lock|(?P<kind>new|old)-[0-
 def target_of(folder: Path) -> Path:
     """The folder that is meant: a symbolic link is followed, to its end."""
     try:
-        named = folder.name not in ("", "..") and not folder.is_symlink()
-        target = folder if named else folder.resolve()
+        has_name = folder.name not in ("", "..") and not folder.is_symlink()
+        target = folder if has_name else folder.resolve()
     except (OSError, RuntimeError, ValueError):  # a circle of links, a NUL
         raise OutputError(f"{str(folder)!r} leads nowhere; choose another output") from None
     if not target.name:
@@ -90,19 +90,19 @@ def in_place(folder: Path, *, force: bool | None) -> Iterator[Path]:
         sweep(target.parent)
     with telling(folder), _locked(target):
         refuse_existing(folder, force=force)
-        made = _beside(target, FRESH)
-        made.mkdir(mode=PRIVATE_FOLDER)
+        draft = _beside(target, FRESH)
+        draft.mkdir(mode=PRIVATE_FOLDER)
         try:
-            yield made
+            yield draft
             raise_if_pressed()
-            as_new(made)
+            as_new(draft)
             with undisturbed():  # Ctrl-C waits until it is known what stands there
-                _put(made, target, force=bool(force))
+                _move_into_place(draft, target, force=bool(force))
                 sync_folder(target.parent)
                 note_done(f"the release stands in {target}")
         finally:  # a new folder that did not get there, or the old one that was exchanged for it
             with undisturbed():
-                shutil.rmtree(made, ignore_errors=True)
+                shutil.rmtree(draft, ignore_errors=True)
 
 
 class Workplace:
@@ -113,7 +113,7 @@ class Workplace:
     or among temporary files. What a killed run left there is swept by the next one.
     """
 
-    kept: ClassVar[set[Workplace]] = set()
+    permanent: ClassVar[set[Workplace]] = set()
     """Those that lazy frames of the user read from."""
 
     def __init__(self, target: Path | None = None) -> None:
@@ -126,19 +126,19 @@ class Workplace:
     def path(self) -> Path:
         """The folder, which is made when it is asked for first."""
         own = self.target.with_name(f"{self.target.name}-{secrets.token_hex(4)}")
-        with telling(self.target), contextlib.ExitStack() as held:
+        with telling(self.target), contextlib.ExitStack() as resources:
             own.parent.mkdir(parents=True, exist_ok=True)
             sweep(own.parent)
-            held.enter_context(_locked(own))
-            made = _beside(own, FRESH)
-            made.mkdir(mode=PRIVATE_FOLDER)
-            self.clear = weakref.finalize(self, _cleared, made, held.pop_all())
-        return made
+            resources.enter_context(_locked(own))
+            folder = _beside(own, FRESH)
+            folder.mkdir(mode=PRIVATE_FOLDER)
+            self.clear = weakref.finalize(self, _cleared, folder, resources.pop_all())
+        return folder
 
     def __enter__(self) -> Workplace:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *told: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
         if kind is not None:  # an error may be kept, and with it whoever holds this
             self.clear()
 
@@ -148,12 +148,12 @@ class Workplace:
 
     def stay(self) -> None:
         """Keep it until the program ends: somebody has a lazy frame that reads from it."""
-        Workplace.kept.add(self)
+        Workplace.permanent.add(self)
 
 
-def _cleared(folder: Path, held: contextlib.ExitStack) -> None:
+def _cleared(folder: Path, resources: contextlib.ExitStack) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    held.close()
+    resources.close()
 
 
 @contextlib.contextmanager
@@ -174,12 +174,12 @@ def sweep(parent: Path, only: str | None = None) -> None:
     """Mend and remove what dead runs left in a folder: a release that was put aside and not
     replaced comes back.
     """
-    found = {
+    names = {
         match["name"] for file in parent.iterdir() if (match := LEFT_BEHIND.fullmatch(file.name))
     }
-    for name in sorted(found if only is None else found & {only}):
-        with contextlib.suppress(OSError), _locked(parent / name, wait=False) as ours:
-            if ours:
+    for name in sorted(names if only is None else names & {only}):
+        with contextlib.suppress(OSError), _locked(parent / name, wait=False) as is_locked:
+            if is_locked:
                 _mend(parent / name)
 
 
@@ -194,14 +194,14 @@ def _mend(target: Path) -> None:
             shutil.rmtree(file, ignore_errors=True)
 
 
-def _put(made: Path, target: Path, *, force: bool) -> None:
+def _move_into_place(draft: Path, target: Path, *, force: bool) -> None:
     """Move the new folder to its place."""
     if force and target.exists() and any(target.iterdir()):
-        _exchange(made, target)
+        _exchange(draft, target)
         return
     # Nothing is there, or an empty folder; what somebody else put there meanwhile stays.
     try:
-        _rename(made, target)
+        _rename(draft, target)
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
@@ -211,14 +211,14 @@ def _put(made: Path, target: Path, *, force: bool) -> None:
         ) from None
 
 
-def _exchange(made: Path, target: Path) -> None:
+def _exchange(draft: Path, target: Path) -> None:
     """Let two folders change places; afterwards the old one is where the new one was made."""
-    if _exchanged(made, target):
+    if _exchanged(draft, target):
         return
     aside = _beside(target, OLD)
     _rename(target, aside)
     try:
-        _rename(made, target)
+        _rename(draft, target)
     except OSError:
         _rename(aside, target)
         raise
@@ -237,33 +237,29 @@ def _locked(target: Path, *, wait: bool = True) -> Iterator[bool]:
     The lock's file goes with the lock: who waited for one that was removed meanwhile tries again.
     """
     file = target.with_name(f".{target.name}.sfumato-{LOCK}")
-    handle = _lock(file, wait=wait)
-    try:
-        yield handle is not None
-    finally:
-        if handle is not None:
-            file.unlink(missing_ok=True)
-            os.close(handle)
-
-
-def _lock(file: Path, *, wait: bool) -> int | None:
-    """An open lock file that nobody else has locked, or None."""
-    while True:
+    holds_lock = False
+    while not holds_lock:
         handle = open_private(file, os.O_RDWR | NO_LINK)
         try:
-            ours = lock(handle, wait=wait)
+            is_ours = lock(handle, wait=wait)
         except NoLocks:
             os.close(handle)
             file.unlink(missing_ok=True)
-            return None
+            break
         except BaseException:
             os.close(handle)
             raise
         # Whoever had it removed the file with the lock; then ours is the lock of a file that is
         # gone.
         with contextlib.suppress(FileNotFoundError):
-            if ours and os.path.samestat(os.fstat(handle), file.stat()):
-                return handle
-        os.close(handle)
-        if not ours:
-            return None
+            holds_lock = is_ours and os.path.samestat(os.fstat(handle), file.stat())
+        if not holds_lock:
+            os.close(handle)
+        if not is_ours:
+            break
+    try:
+        yield holds_lock
+    finally:
+        if holds_lock:
+            file.unlink(missing_ok=True)
+            os.close(handle)

@@ -29,8 +29,8 @@ KINDS = (
 )
 
 
-def read_plain(path: str | os.PathLike[str], *, most: int, what: str) -> bytes:
-    """The bytes of a plain file of at most ``most`` bytes; ``what`` says in the message what it
+def read_plain(path: str | os.PathLike[str], *, limit: int, purpose: str) -> bytes:
+    """The bytes of a plain file of at most ``limit`` bytes; ``purpose`` says in the message what it
     should have been.
 
     Symbolic links are followed: what counts is what is opened. Opening does not wait for the writer
@@ -45,34 +45,34 @@ def read_plain(path: str | os.PathLike[str], *, most: int, what: str) -> bytes:
         raise UnreadableInput(f"{name}: {_reason(error)}") from None
     try:
         with os.fdopen(handle, "rb") as file:
-            _require_plain(os.fstat(file.fileno()), name, most, what)
-            data = file.read(most + 1)
+            _require_plain(os.fstat(file.fileno()), name, limit, purpose)
+            data = file.read(limit + 1)
     except OSError as error:
         raise UnreadableInput(f"{name}: {_reason(error)}") from None
-    if len(data) > most:  # it grew while it was read
-        raise UnreadableInput(_too_large(name, most, what))
+    if len(data) > limit:  # it grew while it was read
+        raise UnreadableInput(_too_large(name, limit, purpose))
     return data
 
 
-def require_plain(path: str | os.PathLike[str], *, most: int, what: str) -> None:
-    """Raise unless a path leads to a plain file of at most ``most`` bytes."""
+def require_plain(path: str | os.PathLike[str], *, limit: int, purpose: str) -> None:
+    """Raise unless a path leads to a plain file of at most ``limit`` bytes."""
     name = os.fspath(path)
     try:
-        _require_plain(Path(name).stat(), name, most, what)
+        _require_plain(Path(name).stat(), name, limit, purpose)
     except (OSError, ValueError) as error:
         raise UnreadableInput(f"{name}: {_reason(error)}") from None
 
 
-def _require_plain(found: os.stat_result, name: str, most: int, what: str) -> None:
-    kind = next((words for is_kind, words in KINDS if is_kind(found.st_mode)), None)
+def _require_plain(status: os.stat_result, name: str, limit: int, purpose: str) -> None:
+    kind = next((words for is_kind, words in KINDS if is_kind(status.st_mode)), None)
     if kind is not None:
-        raise UnreadableInput(f"{name}: {what} must be a plain file, and this is {kind}")
-    if found.st_size > most:
-        raise UnreadableInput(_too_large(name, most, what))
+        raise UnreadableInput(f"{name}: {purpose} must be a plain file, and this is {kind}")
+    if status.st_size > limit:
+        raise UnreadableInput(_too_large(name, limit, purpose))
 
 
-def _too_large(name: str, most: int, what: str) -> str:
-    return f"{name} is larger than {most // MEGABYTE:,} MB, the most that is read as {what}"
+def _too_large(name: str, limit: int, purpose: str) -> str:
+    return f"{name} is larger than {limit // MEGABYTE:,} MB, the most that is read as {purpose}"
 
 
 def _reason(error: OSError | ValueError) -> str:

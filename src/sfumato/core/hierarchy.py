@@ -371,13 +371,15 @@ def bind(
         return _single(values)
     present = without_missing(values)
     missing = len(present) < len(values)
-    made = hierarchy.ladder(present, missing=missing)
-    if made is not None:
-        if made.bound is not None and isinstance(
+    ladder = hierarchy.ladder(present, missing=missing)
+    if ladder is not None:
+        if ladder.bound is not None and isinstance(
             values, TextLabels
         ):  # the missing one is the last, here and there
-            made.remember(values, np.append(made.bound, len(present)) if missing else made.bound)
-        return made
+            ladder.remember(
+                values, np.append(ladder.bound, len(present)) if missing else ladder.bound
+            )
+        return ladder
     every = counts.tolist() if isinstance(counts, np.ndarray) else counts
     amounts = [c for v, c in zip(values, every, strict=True) if v is not None]
     return _ladder(hierarchy.paths(list(present), amounts), missing=missing)
@@ -385,8 +387,8 @@ def bind(
 
 def bind_column(hierarchy: Hierarchy | None, encoded: Encoded) -> Ladder:
     """Bind a hierarchy to the values of a column; done once, however many ask for it."""
-    for known, ladder in encoded.ladders:
-        if known is hierarchy:
+    for owner, ladder in encoded.ladders:
+        if owner is hierarchy:
             return ladder  # type: ignore[no-any-return]
     ladder = bind(hierarchy, encoded.labels, encoded.counts)
     encoded.ladders.append((hierarchy, ladder))
@@ -437,7 +439,7 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     )
 
 
-def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:
+def require_single_parents(rows: Sequence[tuple[str, ...]], title: str) -> None:
     """Raise when a node has two different parents, or when there is more than one top."""
     problems = []
     depth = len(rows[0]) if rows else 0
@@ -450,12 +452,12 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:
         }
         if torn:
             problems.append(
-                f"{what}: {len(torn)} node(s) of level {level} have more than one parent on level"
+                f"{title}: {len(torn)} node(s) of level {level} have more than one parent on level"
                 f" {level + 1}"
             )
     tops = {row[-1] for row in rows}
     if len(tops) > 1:
-        problems.append(f"{what}: the top level must be one single value, it has {len(tops)}")
+        problems.append(f"{title}: the top level must be one single value, it has {len(tops)}")
     if problems:
         raise SchemaError(problems)
 
@@ -483,13 +485,13 @@ class ValueByValue:
         listed = hierarchy.listed()
         if listed is not None:
             self._learn([value for value in dict.fromkeys(values) if value is not None])
-        known = [
+        paths = [
             path
             for value in (*(listed or ())[:1], *PROBES)
             if (path := self._path(value)) is not None
         ]
-        self.top: int | None = len(known[0]) - 1 if known else None
-        self._highest = known[0][-1] if known else TOP
+        self.top: int | None = len(paths[0]) - 1 if paths else None
+        self._highest = paths[0][-1] if paths else TOP
 
     def knows(self, value: str) -> bool:
         """Whether the value has a place in the hierarchy."""

@@ -21,7 +21,7 @@ class _State:
     """What this process knows about its interruption."""
 
     pressed = False
-    done: tuple[str, ...] = ()
+    acts: tuple[str, ...] = ()
 
 
 def pressed() -> bool:
@@ -39,12 +39,12 @@ def raise_if_pressed() -> None:
 
 def note_done(sentence: str) -> None:
     """Note what stands whatever comes: an interruption after it is told so."""
-    _State.done = (*_State.done, sentence)
+    _State.acts = (*_State.acts, sentence)
 
 
-def done() -> tuple[str, ...]:
+def finished_acts() -> tuple[str, ...]:
     """What was noted since :func:`watching` began."""
-    return _State.done
+    return _State.acts
 
 
 class Ending:
@@ -79,7 +79,7 @@ def watching() -> Iterator[None]:
     """Note Ctrl-C on its way to the usual handler; outside of the main thread there is nothing to
     watch.
     """
-    _State.pressed, _State.done = False, ()
+    _State.pressed, _State.acts = False, ()
     usual = interrupt_handler()
 
     def note_and_pass_on(number: int, frame: FrameType | None) -> None:
@@ -91,7 +91,7 @@ def watching() -> Iterator[None]:
         with interrupts_to(None if usual is None else note_and_pass_on):
             yield
     finally:
-        _State.pressed, _State.done = False, ()
+        _State.pressed, _State.acts = False, ()
 
 
 @contextlib.contextmanager

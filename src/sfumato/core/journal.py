@@ -264,10 +264,10 @@ class Journal:
 
     def damaged(self, line: int) -> UnreadableInput:
         """The error that names the first line that is not as it was written."""
-        other = ", or it is of another version of sfumato" if line == 1 else ""
+        version_hint = ", or it is of another version of sfumato" if line == 1 else ""
         return UnreadableInput(
             f"the {self.kind.name} {self.path} is not as it was written, from line {line}"
-            f" on{other}; {self.kind.consequence} until the true one is back"
+            f" on{version_hint}; {self.kind.consequence} until the true one is back"
         )
 
     # writing
@@ -408,7 +408,7 @@ class Journal:
             return None
         try:
             plain = json.loads(
-                read_plain(self._head_file, most=MEGABYTE, what="the head of a journal")
+                read_plain(self._head_file, limit=MEGABYTE, purpose="the head of a journal")
             )
             head = Head(int(plain["entries"]), str(plain["hash"]))
         except (

@@ -37,9 +37,9 @@ def is_spelled_once(data: bytes, document: object) -> bool:
     ... )
     (True, False)
     """
-    found = _without_blanks(data.decode("utf-8"))
+    bare_text = _without_blanks(data.decode("utf-8"))
     plain = json.dumps(document, ensure_ascii=False)
-    return found in {
+    return bare_text in {
         _without_blanks(text) for text in (plain, printable_json(plain), json.dumps(document))
     }
 

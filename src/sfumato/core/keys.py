@@ -44,11 +44,11 @@ class KeyReference:
     env: str | None = None
 
     @classmethod
-    def of(cls, given: KeyReference | Mapping[str, Any]) -> KeyReference:
+    def of(cls, reference: KeyReference | Mapping[str, Any]) -> KeyReference:
         """A reference from its recipe form, ``{file: path}`` or ``{env: NAME}``."""
-        if isinstance(given, KeyReference):
-            return given
-        plain = reference_form(given)
+        if isinstance(reference, KeyReference):
+            return reference
+        plain = reference_form(reference)
         return cls(Path(plain["file"]) if "file" in plain else None, plain.get("env"))
 
     @property
@@ -108,18 +108,18 @@ class KeyReference:
         return ()
 
 
-def reference_form(given: object) -> dict[str, str]:
+def reference_form(reference: object) -> dict[str, str]:
     """The recipe form of a key reference, or an error that explains it and does not repeat what was
     given.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(reference, Mapping):
         raise ParameterError(
             "a key is never written into a recipe, where it would be copied along; write where it"
             f" is: {FORM}"
         )
-    if len(given) != 1 or not set(given) <= {"file", "env"}:
+    if len(reference) != 1 or not set(reference) <= {"file", "env"}:
         raise ParameterError(f"say where the key is, in one of two ways: {FORM}")
-    ((where, value),) = given.items()
+    ((where, value),) = reference.items()
     text = str(value) if isinstance(value, str | Path) else ""
     if not text or (where == "env" and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text)):
         raise ParameterError(

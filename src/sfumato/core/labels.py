@@ -51,8 +51,8 @@ class TextLabels(Sequence[str | None]):
         if self._texts is None:
             self._asked += 1
             if self._asked <= MANY:
-                found: str | None = self.series[index]
-                return found
+                label: str | None = self.series[index]
+                return label
             self._texts = self.series.to_list()  # who asks so often, one by one, asks for all
         return self._texts[index]
 
@@ -67,10 +67,10 @@ class TextLabels(Sequence[str | None]):
 
     def index(self, label: str | None, start: int = 0, stop: int | None = None) -> int:
         """Where a label is; raises ValueError where it is not among those asked for."""
-        places = self.series.is_null() if label is None else self.series == label
-        for place in places.arg_true().to_list():
-            if start <= place and (stop is None or place < stop):
-                return int(place)
+        matches = self.series.is_null() if label is None else self.series == label
+        for position in matches.arg_true().to_list():
+            if start <= position and (stop is None or position < stop):
+                return int(position)
         raise ValueError("there is no such label")
 
     def __eq__(self, other: object) -> bool:
@@ -103,16 +103,16 @@ def text_of(labels: Labels) -> pl.Series:
     return labels.series if isinstance(labels, TextLabels) else pl.Series(labels, dtype=pl.String)
 
 
-def some_of(labels: Labels, places: NDArray[np.int64]) -> Labels:
+def some_of(labels: Labels, positions: NDArray[np.int64]) -> Labels:
     """The labels at some places, in their order.
 
     >>> some_of(("a", "b", "c"), np.array([2, 0]))
     ('c', 'a')
     """
     if isinstance(labels, TextLabels):
-        chosen = labels.series.gather(places)
-        return TextLabels(chosen, (labels, places)) if len(chosen) > MANY else labels_of(chosen)
-    return tuple([labels[place] for place in places.tolist()])
+        texts = labels.series.gather(positions)
+        return TextLabels(texts, (labels, positions)) if len(texts) > MANY else labels_of(texts)
+    return tuple([labels[position] for position in positions.tolist()])
 
 
 def without_missing(labels: Labels) -> Sequence[str]:
@@ -135,7 +135,7 @@ def where_equal(labels: Labels, label: str) -> NDArray[np.bool_]:
     """
     if isinstance(labels, TextLabels):
         return (labels.series == label).fill_null(value=False).to_numpy()
-    return np.array([one == label for one in labels], dtype=bool)
+    return np.array([entry == label for entry in labels], dtype=bool)
 
 
 def missing_in(labels: Labels) -> NDArray[np.bool_]:
@@ -144,55 +144,61 @@ def missing_in(labels: Labels) -> NDArray[np.bool_]:
     >>> missing_in(("a", None)).tolist()
     [False, True]
     """
-    found = np.zeros(len(labels), dtype=bool)
+    is_missing = np.zeros(len(labels), dtype=bool)
     if None in labels:
-        found[labels.index(None)] = True
-    return found
+        is_missing[labels.index(None)] = True
+    return is_missing
 
 
-def positions_in(labels: Labels, wanted: Labels) -> NDArray[np.int64]:
+def positions_in(labels: Labels, sought: Labels) -> NDArray[np.int64]:
     """Where each label that is wanted stands among others, -1 where it does not; lists that are
     equal need no looking up.
 
     >>> positions_in(("a", "b", None), (None, "a", "c")).tolist()
     [2, 0, -1]
     """
-    if labels is wanted or (len(labels) == len(wanted) and labels == wanted):
+    if labels is sought or (len(labels) == len(sought) and labels == sought):
         return np.arange(len(labels), dtype=np.int64)
-    if isinstance(wanted, TextLabels) and wanted.drawn is not None and wanted.drawn[0] is labels:
-        return wanted.drawn[1]
-    if max(len(labels), len(wanted)) > MANY:
-        return _joined(labels, wanted)
-    place = {name: i for i, name in enumerate(labels)}
-    return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
+    if isinstance(sought, TextLabels) and sought.drawn is not None and sought.drawn[0] is labels:
+        return sought.drawn[1]
+    if max(len(labels), len(sought)) > MANY:
+        return _joined(labels, sought)
+    position = {name: i for i, name in enumerate(labels)}
+    return np.array([position.get(name, -1) for name in sought], dtype=np.int64)
 
 
-def _joined(labels: Labels, wanted: Labels) -> NDArray[np.int64]:
+def _joined(labels: Labels, sought: Labels) -> NDArray[np.int64]:
     """The same for many labels, none of which comes twice; the fewer of both are hashed."""
-    here, there = text_of(labels), text_of(wanted)
-    found = np.full(len(there), -1, dtype=np.int64)
-    if len(here) < len(there):
-        pairs = _pairs(here, there)
-        found[pairs[1]] = pairs[0]
+    texts, sought_texts = text_of(labels), text_of(sought)
+    positions = np.full(len(sought_texts), -1, dtype=np.int64)
+    if len(texts) < len(sought_texts):
+        pairs = _pairs(texts, sought_texts)
+        positions[pairs[1]] = pairs[0]
     else:
-        pairs = _pairs(there, here)
-        found[pairs[0]] = pairs[1]
-    return found
+        pairs = _pairs(sought_texts, texts)
+        positions[pairs[0]] = pairs[1]
+    return positions
 
 
-def _pairs(few: pl.Series, many: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pairs(
+    short_side: pl.Series, long_side: pl.Series
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of equal labels in both lists."""
     among = (
-        many.is_in(few.implode(), nulls_equal=True).arg_true()
-        if len(few) < len(many) // 8
+        long_side.is_in(short_side.implode(), nulls_equal=True).arg_true()
+        if len(short_side) < len(long_side) // 8
         else None
     )
-    left = pl.DataFrame({"label": few, "few": pl.Series(range(len(few)), dtype=pl.Int64)})
-    places = (
-        pl.Series("many", np.arange(len(many)))
+    short_frame = pl.DataFrame(
+        {"label": short_side, "few": pl.Series(range(len(short_side)), dtype=pl.Int64)}
+    )
+    rows = (
+        pl.Series("many", np.arange(len(long_side)))
         if among is None
         else among.cast(pl.Int64).alias("many")
     )
-    right = pl.DataFrame({"label": many if among is None else many.gather(among), "many": places})
-    both = right.join(left, on="label", how="inner", nulls_equal=True)
-    return both["few"].to_numpy(), both["many"].to_numpy()
+    long_frame = pl.DataFrame(
+        {"label": long_side if among is None else long_side.gather(among), "many": rows}
+    )
+    matches = long_frame.join(short_frame, on="label", how="inner", nulls_equal=True)
+    return matches["few"].to_numpy(), matches["many"].to_numpy()

@@ -69,25 +69,25 @@ def limits_of(limits: Mapping[str, Any]) -> tuple[Limit, ...]:
     ... ]
     [0.2, 0.1]
     """
-    several: list[Limit] = []
-    for name, said in limits.items():
-        listed = said if isinstance(said, list | tuple) else (said,)
+    bounds: list[Limit] = []
+    for name, spec in limits.items():
+        listed = spec if isinstance(spec, list | tuple) else (spec,)
         if not listed:
             raise ParameterError(f"limits: {name} lists no limit; give a number or leave it out")
-        several += [_limit(name, one) for one in listed]
-    return tuple(several)
+        bounds += [_limit(name, entry) for entry in listed]
+    return tuple(bounds)
 
 
-def _limit(name: str, said: Any) -> Limit:
-    way, number, parameters = None, said, {}
-    if isinstance(said, Mapping):
-        ways = [word for word in BOUNDS if word in said]
+def _limit(name: str, spec: Any) -> Limit:
+    way, number, parameters = None, spec, {}
+    if isinstance(spec, Mapping):
+        ways = [word for word in BOUNDS if word in spec]
         if len(ways) != 1:
             raise ParameterError(
                 f"limits: {name} needs one bound beside its parameters, like {{…, at_most: 0.2}}"
             )
-        way, number = ways[0], said[ways[0]]
-        parameters = {word: plain_data(value) for word, value in said.items() if word != way}
+        way, number = ways[0], spec[ways[0]]
+        parameters = {word: plain_data(value) for word, value in spec.items() if word != way}
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
         raise ParameterError(f"limits: {name} must be a number that is not negative")
     return Limit(name, number, parameters, way)
@@ -104,7 +104,7 @@ def written_limits(limits: Sequence[Limit]) -> dict[str, Any]:
     grouped: dict[str, list[Any]] = {}
     for limit in limits:
         grouped.setdefault(limit.name, []).append(limit.to_recipe())
-    return {name: several if len(several) > 1 else several[0] for name, several in grouped.items()}
+    return {name: entries if len(entries) > 1 else entries[0] for name, entries in grouped.items()}
 
 
 def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
@@ -113,20 +113,20 @@ def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
     """
     plain: dict[str, Any] = {}
     for key, bound in limits.items():
-        said = bound
+        spec = bound
         if isinstance(key, str):
             name = known_as(key)
         elif hasattr(key, "name"):
-            name, said = key.name, _said_of(key, bound)
+            name, spec = key.name, _said_of(key, bound)
         else:  # no name at all: whoever checks the recipe refuses it
             name = cast("str", key)
         if name not in plain:
-            plain[name] = said
+            plain[name] = spec
             continue
-        first, more = (
-            one if isinstance(one, list | tuple) else [one] for one in (plain[name], said)
+        first, added = (
+            entry if isinstance(entry, list | tuple) else [entry] for entry in (plain[name], spec)
         )
-        plain[name] = [*first, *more]
+        plain[name] = [*first, *added]
     return plain
 
 

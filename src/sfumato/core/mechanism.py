@@ -66,19 +66,23 @@ class Taken:
 
 
 def applied_mechanisms(
-    original: Table, taken: Sequence[Taken], released: Table, columns: set[str]
+    original: Table, steps_taken: Sequence[Taken], released: Table, columns: set[str]
 ) -> dict[str, Mechanism]:
     """Column → the mechanism that made it of the original one, where a step applied one and nothing
     touched its work afterwards.
     """
     applied: dict[str, Mechanism] = {}
     for name in sorted(columns & set(released.columns) & set(original.columns)):
-        for one in taken:
-            rule = one.step.mechanisms.get(name)
-            alone = all(other is one or name not in other.step.masks for other in taken)
-            if rule is None or not alone or name not in one.after.columns:
+        for step_taken in steps_taken:
+            rule = step_taken.step.mechanisms.get(name)
+            alone = all(
+                another is step_taken or name not in another.step.masks for another in steps_taken
+            )
+            if rule is None or not alone or name not in step_taken.after.columns:
                 continue
-            if _same(original, one.before, [name]) and _stands(one.after, released, name):
+            if _are_equal(original, step_taken.before, [name]) and _stands(
+                step_taken.after, released, name
+            ):
                 applied[name] = rule
     return applied
 
@@ -87,32 +91,40 @@ def _stands(after: Table, released: Table, name: str) -> bool:
     """Whether all records that the step gave are released, with its values and in the classes it
     found.
     """
-    rows, shown = _origin(after), _origin(released)
-    whole = len(rows) == len(shown) and bool((np.sort(rows) == np.sort(shown)).all())
+    rows, released_rows = _origin(after), _origin(released)
+    whole = len(rows) == len(released_rows) and bool(
+        (np.sort(rows) == np.sort(released_rows)).all()
+    )
     quasi = [column for column in released.schema.quasi if column in after.columns]
     return (
-        whole and len(quasi) == len(after.schema.quasi) and _same(after, released, [name, *quasi])
+        whole
+        and len(quasi) == len(after.schema.quasi)
+        and _are_equal(after, released, [name, *quasi])
     )
 
 
-def _same(one: Table, other: Table, columns: Sequence[str]) -> bool:
+def _are_equal(table: Table, other_table: Table, columns: Sequence[str]) -> bool:
     """Whether the records of the second table, each found in the first by where it came from, have
     the same values there.
     """
-    if not len(other):
+    if not len(other_table):
         return True
-    rows, wanted = _origin(one), _origin(other)
+    rows, other_rows = _origin(table), _origin(other_table)
     if (
-        min(int(rows.min(initial=0)), int(wanted.min())) < 0
+        min(int(rows.min(initial=0)), int(other_rows.min())) < 0
     ):  # somebody's row was drawn anew: it is nobody's
         return False
-    place = np.full(max(int(rows.max(initial=-1)), int(wanted.max())) + 1, -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    at = place[wanted]
+    position = np.full(
+        max(int(rows.max(initial=-1)), int(other_rows.max())) + 1, -1, dtype=np.int64
+    )
+    position[rows] = np.arange(len(rows))
+    at = position[other_rows]
     if (at < 0).any():
         return False
     return all(
-        _text(one.column(name)).gather(at).equals(_text(other.column(name)), null_equal=True)
+        _text(table.column(name))
+        .gather(at)
+        .equals(_text(other_table.column(name)), null_equal=True)
         for name in columns
     )
 
@@ -131,12 +143,12 @@ def told_in_plans(plans: Sequence[Mapping[str, Any]], column: str, quasi: Sequen
 
     What they tell is no proof: with the original the release is made again.
     """
-    found = False
+    is_told = False
     for plan in plans:
         if column in (plan.get("fixed_mechanism") or ()):
-            found = True
-        elif found:
+            is_told = True
+        elif is_told:
             changed = {*plan.get("masked", ()), *plan.get("levels", ()), *plan.get("columns", ())}
             gone = plan.get("suppressed_records", 0) or plan.get("suppressed_cells")
-            found = not gone and not changed & {column, *quasi}
-    return found
+            is_told = not gone and not changed & {column, *quasi}
+    return is_told

@@ -142,10 +142,10 @@ class Utility(Metric):
         """What it is measured on: of a sample the counts of all records, where these are known and
         enough; else the pair.
         """
-        counted = pair.counted
+        counted_pair = pair.counted
         return (
-            counted
-            if self.counts and counted is not None and counted.original.has(self.reads)
+            counted_pair
+            if self.counts and counted_pair is not None and counted_pair.original.has(self.reads)
             else pair
         )
 

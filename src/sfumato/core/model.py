@@ -153,12 +153,12 @@ class Verdict(Reportable):
         """The same where nothing shows that the mechanism was applied to a column: unknown, and
         unknown is not a pass.
         """
-        told = (
+        problem = (
             f"unknown: no table shows how {column} was released, and no step of this run applied"
             " the mechanism to it last"
         )
         sentence = (
-            f"{told}; with it, {self.sentence}; put the step that applies it at the end of the"
+            f"{problem}; with it, {self.sentence}; put the step that applies it at the end of the"
             " recipe"
         )
         return dataclasses.replace(self, holds=False, attained=None, sentence=sentence)

@@ -141,10 +141,10 @@ def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[
 
 def _log_leaves(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     """The logarithm of how many values a cell may stand for; at the top missing is one more."""
-    more = [0.0] * ladder.top + [float(ladder.top > 0 and None in ladder.labels[0])]
+    extra = [0.0] * ladder.top + [float(ladder.top > 0 and None in ladder.labels[0])]
     return [
         np.log(np.maximum(1.0, leaves + add))
-        for leaves, add in zip(ladder.leaves, more, strict=True)
+        for leaves, add in zip(ladder.leaves, extra, strict=True)
     ]
 
 
@@ -178,13 +178,13 @@ def _divergence(spread: Spread) -> float:
     it may stand for.
     """
     n = int(spread.records.sum())
-    there = spread.records > 0
-    records, kept, costs = spread.records[there], spread.kept[there], spread.costs[there]
-    gone, finest = n - int(kept.sum()), spread.finest[spread.finest > 0]
+    occurs = spread.records > 0
+    records, retained, costs = spread.records[occurs], spread.kept[occurs], spread.costs[occurs]
+    gone, finest = n - int(retained.sum()), spread.finest[spread.finest > 0]
     with np.errstate(divide="ignore"):
-        density = np.logaddexp(np.log(kept) - costs, np.log(float(gone)) - spread.most) - math.log(
-            max(1, n)
-        )
+        density = np.logaddexp(
+            np.log(retained) - costs, np.log(float(gone)) - spread.most
+        ) - math.log(max(1, n))
     before = float((finest * (np.log(finest) - math.log(max(1, n)))).sum())
     apart = (before - float(records @ density)) / max(1, n) - spread.spanned
     return max(0.0, apart / math.log(2))
@@ -416,8 +416,8 @@ class Landscape:
     @cached_property
     def class_size(self) -> NDArray[np.float64]:
         """Average size of the released classes; the whole table where nothing is released."""
-        kept = (self.records - self.suppressed) / np.maximum(self.classes, 1)
-        return np.where(self.classes > 0, kept, float(self.records))
+        mean_size = (self.records - self.suppressed) / np.maximum(self.classes, 1)
+        return np.where(self.classes > 0, mean_size, float(self.records))
 
     @cached_property
     def discernibility(self) -> NDArray[np.float64]:
@@ -433,11 +433,11 @@ class Landscape:
 
     def position(self, levels: Mapping[str, int]) -> int | None:
         """Which entry is the node with these levels, or None when it is not here."""
-        wanted = [levels[name] for name in self.columns]
-        places = np.flatnonzero(
-            (self.levels == np.array(wanted, dtype=self.levels.dtype)).all(axis=1)
+        levels_sought = [levels[name] for name in self.columns]
+        matches = np.flatnonzero(
+            (self.levels == np.array(levels_sought, dtype=self.levels.dtype)).all(axis=1)
         )
-        return int(places[0]) if len(places) else None
+        return int(matches[0]) if len(matches) else None
 
     def best(self, budget: int | None = None) -> int | None:
         """The node a search would choose within a budget, or None when there is none.
@@ -451,8 +451,8 @@ class Landscape:
         )
         if not len(allowed):
             return None
-        least = float(self.score[allowed].min())
-        near = allowed[self.score[allowed] <= least + SLACK * max(1.0, abs(least))]
+        lowest = float(self.score[allowed].min())
+        near = allowed[self.score[allowed] <= lowest + SLACK * max(1.0, abs(lowest))]
         return int(min(near.tolist(), key=self._preference))
 
     def _preference(self, node: int) -> tuple[float | list[int], ...]:
@@ -506,36 +506,36 @@ class Landscape:
 
         Nodes that release nothing are left out.
         """
-        shown = np.flatnonzero(self.classes > 0)
-        if not len(shown):
-            return shown, shown
+        feasible = np.flatnonzero(self.classes > 0)
+        if not len(feasible):
+            return feasible, feasible
         x, y = (
-            _cells(self.along(name)[shown], count)
+            _cells(self.along(name)[feasible], count)
             for name, count in zip((across, up), cells, strict=True)
         )
-        cell = (x * cells[1] + y) * 2 + self.feasible()[shown]
+        cell = (x * cells[1] + y) * 2 + self.feasible()[feasible]
         order = np.argsort(cell, kind="stable")
         _, starts, nodes = np.unique(cell[order], return_index=True, return_counts=True)
         # a node that is there, and not on the edge of its cell more often than not
-        return shown[order[starts + nodes // 2]], nodes
+        return feasible[order[starts + nodes // 2]], nodes
 
-    def near(self, across: str, up: str, at: tuple[float, float], most: int) -> NDArray[np.int64]:
+    def near(self, across: str, up: str, at: tuple[float, float], count: int) -> NDArray[np.int64]:
         """The nodes nearest to a point of a plane, nearest first; of equally near ones those that
         suppress less, then the lower.
         """
-        shown = np.flatnonzero(self.classes > 0)
-        far = np.zeros(len(shown))
+        feasible = np.flatnonzero(self.classes > 0)
+        far = np.zeros(len(feasible))
         for name, value in zip((across, up), at, strict=True):
-            values = self.along(name)[shown]
-            here = math.log(max(value, TINY)) if name in RISKS else value
+            values = self.along(name)[feasible]
+            origin = math.log(max(value, TINY)) if name in RISKS else value
             span = float(np.ptp(values)) if len(values) else 0.0
             far += (
-                (values - here) / (span or 1.0)
+                (values - origin) / (span or 1.0)
             ) ** 2  # where all are alike, they are equally far
         order = np.lexsort(
-            (self.levels[shown].sum(axis=1), self.suppressed[shown], np.round(far, 15))
+            (self.levels[feasible].sum(axis=1), self.suppressed[feasible], np.round(far, 15))
         )
-        nearest: NDArray[np.int64] = shown[order[:most]]
+        nearest: NDArray[np.int64] = feasible[order[:count]]
         return nearest
 
     def along(self, name: str) -> NDArray[np.float64]:
@@ -562,8 +562,8 @@ _SHIFT = (slice(1, None), slice(None, -1))
 
 def _cells(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Which of so many equal intervals each value lies in."""
-    least, span = values.min(), max(float(np.ptp(values)), TINY)
+    smallest, span = values.min(), max(float(np.ptp(values)), TINY)
     cells: NDArray[np.int64] = np.minimum(
-        ((values - least) / span * count).astype(np.int64), count - 1
+        ((values - smallest) / span * count).astype(np.int64), count - 1
     )
     return cells

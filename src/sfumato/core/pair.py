@@ -150,20 +150,25 @@ class TablePair:
             tables = (self.original, self.released)
             encoded = self.encoded(name)
             types = tables[0].dtype(name), tables[1].dtype(name)
-            found = read_codes(
+            own_reading = read_codes(
                 name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name)
             )
             if (
                 name in self.levels
                 and self.aligned
-                and not found.true_pairs(self.joint(name)).all()
+                and not own_reading.true_pairs(self.joint(name)).all()
             ):
                 anywhere = read_codes(name, attribute, encoded, types)
                 wider = (anywhere, anywhere.widened())
-                found = next(
-                    (each for each in wider if each.true_pairs(self.joint(name)).all()), found
+                own_reading = next(
+                    (
+                        candidate
+                        for candidate in wider
+                        if candidate.true_pairs(self.joint(name)).all()
+                    ),
+                    own_reading,
                 )
-            self.memo[name] = found
+            self.memo[name] = own_reading
         reading: Reading = self.memo[name]
         return reading
 
@@ -199,8 +204,8 @@ class TablePair:
         if ("truthful", name) not in self.memo:
             joint = self.joint(name)
             self.memo["truthful", name] = self.reading(name).true_pairs(joint)[joint.which]
-        found: NDArray[np.bool_] = self.memo["truthful", name]
-        return found
+        is_truthful: NDArray[np.bool_] = self.memo["truthful", name]
+        return is_truthful
 
     def _unchanged(self, name: str) -> Rung | None:
         """The lowest level for a column whose cells are all as they were, or drawn from its values;
@@ -219,8 +224,8 @@ class TablePair:
         """
         if ("encoded", name) not in self.memo:
             before = encode_column(self.original, name)
-            known, rows = self.released.known.codes, self.origin
-            if len(rows) >= LARGE and len(rows) == len(self.released) and name not in known:
+            codes, rows = self.released.known.codes, self.origin
+            if len(rows) >= LARGE and len(rows) == len(self.released) and name not in codes:
                 self._know_unchanged(name, before)
             self.memo["encoded", name] = (before, encode_column(self.released, name))
         encodings: tuple[Encoded, Encoded] = self.memo["encoded", name]
@@ -230,9 +235,9 @@ class TablePair:
         """How many released rows have each label of a column, in the order of labels; nothing large
         is kept for it.
         """
-        known = self.memo.get(("encoded", name))
-        if known is not None and self.released.copies is None:
-            return np.asarray(known[1].counts)
+        encodings = self.memo.get(("encoded", name))
+        if encodings is not None and self.released.copies is None:
+            return np.asarray(encodings[1].counts)
         return self.released.frequencies(name)
 
     def _know_unchanged(self, name: str, before: Encoded) -> None:
@@ -253,8 +258,8 @@ class TablePair:
         if ("as it was", name) not in self.memo:
             joint = self.joint(name)
             self.memo["as it was", name] = self.own_values(name)[joint.label] == joint.value
-        found: NDArray[np.bool_] = self.memo["as it was", name]
-        return found
+        is_unchanged: NDArray[np.bool_] = self.memo["as it was", name]
+        return is_unchanged
 
     def own_values(self, name: str) -> NDArray[np.int64]:
         """Per released label the code of the original value that is written so, -1 where there is
@@ -274,8 +279,8 @@ class TablePair:
             self.memo["joint", name] = Joint.of(
                 *self.encoded(name), self.rows, self.released.copies
             )
-        found: Joint = self.memo["joint", name]
-        return found
+        joint: Joint = self.memo["joint", name]
+        return joint
 
     def losses(self, name: str) -> NDArray[np.float64]:
         """Iyengar's loss of every released cell of a column; a cell that was missing and still is
@@ -303,20 +308,20 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
     masked before it was recoded, may hold labels of several levels: it stands on none. Cells that
     were suppressed later are still read as such.
     """
-    found: dict[str, Rung] = {}
+    levels: dict[str, Rung] = {}
     mixed: set[str] = set()
     for plan in plans:
         mixed |= set(plan.get("columns", ())) - set(plan.get("suppressed_cells", ()))
-        for name, told in plan.get("levels", {}).items():
-            fresh = Rung(int(told["level"]), int(told["top"]))
-            found[name] = max(found.get(name, fresh), fresh, key=lambda rung: rung.level)
-        mixed |= set(plan.get("masked", ())) - set(found)
-    return {name: rung for name, rung in found.items() if name not in mixed}
+        for name, entry in plan.get("levels", {}).items():
+            fresh = Rung(int(entry["level"]), int(entry["top"]))
+            levels[name] = max(levels.get(name, fresh), fresh, key=lambda rung: rung.level)
+        mixed |= set(plan.get("masked", ())) - set(levels)
+    return {name: rung for name, rung in levels.items() if name not in mixed}
 
 
 def _in_roles(table: Table, schema: Schema) -> Table:
-    said = {
-        name: dataclasses.replace(one, roles=schema[name].roles)
-        for name, one in table.schema.attributes.items()
+    attributes = {
+        name: dataclasses.replace(attribute, roles=schema[name].roles)
+        for name, attribute in table.schema.attributes.items()
     }
-    return table.with_schema(Schema(said))
+    return table.with_schema(Schema(attributes))

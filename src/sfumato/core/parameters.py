@@ -89,26 +89,28 @@ def parameters(cls: type[T]) -> type[T]:
             raise ParameterError(
                 f"{cls.__name__}: at most {len(names)} parameters, {len(args)} given"
             )
-        given = dict(zip(names, args, strict=False))
+        positional = dict(zip(names, args, strict=False))
         try:
-            validated(self, **given, **kwargs)
+            validated(self, **positional, **kwargs)
         except ValidationError as error:
             problems = [
                 problem.removeprefix(f"{cls.__name__}: ") for problem in problems_of(error, names)
             ]  # said once is enough
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
-        made = {name: getattr(self, fields.get(name, name)) for name in {**given, **kwargs}}
-        taken = [
+        values = {name: getattr(self, fields.get(name, name)) for name in {**positional, **kwargs}}
+        mistaken = [
             name
-            for name, value in {**given, **kwargs}.items()
-            if isinstance(value, bool | Mapping) and _taken_for_number(value, made[name])
+            for name, value in {**positional, **kwargs}.items()
+            if isinstance(value, bool | Mapping) and _taken_for_number(value, values[name])
         ]
-        if taken:
+        if mistaken:
             raise ParameterError(
-                f"{cls.__name__}: {taken[0]} should be a number, not true or false"
+                f"{cls.__name__}: {mistaken[0]} should be a number, not true or false"
             )
         if large := [
-            name for name, value in made.items() if isinstance(value, int) and abs(value) > LARGEST
+            name
+            for name, value in values.items()
+            if isinstance(value, int) and abs(value) > LARGEST
         ]:
             raise ParameterError(f"{cls.__name__}: {large[0]} should be at most {LARGEST:,}")
 
@@ -132,15 +134,16 @@ loops and decimals can still hold it.
 """
 
 
-def _taken_for_number(given: Any, made: Any) -> bool:
+def _taken_for_number(argument: Any, field_value: Any) -> bool:
     """Whether true or false was read as 1 or 0: nobody who writes ``budget: true`` means a budget
     of 1.
     """
-    if isinstance(given, Mapping) and isinstance(made, Mapping):
+    if isinstance(argument, Mapping) and isinstance(field_value, Mapping):
         return any(
-            name in made and _taken_for_number(value, made[name]) for name, value in given.items()
+            name in field_value and _taken_for_number(value, field_value[name])
+            for name, value in argument.items()
         )
-    return isinstance(given, bool) and not isinstance(made, bool)
+    return isinstance(argument, bool) and not isinstance(field_value, bool)
 
 
 def known_as(name: str) -> str:
@@ -272,7 +275,9 @@ def words_of(name: str, parameters: Mapping[str, Any]) -> str:
 def _flow(value: Any) -> str:
     """Plain data in one line of YAML."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_flow(key)}: {_flow(one)}" for key, one in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items()) + "}"
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if (
@@ -309,16 +314,16 @@ class Members(Mapping[str, Any]):
         }
 
     @classmethod
-    def joined(cls, families: Sequence[Members], more: Mapping[str, type]) -> Members:
+    def joined(cls, families: Sequence[Members], added: Mapping[str, type]) -> Members:
         """Several families as one, and classes that are loaded already."""
         together = cls("", {})
         together._homes = {
-            name: home for each in families for name, home in each._homes.items()
-        } | dict(more)
+            name: home for members in families for name, home in members._homes.items()
+        } | dict(added)
         return together
 
     @property
-    def given(self) -> dict[str, type]:
+    def loaded_classes(self) -> dict[str, type]:
         """The classes that were given themselves, not by their home."""
         return {name: home for name, home in self._homes.items() if not isinstance(home, str)}
 
@@ -327,9 +332,9 @@ class Members(Mapping[str, Any]):
         home = self._homes[name]
         if not isinstance(home, str):
             return home
-        module_name, _, called = home.partition(":")
+        module_name, _, class_name = home.partition(":")
         module = importlib.import_module(module_name)
-        return getattr(module, called) if called else module
+        return getattr(module, class_name) if class_name else module
 
     def __contains__(self, name: object) -> bool:
         """Whether there is such a name; nothing is imported to tell."""

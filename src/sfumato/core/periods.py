@@ -33,11 +33,11 @@ def covers(level: str, period: str) -> bool:
     return NESTING.index(level) >= NESTING.index(period)
 
 
-def written(level: Level, day: datetime.date) -> str:
+def write_period(level: Level, day: datetime.date) -> str:
     """The label of the period a day lies in.
 
     >>> [
-    ...     written(level, datetime.date(2024, 3, 5))
+    ...     write_period(level, datetime.date(2024, 3, 5))
     ...     for level in ("week", "month", "quarter", "decade")
     ... ]
     ['2024-W10', '2024-03', '2024-Q1', '2020s']

@@ -279,14 +279,16 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
 
     def _models(self, tables: SupportsTables, goal: Goal) -> tuple[Model, ...]:
         """The promises about the table, what those about all tables ask of it, and the aim."""
-        here: list[Model] = []
+        own_models: list[Model] = []
         about_all: list[Model] = []
         for model in goal.models:
             if not isinstance(model, PlacedModel):
                 about_all.append(model)
             elif model.table == self.table:
-                here.append(model.method)
-        return tuple(dict.fromkeys((*here, *tables.table_goals(self.table, about_all), *self.aim)))
+                own_models.append(model.method)
+        return tuple(
+            dict.fromkeys((*own_models, *tables.table_goals(self.table, about_all), *self.aim))
+        )
 
     def _located(self, error: SfumatoError, models: Sequence[Model]) -> SfumatoError:
         """The same error, with the table it is about."""
@@ -378,12 +380,12 @@ def _rows_of(table: Table, size: int) -> NDArray[np.int64]:
 
 def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
     """What became of columns that have a level each."""
-    exact = [column for column, place in levels.items() if place["level"] == 0]
-    nothing = [column for column, place in levels.items() if place["level"] == place["top"] > 0]
+    exact = [column for column, entry in levels.items() if entry["level"] == 0]
+    nothing = [column for column, entry in levels.items() if entry["level"] == entry["top"] > 0]
     between = [
-        f"{column} to level {place['level']} of {place['top']}"
-        for column, place in levels.items()
-        if 0 < place["level"] < place["top"]
+        f"{column} to level {entry['level']} of {entry['top']}"
+        for column, entry in levels.items()
+        if 0 < entry["level"] < entry["top"]
     ]
     parts = []
     if between:

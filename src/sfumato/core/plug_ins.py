@@ -63,14 +63,14 @@ def refuse_name(point: importlib.metadata.EntryPoint, name: str, owner: str) -> 
 
 
 def points_by_name(
-    kind: str, ours: Callable[[str], bool]
+    kind: str, is_ours: Callable[[str], bool]
 ) -> dict[str, importlib.metadata.EntryPoint]:
     """The entry points of a kind by the names they announce; a name that is taken is refused.
     Nothing is imported.
     """
     points: dict[str, importlib.metadata.EntryPoint] = {}
     for point in announced(kind):
-        if ours(point.name):
+        if is_ours(point.name):
             raise refuse_name(point, point.name, "sfumato itself")
         if point.name in points:
             raise refuse_name(point, point.name, points[point.name].module)

@@ -61,9 +61,9 @@ def joined(
     """The classes of a table and a population together, at the finest level."""
     names = dataset.schema.quasi
     _check(population, names, dataset.schema)
-    place = _shared_placement(dataset, population, names)
-    classes = count_classes(dataset, names, counted=counted, weight=weight, at=place)
-    keys, _ = pack_rows(population, names, place)
+    placement = _shared_placement(dataset, population, names)
+    classes = count_classes(dataset, names, counted=counted, weight=weight, at=placement)
+    keys, _ = pack_rows(population, names, placement)
     ids, first = kernels.keys.group(keys)
     amounts = np.bincount(ids, minlength=len(first))
     at = kernels.keys.look_up(classes.keys, keys[first])
@@ -73,7 +73,10 @@ def joined(
 
 
 def _extended(
-    classes: ClassTable, keys: NDArray[np.uint64], own: NDArray[np.int64], more: NDArray[np.int64]
+    classes: ClassTable,
+    keys: NDArray[np.uint64],
+    own: NDArray[np.int64],
+    new_counts: NDArray[np.int64],
 ) -> ClassTable:
     """Classes with the population of each, and those that only the population has behind them."""
     order = np.lexsort(keys.T)
@@ -88,7 +91,7 @@ def _extended(
             if classes.weights is None
             else np.concatenate([classes.weights, empty.astype(np.float64)])
         ),
-        population=np.concatenate([own, more[order]]),
+        population=np.concatenate([own, new_counts[order]]),
     )
 
 
@@ -105,10 +108,15 @@ def _shared_placement(dataset: Table, population: Table, names: Sequence[str]) -
     """
     ladders: list[Ladder] = []
     for name in names:
-        theirs, ours = value_counts(population, name), value_counts(dataset, name)
-        require_same_codes(ours, theirs, name, between="the table and the population")
-        both = {**dict.fromkeys(theirs, 0), **ours}
-        ladders.append(bind(dataset.schema[name].hierarchy, list(both), list(both.values())))
+        population_counts, table_counts = (
+            value_counts(population, name),
+            value_counts(dataset, name),
+        )
+        require_same_codes(
+            table_counts, population_counts, name, between="the table and the population"
+        )
+        counts = {**dict.fromkeys(population_counts, 0), **table_counts}
+        ladders.append(bind(dataset.schema[name].hierarchy, list(counts), list(counts.values())))
     return Placement(
         tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders])
     )
@@ -125,7 +133,7 @@ def matched(
     """
     _check(population, classes.columns, schema)
     fine = count_classes(dataclasses.replace(population, schema=Schema({})), classes.columns)
-    originals = {name: _known(classes, name, original) for name in classes.columns}
+    originals = {name: _known_counts(classes, name, original) for name in classes.columns}
     for a, name in enumerate(classes.columns):
         require_same_codes(
             originals[name], fine.ladders[a].labels[0], name, between="the table and the population"
@@ -141,7 +149,9 @@ def matched(
     return dataclasses.replace(classes, population=sums), int(fine.records[lost].sum())
 
 
-def _known(classes: ClassTable, name: str, original: Table | None) -> Mapping[str | None, int]:
+def _known_counts(
+    classes: ClassTable, name: str, original: Table | None
+) -> Mapping[str | None, int]:
     if original is not None and name in original.columns:
         return value_counts(original, name)
     a = classes.columns.index(name)

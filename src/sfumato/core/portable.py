@@ -78,20 +78,20 @@ class NoLocks(Exception):
     """Neither this system nor this file system knows locks: nobody can be kept out."""
 
 
-def cannot_promise(*wanted: Promise) -> tuple[str, ...]:
+def cannot_promise(*promises: Promise) -> tuple[str, ...]:
     """Of what is wanted, what this system cannot promise, in sentences; empty where it can promise
     all of it.
 
     A file system may still know less than its system: a network folder without locks, say.
     """
-    lacking: list[Promise] = []
-    if "modes" in wanted and not IS_POSIX:
-        lacking.append("modes")
-    if "locks" in wanted and _fcntl() is None:
-        lacking.append("locks")
-    if "exchange" in wanted and _renameat2() is None:
-        lacking.append("exchange")
-    return tuple(LACKING[promise] for promise in lacking)
+    missing: list[Promise] = []
+    if "modes" in promises and not IS_POSIX:
+        missing.append("modes")
+    if "locks" in promises and _fcntl() is None:
+        missing.append("locks")
+    if "exchange" in promises and _renameat2() is None:
+        missing.append("exchange")
+    return tuple(LACKING[promise] for promise in missing)
 
 
 # Locks. They belong to the open file: closing it, or dying, gives them back.
@@ -173,12 +173,12 @@ def is_private(path: Path) -> bool:
     none. Where files have no modes or owners, those are not asked.
     """
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (OSError, ValueError):
         return False
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return False
-    return not IS_POSIX or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+    return not IS_POSIX or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
 
 
 def as_new(file: Path) -> None:
@@ -193,7 +193,7 @@ def as_new(file: Path) -> None:
 # Folders.
 
 
-def exchanged(one: Path, other: Path) -> bool:
+def exchanged(folder: Path, target: Path) -> bool:
     """Whether the system exchanged two folders in one act (renameat2, Linux); False where it
     cannot.
     """
@@ -202,7 +202,7 @@ def exchanged(one: Path, other: Path) -> bool:
         return False
     import ctypes
 
-    if call(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), EXCHANGE) == 0:
+    if call(AT_CWD, os.fsencode(folder), AT_CWD, os.fsencode(target), EXCHANGE) == 0:
         return True
     number = ctypes.get_errno()
     if number in UNSUPPORTED:
@@ -274,10 +274,10 @@ def endings_to(handlers: Mapping[str, SignalHandler]) -> Iterator[None]:
     """Let signals that ask a program to end (``SIGTERM``, ``SIGHUP``) call something during a
     block; those the system has not are left out.
     """
-    known = {
+    numbers = {
         name: number for name in handlers if (number := getattr(signal, name, None)) is not None
     }
-    before = {number: signal.signal(number, handlers[name]) for name, number in known.items()}
+    before = {number: signal.signal(number, handlers[name]) for name, number in numbers.items()}
     try:
         yield
     finally:

@@ -115,13 +115,13 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Words whose bits all depend on all bits of the given ones (the finalizer of SplitMix64, a
     permutation).
     """
-    found = words + GOLDEN
-    found ^= found >> np.uint64(30)
-    found *= np.uint64(0xBF58476D1CE4E5B9)
-    found ^= found >> np.uint64(27)
-    found *= np.uint64(0x94D049BB133111EB)
-    found ^= found >> np.uint64(31)
-    return found
+    hashes = words + GOLDEN
+    hashes ^= hashes >> np.uint64(30)
+    hashes *= np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(27)
+    hashes *= np.uint64(0x94D049BB133111EB)
+    hashes ^= hashes >> np.uint64(31)
+    return hashes
 
 
 def cell_keys(dataset: Table, name: str) -> NDArray[np.uint64]:
@@ -169,24 +169,24 @@ def _keys_of_numbers(column: pl.Series) -> NDArray[np.uint64]:
     if column.dtype == pl.Boolean or (
         column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128)
     ):
-        found = mixed(column.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64))
+        keys = mixed(column.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64))
     else:
         numbers = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         gaps = gaps | np.isnan(numbers)
         whole = (np.abs(numbers) < FITS) & (numbers == np.rint(numbers))
-        found = np.array(numbers, dtype=np.float64).view(np.uint64) ^ NOTHING
-        found[whole] = numbers[whole].astype(np.int64).view(np.uint64)
-        found = mixed(found)
-    found[gaps] = NOTHING
-    return found
+        keys = np.array(numbers, dtype=np.float64).view(np.uint64) ^ NOTHING
+        keys[whole] = numbers[whole].astype(np.int64).view(np.uint64)
+        keys = mixed(keys)
+    keys[gaps] = NOTHING
+    return keys
 
 
 def _keys_of_text(column: pl.Series) -> NDArray[np.uint64]:
     values = column.unique()
     table = pl.DataFrame({"text": values, "key": _hashed(values.to_list())})
     rows = pl.DataFrame({"text": column})
-    found = rows.join(table, on="text", how="left", nulls_equal=True, maintain_order="left")
-    return np.array(found["key"].to_numpy(), dtype=np.uint64)
+    keyed = rows.join(table, on="text", how="left", nulls_equal=True, maintain_order="left")
+    return np.array(keyed["key"].to_numpy(), dtype=np.uint64)
 
 
 def _hashed(labels: Sequence[str | None]) -> NDArray[np.uint64]:
@@ -194,7 +194,9 @@ def _hashed(labels: Sequence[str | None]) -> NDArray[np.uint64]:
     bytes_of = (
         b"" if v is None else hashlib.blake2b(v.encode(), digest_size=8).digest() for v in labels
     )
-    numbers = (int(NOTHING) if not found else int.from_bytes(found, "little") for found in bytes_of)
+    numbers = (
+        int(NOTHING) if not digest else int.from_bytes(digest, "little") for digest in bytes_of
+    )
     return np.fromiter(numbers, dtype=np.uint64, count=len(labels))
 
 
@@ -205,10 +207,10 @@ def row_keys(dataset: Table, columns: Iterable[str] | None = None) -> NDArray[np
     Two different rows of *n* share one with a chance of about n²/2⁶⁵ in the whole table; then they
     count as equal rows.
     """
-    found = np.zeros(len(dataset), dtype=np.uint64)
+    keys = np.zeros(len(dataset), dtype=np.uint64)
     for name in sorted(dataset.columns if columns is None else columns):
-        found = mixed(found ^ cell_keys(dataset, name))
-    return found
+        keys = mixed(keys ^ cell_keys(dataset, name))
+    return keys
 
 
 def numbered(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -220,10 +222,10 @@ def numbered(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """
     order: NDArray[np.int64] = np.argsort(keys, kind="stable")
     fresh = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
-    place = np.arange(len(keys)) - np.repeat(fresh, np.diff(np.append(fresh, len(keys))))
-    found = np.empty(len(keys), dtype=np.uint64)
-    found[order] = place
-    return found
+    rank = np.arange(len(keys)) - np.repeat(fresh, np.diff(np.append(fresh, len(keys))))
+    numbers = np.empty(len(keys), dtype=np.uint64)
+    numbers[order] = rank
+    return numbers
 
 
 class Marks:
@@ -243,8 +245,8 @@ class Marks:
             return dataset.marks
         if "marks" not in dataset.memo:
             dataset.memo["marks"] = cls.now(dataset)
-        found: Marks = dataset.memo["marks"]
-        return found
+        marks: Marks = dataset.memo["marks"]
+        return marks
 
     @classmethod
     def now(cls, dataset: Table) -> Marks:
@@ -257,23 +259,23 @@ class Marks:
         return cls(find)
 
     @classmethod
-    def given(cls, keys: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Marks:
+    def of_keys(cls, keys: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Marks:
         """Marks that are known."""
         return cls(lambda: (keys, numbers))
 
     @functools.cached_property
-    def _both(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def _keys_and_numbers(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         return self._find()
 
     @property
     def keys(self) -> NDArray[np.uint64]:
         """The keys of the rows."""
-        return self._both[0]
+        return self._keys_and_numbers[0]
 
     @property
     def numbers(self) -> NDArray[np.uint64]:
         """The numbers of the rows among those that equal them."""
-        return self._both[1]
+        return self._keys_and_numbers[1]
 
     def taken(self, rows: NDArray[np.int64]) -> Marks:
         """The marks of some rows."""
@@ -312,10 +314,10 @@ class Keyed:
         if len(marks.keys) <= FEW:
             return _philox(low, high, marks, number)
         key = np.array([low, high], dtype=np.uint64)
-        found: NDArray[np.uint64] = kernels.philox.draw_words(
+        words: NDArray[np.uint64] = kernels.philox.draw_words(
             key, marks.keys, marks.numbers, np.uint64(number)
         )
-        return found
+        return words
 
     def uniforms(self, marks: Marks, number: int = 0) -> NDArray[np.float64]:
         """Multiples of 2⁻⁵³ from 0 up to below 1."""
@@ -327,10 +329,10 @@ class Keyed:
         """
         from scipy.special import ndtri
 
-        found: NDArray[np.float64] = ndtri(
+        normals: NDArray[np.float64] = ndtri(
             np.minimum(self.uniforms(marks, number) + 2.0**-54, 1 - 2.0**-53)
         )
-        return found
+        return normals
 
 
 def _philox(low: int, high: int, marks: Marks, number: int) -> NDArray[np.uint64]:
@@ -350,9 +352,9 @@ def _high(a: NDArray[np.uint64], b: np.uint64) -> NDArray[np.uint64]:
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
     a0, a1, b0, b1 = a & low, a >> half, b & low, b >> half
     middle = a1 * b0 + ((a0 * b0) >> half)
-    other = a0 * b1 + (middle & low)
-    found: NDArray[np.uint64] = a1 * b1 + (middle >> half) + (other >> half)
-    return found
+    cross = a0 * b1 + (middle & low)
+    upper: NDArray[np.uint64] = a1 * b1 + (middle >> half) + (cross >> half)
+    return upper
 
 
 # Marks of a table that comes in pieces.
@@ -372,8 +374,8 @@ class Repeats:
     def see(self, rows: Table) -> None:
         """Look at some rows."""
         keys = row_keys(rows)
-        found = np.unique(keys[kernels.philox.mark_repeats(self.bits, keys)])
-        self.again.append(found)
+        repeats = np.unique(keys[kernels.philox.mark_repeats(self.bits, keys)])
+        self.again.append(repeats)
 
     def learnt(self) -> NDArray[np.uint64]:
         """The keys that come again, sorted."""
@@ -394,16 +396,16 @@ class Numbering:
         keys = row_keys(rows)
         numbers = np.zeros(len(keys), dtype=np.uint64)
         if len(self.repeats):
-            places = np.minimum(np.searchsorted(self.repeats, keys), len(self.repeats) - 1)
-            hit = np.flatnonzero(self.repeats[places] == keys)
+            positions = np.minimum(np.searchsorted(self.repeats, keys), len(self.repeats) - 1)
+            hit = np.flatnonzero(self.repeats[positions] == keys)
             within, counts = (
                 numbered(keys[hit]),
-                np.bincount(places[hit], minlength=len(self.seen)).astype(np.uint64),
+                np.bincount(positions[hit], minlength=len(self.seen)).astype(np.uint64),
             )
             with self.lock:
-                numbers[hit] = self.seen[places[hit]] + within
+                numbers[hit] = self.seen[positions[hit]] + within
                 self.seen += counts
-        return rows.with_marks(Marks.given(keys, numbers))
+        return rows.with_marks(Marks.of_keys(keys, numbers))
 
 
 # An order of the rows that depends on what they say and not on how they came in.

@@ -146,8 +146,8 @@ def places_of(
         return [math.nan if v is None else ranks.get(v, math.nan) for v in values], partial(
             range_in_order, ranks=ranks
         )
-    for place, read in ((number, range_of_numbers), (day, range_of_days)):
-        places = [None if v is None else place(v) for v in values]
-        if all(f is not None or v is None for f, v in zip(places, values, strict=True)):
-            return [math.nan if f is None else f for f in places], read
+    for locate, read in ((number, range_of_numbers), (day, range_of_days)):
+        positions = [None if v is None else locate(v) for v in values]
+        if all(f is not None or v is None for f, v in zip(positions, values, strict=True)):
+            return [math.nan if f is None else f for f in positions], read
     return [math.nan] * len(values), lambda text: None

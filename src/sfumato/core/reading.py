@@ -116,11 +116,11 @@ class Reading:
     @functools.cached_property
     def line(self) -> NDArray[np.int64]:
         """The original values that have a place, by code, in the order of the line; sorted once."""
-        there = len(self.places) - int(np.isnan(self.places).sum())
-        order = np.argsort(self.places)[:there]  # five times as quick as a stable sort
+        count = len(self.places) - int(np.isnan(self.places).sum())
+        order = np.argsort(self.places)[:count]  # five times as quick as a stable sort
         line = self.places[order]
         if (line[1:] == line[:-1]).any():
-            order = np.argsort(self.places, kind="stable")[:there]
+            order = np.argsort(self.places, kind="stable")[:count]
         return order
 
     def fits(self, value: int, label: int) -> bool:
@@ -143,9 +143,9 @@ class Reading:
         if self.labels[label] is None:
             return missing_in(self.values)
         if self.scale == "category":
-            found = np.zeros(len(self.values), dtype=bool)
-            found[self.members[self.starts[label] : self.starts[label + 1]]] = True
-            return found
+            is_held = np.zeros(len(self.values), dtype=bool)
+            is_held[self.members[self.starts[label] : self.starts[label + 1]]] = True
+            return is_held
         slack = 1e-9 * max(1.0, abs(self.span))
         inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (
             self.places <= self.high[label] + slack
@@ -162,11 +162,11 @@ class Reading:
         """
         if self.scale != "category":
             return self
-        there = set(self.labels)
+        labels_present = set(self.labels)
         free = [
             code
             for code, value in enumerate(self.values)
-            if value is not None and value not in there
+            if value is not None and value not in labels_present
         ]
         sets = [
             self.members[start:end].tolist()
@@ -175,13 +175,16 @@ class Reading:
         for code, label in enumerate(self.labels):
             if len(sets[code]) > 0 and label not in self.values and not self.everything[code]:
                 sets[code] = sorted(
-                    {*sets[code], *free} - {v for v in sets[code] if self.values[v] in there}
+                    {*sets[code], *free}
+                    - {v for v in sets[code] if self.values[v] in labels_present}
                 )
-        shares = [(len(held) - 1) / self.span if self.span > 0 else 0.0 for held in sets]
+        shares = [(len(members) - 1) / self.span if self.span > 0 else 0.0 for members in sets]
         return dataclasses.replace(
             self,
-            starts=np.concatenate([[0], np.cumsum([len(held) for held in sets])]).astype(np.int64),
-            members=np.array([value for held in sets for value in held], dtype=np.int64),
+            starts=np.concatenate([[0], np.cumsum([len(members) for members in sets])]).astype(
+                np.int64
+            ),
+            members=np.array([value for members in sets for value in members], dtype=np.int64),
             loss=np.maximum(self.loss, np.minimum(1.0, shares)),
             level=None,
         )
@@ -192,24 +195,24 @@ class Reading:
 
         What a label stands for does not depend on the other labels, so nothing is read again.
         """
-        kept = positions_in(self.labels, after.labels)
+        positions = positions_in(self.labels, after.labels)
         inside = np.zeros(len(self.labels), dtype=bool)
-        inside[kept] = True
+        inside[positions] = True
         sizes = np.diff(self.starts)
-        some = dataclasses.replace(
+        reading = dataclasses.replace(
             self,
             labels=after.labels,
-            low=self.low[kept],
-            high=self.high[kept],
-            starts=np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64),
+            low=self.low[positions],
+            high=self.high[positions],
+            starts=np.concatenate([[0], np.cumsum(sizes[positions])]).astype(np.int64),
             members=self.members[np.repeat(inside, sizes)],
-            everything=self.everything[kept],
-            loss=self.loss[kept],
+            everything=self.everything[positions],
+            loss=self.loss[positions],
             after=after,
             unplaced=(
                 {
                     new: self.unplaced[old]
-                    for new, old in enumerate(kept.tolist())
+                    for new, old in enumerate(positions.tolist())
                     if old in self.unplaced
                 }
                 if self.unplaced
@@ -217,16 +220,16 @@ class Reading:
             ),
         )
         if "line" in self.__dict__:  # sorted before
-            some.__dict__["line"] = self.line
-        return some
+            reading.__dict__["line"] = self.line
+        return reading
 
     def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Per released row whether its cell may stand for its own original (``rows``), or says
         nothing at all of it.
         """
         joint = Joint.of(self.before, self.after, rows)
-        found: NDArray[np.bool_] = self.true_pairs(joint)[joint.which]
-        return found
+        is_truthful: NDArray[np.bool_] = self.true_pairs(joint)[joint.which]
+        return is_truthful
 
     def true_pairs(self, joint: Joint) -> NDArray[np.bool_]:
         """Per distinct pair of value and label whether the label may stand for the value, or says
@@ -241,12 +244,12 @@ class Reading:
         """
         value, label = joint.value, joint.label
         if self.scale != "category":
-            slack, places = 1e-9 * max(1.0, abs(self.span)), self.places[value]
-            inside: NDArray[np.bool_] = (self.low[label] - slack <= places) & (
-                places <= self.high[label] + slack
+            slack, positions = 1e-9 * max(1.0, abs(self.span)), self.places[value]
+            inside: NDArray[np.bool_] = (self.low[label] - slack <= positions) & (
+                positions <= self.high[label] + slack
             )
-            for each in np.flatnonzero(np.isnan(places)) if self.unplaced else ():
-                inside[each] = int(value[each]) in self.unplaced.get(int(label[each]), ())
+            for index in np.flatnonzero(np.isnan(positions)) if self.unplaced else ():
+                inside[index] = int(value[index]) in self.unplaced.get(int(label[index]), ())
             return inside
         return self.among_members(value, label)
 
@@ -260,12 +263,14 @@ class Reading:
         if sizes.max(initial=0) <= 1:  # nothing but values
             only = np.full(len(self.labels), -1, dtype=np.int64)
             only[sizes == 1] = self.members
-            same: NDArray[np.bool_] = only[label] == value
-            return same
+            is_only_member: NDArray[np.bool_] = only[label] == value
+            return is_only_member
         width = max(1, len(self.values))
         holders = np.repeat(np.arange(len(self.labels)), sizes)
-        found: NDArray[np.bool_] = np.isin(label * width + value, holders * width + self.members)
-        return found
+        is_member: NDArray[np.bool_] = np.isin(
+            label * width + value, holders * width + self.members
+        )
+        return is_member
 
 
 DENSE = 1 << 22
@@ -318,9 +323,9 @@ class Joint:
             return cls(*_parted(used, width), tallied(which, len(used), copies), which)
         amounts = tallied(codes, size, copies)
         used = np.flatnonzero(amounts)
-        place = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
-        place[used] = np.arange(len(used))
-        return cls(*_parted(used, width), amounts[used], codes, place)
+        position = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        position[used] = np.arange(len(used))
+        return cls(*_parted(used, width), amounts[used], codes, position)
 
     @classmethod
     def _of_function(
@@ -340,9 +345,9 @@ class Joint:
             return None
         amounts = tallied(values, len(before.labels), copies)
         used = np.flatnonzero(amounts)
-        place = np.zeros(len(before.labels), dtype=np.min_scalar_type(max(1, len(used)) - 1))
-        place[used] = np.arange(len(used))
-        return cls(used, label[used].astype(np.int64), amounts[used], values, place)
+        position = np.zeros(len(before.labels), dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        position[used] = np.arange(len(used))
+        return cls(used, label[used].astype(np.int64), amounts[used], values, position)
 
 
 def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -383,11 +388,15 @@ def read_codes(
     see :func:`read_column`.
     """
     before, after = encoded
-    scale, places = _places(attribute, before, types[0])
+    scale, positions = _positions_of(attribute, before, types[0])
     nodes, losses, level = _tree(attribute, before, after, scale, rung)
-    known = places[~np.isnan(places)]
-    ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
-    low, high = _ranges(attribute, before, after, types[1], scale, (places, nodes, ends))
+    placed_positions = positions[~np.isnan(positions)]
+    ends = (
+        (float(placed_positions.min()), float(placed_positions.max()))
+        if placed_positions.size
+        else (math.nan, math.nan)
+    )
+    low, high = _ranges(attribute, before, after, types[1], scale, (positions, nodes, ends))
     sizes, members = np.zeros(len(after.labels), dtype=np.int64), np.zeros(0, dtype=np.int64)
     if scale == "category":
         sizes, members = _sets(before.labels, after.labels, nodes)
@@ -397,7 +406,7 @@ def read_codes(
         name,
         scale,
         before.labels,
-        places,
+        positions,
         after.labels,
         low,
         high,
@@ -409,27 +418,27 @@ def read_codes(
         after,
         span,
         level,
-        {} if scale == "category" else _unplaced(before.labels, places, after.labels, nodes),
+        {} if scale == "category" else _unplaced(before.labels, positions, after.labels, nodes),
     )
 
 
 def _unplaced(
-    values: Labels, places: NDArray[np.float64], labels: Labels, nodes: Nodes
+    values: Labels, positions: NDArray[np.float64], labels: Labels, nodes: Nodes
 ) -> dict[int, frozenset[int]]:
     """By label the values without a place that it may stand for: those below its node, or the one
     that is written so.
     """
-    nowhere = set(np.flatnonzero(np.isnan(places) & ~missing_in(values)).tolist())
+    nowhere = set(np.flatnonzero(np.isnan(positions) & ~missing_in(values)).tolist())
     if not nowhere:
         return {}
     alone = {values[i]: (i,) for i in nowhere}
-    found = {
+    members_of = {
         code: nowhere.intersection(
             np.asarray(nodes.get(label, alone.get(label, ())), dtype=np.int64).tolist()
         )
         for code, label in enumerate(labels)
     }
-    return {code: frozenset(held) for code, held in found.items() if held}
+    return {code: frozenset(members) for code, members in members_of.items() if members}
 
 
 def _tree(
@@ -472,11 +481,11 @@ def _sets(
     if (own >= 0).all():  # nothing but values
         return np.ones(len(labels), dtype=np.int64), own
     sets = [
-        (place,) if place >= 0 else _members(label, nodes)
-        for place, label in zip(own.tolist(), labels, strict=True)
+        (position,) if position >= 0 else _members(label, nodes)
+        for position, label in zip(own.tolist(), labels, strict=True)
     ]
-    sizes = np.array([len(held) for held in sets], dtype=np.int64)
-    arrays = [np.asarray(held, dtype=np.int64) for held in sets]
+    sizes = np.array([len(members) for members in sets], dtype=np.int64)
+    arrays = [np.asarray(members, dtype=np.int64) for members in sets]
     return sizes, np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
 
 
@@ -490,15 +499,15 @@ def _all_on_level(labels: Labels, ladder: Ladder, level: int) -> bool:
 
 def _losses_of_level(ladder: Ladder, level: int, labels: Labels) -> NDArray[np.float64]:
     """The loss of every released label that one level has."""
-    places = positions_in(ladder.labels[level], labels)
+    positions = positions_in(ladder.labels[level], labels)
     losses = np.full(len(labels), np.nan)
-    losses[places >= 0] = ladder.loss[level][places[places >= 0]]
+    losses[positions >= 0] = ladder.loss[level][positions[positions >= 0]]
     return _with_all_lost(losses, labels)
 
 
-def _known_losses(labels: Labels, known: Mapping[str | None, float]) -> NDArray[np.float64]:
+def _known_losses(labels: Labels, losses: Mapping[str | None, float]) -> NDArray[np.float64]:
     """The loss of every released label that is known."""
-    return np.array([known.get(label, math.nan) for label in labels], dtype=np.float64)
+    return np.array([losses.get(label, math.nan) for label in labels], dtype=np.float64)
 
 
 def _with_all_lost(losses: NDArray[np.float64], labels: Labels) -> NDArray[np.float64]:
@@ -530,8 +539,8 @@ def _ranges(
         return points, points.copy()
     if scale == "category":
         return np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
-    places, nodes, ends = around
-    timed = attribute.kind is Kind.DATE and bool((places % 1 > 0).any())
+    positions, nodes, ends = around
+    timed = attribute.kind is Kind.DATE and bool((positions % 1 > 0).any())
     low, high = np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
     own = (
         positions_in(before.labels, after.labels)
@@ -545,10 +554,10 @@ def _ranges(
         value &= np.array(
             [label is not None and len(label) > DAY_LENGTH for label in after.labels], dtype=bool
         )
-    low[value] = high[value] = places[own[value]]
+    low[value] = high[value] = positions[own[value]]
     for code in np.flatnonzero(~value).tolist():
         low[code], high[code] = _range(
-            after.labels[code], attribute, places, nodes, ends, timed=timed
+            after.labels[code], attribute, positions, nodes, ends, timed=timed
         )
     return low, high
 
@@ -560,17 +569,17 @@ def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float
     if not dtype.is_numeric():
         return None
     read = text_of(encoded.labels).cast(pl.Float64, strict=False)
-    found = np.array(read.to_numpy(), dtype=np.float64)
+    numbers = np.array(read.to_numpy(), dtype=np.float64)
     if read.null_count() != int(
         missing_in(encoded.labels).sum()
     ):  # decimals may be written as polars does not read them
-        found = np.array(
+        numbers = np.array(
             [math.nan if name is None else float(name) for name in encoded.labels], dtype=np.float64
         )
-    return None if np.isinf(found).any() else found  # infinite values lie on no line
+    return None if np.isinf(numbers).any() else numbers  # infinite values lie on no line
 
 
-def _places(
+def _positions_of(
     attribute: Attribute, before: Encoded, dtype: pl.DataType
 ) -> tuple[Scale, NDArray[np.float64]]:
     """Where values lie on the line, and what kind of line it is."""
@@ -584,14 +593,14 @@ def _places(
         return "order", np.array(
             [math.nan if v is None else ranks.get(v, math.nan) for v in values]
         )
-    place: Callable[[str], float | None] | None = {
+    locate: Callable[[str], float | None] | None = {
         Kind.NUMERIC: number,
         Kind.DATE: _day_in(attribute),
     }.get(attribute.kind)
-    if place is not None:
-        found = [None if v is None else place(v) for v in values]
-        if all(f is not None or v is None for f, v in zip(found, values, strict=True)):
-            return "number", np.array([math.nan if f is None else f for f in found])
+    if locate is not None:
+        positions = [None if v is None else locate(v) for v in values]
+        if all(f is not None or v is None for f, v in zip(positions, values, strict=True)):
+            return "number", np.array([math.nan if f is None else f for f in positions])
     return "category", np.full(len(values), np.nan)
 
 
@@ -604,8 +613,8 @@ def _day_in(attribute: Attribute) -> Callable[[str], float | None]:
         return day
 
     def read(value: str) -> float | None:
-        found = hierarchy.day_of(value)
-        return day(value) if found is None else found
+        own_day = hierarchy.day_of(value)
+        return day(value) if own_day is None else own_day
 
     return read
 
@@ -613,33 +622,38 @@ def _day_in(attribute: Attribute) -> Callable[[str], float | None]:
 def _below(ladder: Ladder, values: Labels) -> list[dict[str | None, frozenset[int]]]:
     """Per level and label of a hierarchy, the codes of the values below it."""
     code = {value: i for i, value in enumerate(values)}
-    found: list[dict[str | None, frozenset[int]]] = []
+    levels: list[dict[str | None, frozenset[int]]] = []
     for level, labels in enumerate(ladder.labels):
         below: dict[str | None, set[int]] = {}
         for leaf, node in enumerate(ladder.climb(0, level).tolist()):
             below.setdefault(labels[node], set()).add(code[ladder.labels[0][leaf]])
-        found.append({label: frozenset(codes) for label, codes in below.items()})
-    return found
+        levels.append({label: frozenset(codes) for label, codes in below.items()})
+    return levels
 
 
-def _nodes(below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None) -> Nodes:
+def _nodes(
+    below: Sequence[Mapping[str | None, frozenset[int]]], planned_level: int | None
+) -> Nodes:
     """Per label the codes of the values below it: on the level that is known, else on any that has
     it.
     """
-    found: dict[str | None, frozenset[int]] = {}
+    nodes: dict[str | None, frozenset[int]] = {}
     for level in below:
         for label, codes in level.items():
-            found[label] = found.get(label, codes) | codes
+            nodes[label] = nodes.get(label, codes) | codes
     return {
         label: sorted(codes)
-        for label, codes in {**found, **({} if known is None else below[known])}.items()
+        for label, codes in {
+            **nodes,
+            **({} if planned_level is None else below[planned_level]),
+        }.items()
     }
 
 
 def _range(
     label: str | None,
     attribute: Attribute,
-    places: NDArray[np.float64],
+    positions: NDArray[np.float64],
     nodes: Nodes,
     ends: Range,
     *,
@@ -654,21 +668,21 @@ def _range(
         return math.nan, math.nan
     if label == TOP:
         return ends
-    said = _said(label, attribute, timed=timed)
-    held = np.zeros(0)
-    if said is None or timed:
-        held = places[np.asarray(nodes.get(label, ()), dtype=np.int64)]
-        held = held[~np.isnan(held)]
-    if said is not None:
+    spelled = _spelled_range(label, attribute, timed=timed)
+    members = np.zeros(0)
+    if spelled is None or timed:
+        members = positions[np.asarray(nodes.get(label, ()), dtype=np.int64)]
+        members = members[~np.isnan(members)]
+    if spelled is not None:
         low, high = (
-            (ends[0] if said[0] == -math.inf else said[0]),
-            (ends[1] if said[1] == math.inf else said[1]),
+            (ends[0] if spelled[0] == -math.inf else spelled[0]),
+            (ends[1] if spelled[1] == math.inf else spelled[1]),
         )
-        return (low, max(high, float(held.max()))) if held.size else (low, high)
-    return (float(held.min()), float(held.max())) if held.size else (math.nan, math.nan)
+        return (low, max(high, float(members.max()))) if members.size else (low, high)
+    return (float(members.min()), float(members.max())) if members.size else (math.nan, math.nan)
 
 
-def _said(label: str, attribute: Attribute, *, timed: bool) -> Range | None:
+def _spelled_range(label: str, attribute: Attribute, *, timed: bool) -> Range | None:
     if attribute.order is None:
         return (
             range_of_days(label, timed=timed)
@@ -701,7 +715,7 @@ def _span(scale: Scale, attribute: Attribute, ends: Range, values: int) -> float
 
 
 def _losses(
-    ladder: Ladder, below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None
+    ladder: Ladder, below: Sequence[Mapping[str | None, frozenset[int]]], planned_level: int | None
 ) -> dict[str | None, float]:
     """The loss of every label: that of its node on the level that is known, else of the worst node
     it may stand for.
@@ -709,27 +723,31 @@ def _losses(
     A label that levels write for different values leaves all of them open: it loses no less than
     their share of the values.
     """
-    others = max(1, len(ladder.labels[0]) - (None in ladder.labels[0]) - 1)
-    found: dict[str | None, float] = {}
-    held: dict[str | None, frozenset[int]] = {}
+    other_values = max(1, len(ladder.labels[0]) - (None in ladder.labels[0]) - 1)
+    losses: dict[str | None, float] = {}
+    codes_of: dict[str | None, frozenset[int]] = {}
     for level, labels in enumerate(ladder.labels):
         for label, loss in zip(labels, ladder.loss[level].tolist(), strict=True):
             codes = below[level][label]
-            every = held.setdefault(label, codes) | codes
+            every = codes_of.setdefault(label, codes) | codes
             open_to = (
-                min(1.0, (len(every) - 1) / others) if not every == held[label] == codes else 0.0
+                min(1.0, (len(every) - 1) / other_values)
+                if not every == codes_of[label] == codes
+                else 0.0
             )
-            found[label], held[label] = max(found.get(label, 0.0), loss, open_to), every
+            losses[label], codes_of[label] = max(losses.get(label, 0.0), loss, open_to), every
     at = (
         {}
-        if known is None
-        else dict(zip(ladder.labels[known], ladder.loss[known].tolist(), strict=True))
+        if planned_level is None
+        else dict(
+            zip(ladder.labels[planned_level], ladder.loss[planned_level].tolist(), strict=True)
+        )
     )
-    return {**found, **at, None: 1.0, TOP: 1.0}
+    return {**losses, **at, None: 1.0, TOP: 1.0}
 
 
 def _loss_of_labels(
-    known: NDArray[np.float64],
+    known_losses: NDArray[np.float64],
     members: NDArray[np.int64],
     ends: tuple[NDArray[np.float64], NDArray[np.float64]],
     span: float,
@@ -739,11 +757,11 @@ def _loss_of_labels(
 
     A label only the release has stands for itself.
     """
-    found = np.zeros(len(known))
+    losses = np.zeros(len(known_losses))
     if span > 0:
         with np.errstate(
             over="ignore"
         ):  # a span near zero: the quotient is infinite, and 1 the most it counts
-            found = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
-        found = np.where(np.isnan(ends[0]), found, np.minimum(1.0, (ends[1] - ends[0]) / span))
-    return np.where(np.isnan(known), found, known)
+            losses = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
+        losses = np.where(np.isnan(ends[0]), losses, np.minimum(1.0, (ends[1] - ends[0]) / span))
+    return np.where(np.isnan(known_losses), losses, known_losses)

@@ -77,8 +77,12 @@ class Agreement:
     refuse: bool = False
 
     def __post_init__(self) -> None:
-        given = [bound for bound in (self.at_most, self.at_least) if bound is not None]
-        if len(given) != 1 or isinstance(given[0], bool) or not isinstance(given[0], int | float):
+        bounds = [bound for bound in (self.at_most, self.at_least) if bound is not None]
+        if (
+            len(bounds) != 1
+            or isinstance(bounds[0], bool)
+            or not isinstance(bounds[0], int | float)
+        ):
             raise ParameterError(
                 f"{self.metric.name}: say how far it may be off, with one number at_most or"
                 " at_least"
@@ -96,31 +100,31 @@ class Agreement:
         )
         return f"{words}{' of ' + ', '.join(of) if of else ''} {bound}"
 
-    def held(self, measured: float | str, where: str = "") -> Kept:
-        """What was measured held against the bound; what could not be measured (then it is the
-        reason) does not survive.
+    def check(self, value: float | str, where: str = "") -> Kept:
+        """A measured value against the bound; what could not be measured (then it is the reason)
+        does not survive.
         """
         limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
-        if isinstance(measured, str):
+        if isinstance(value, str):
             return Kept(
                 self.metric.name,
                 float("nan"),
                 limit,
                 False,
-                f"{self.promise}: {measured}",
+                f"{self.promise}: {value}",
                 self.refuse,
             )
-        holds = measured <= limit + 1e-12 if self.at_most is not None else measured >= limit - 1e-12
-        told = f"{self.promise}: it is {measured:.4g}{where}"
-        return Kept(self.metric.name, measured, limit, holds, told, self.refuse)
+        holds = value <= limit + 1e-12 if self.at_most is not None else value >= limit - 1e-12
+        sentence = f"{self.promise}: it is {value:.4g}{where}"
+        return Kept(self.metric.name, value, limit, holds, sentence, self.refuse)
 
     def judge(self, pair: Any) -> Kept:
-        """Measure the metric and hold it against the bound; what cannot be measured does not
+        """Measure the metric and hold it against the bound; what cannot be value does not
         survive.
         """
         pair = self.metric.looks_at(pair)
         reason = self.metric.out_of_place(pair)
-        return self.held(
+        return self.check(
             self.metric.measure(pair).value if reason is None else reason, pair.of_a_sample
         )
 
@@ -202,8 +206,8 @@ class Recipe:
         """A recipe for tables whose columns are known; ``parts`` are promises, steps, limits and
         contract.
         """
-        (first, schema), *others = schemas.items()
-        further = {name: TableDescription(other) for name, other in others}
+        (first, schema), *other_schemas = schemas.items()
+        further = {name: TableDescription(table_schema) for name, table_schema in other_schemas}
         return cls(schema, shape=shape, others=further, first=first, **parts)
 
 

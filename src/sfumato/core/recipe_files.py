@@ -162,7 +162,7 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         problems.append(f"shape {str(word)!r} is not known.{hint}")
     for section, has_section in SHAPES_WITH.items():
         if document.get(section) is not None and not has_section(shape):
-            shapes = [str(other) for other in known_shapes() if has_section(other)]
+            shapes = [str(candidate) for candidate in known_shapes() if has_section(candidate)]
             of_shapes = f"data of shape {join_words(shapes, 'or')}"
             hint = "; columns stand in 'tables', with each table" if shape in SEVERAL_TABLES else ""
             problems.append(
@@ -194,9 +194,9 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         ]
     if problems:
         raise RecipeError([f"{name}: {problem}" for problem in _said_once(problems)])
-    (first, described), *others = tables.items()
+    (first, first_table), *other_tables = tables.items()
     return Recipe(
-        described.schema,
+        first_table.schema,
         meet=tuple(meet),
         steps=tuple(steps),
         limits=dict(limits),
@@ -206,23 +206,24 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         base=Path(base),
         proposed_from=proposer,
         shape=shape,
-        others=dict(others),
+        others=dict(other_tables),
         first=first,
-        file=described.file,
+        file=first_table.file,
     )
 
 
 def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[str]:
     """Methods with ``table:`` that name a table which the recipe does not describe."""
-    known, problems = list(tables), []
+    table_names, problems = list(tables), []
     for section in ("meet", "steps", "contract"):
         members = document.get(section)
         for member in members if isinstance(members, list) else []:
             for name, fields in member.items() if isinstance(member, Mapping) else ():
                 table = fields.get("table") if isinstance(fields, Mapping) else None
-                if isinstance(table, str) and table not in known:
+                if isinstance(table, str) and table not in table_names:
                     problems.append(
-                        f"{section}: {name} names a table {table!r}.{did_you_mean(table, known)}"
+                        f"{section}: {name} names a table"
+                        f" {table!r}.{did_you_mean(table, table_names)}"
                     )
     return problems
 
@@ -290,11 +291,11 @@ def _related(
         return {}
     if len({name.casefold() for name in specs}) < len(specs):
         problems += ["two tables have the same name but for capitals, and their files would be one"]
-    found = {
+    read_tables = {
         name: problems.collect(_related_table, name, spec, base) for name, spec in specs.items()
     }
     tables: dict[str, TableDescription] = {
-        name: table for name, table in found.items() if table is not None
+        name: table for name, table in read_tables.items() if table is not None
     }
     if len(tables) < len(specs):
         return {}
@@ -325,8 +326,8 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
             )
         ]
         parents = None
-    said = {key: spec[key] for key in ("key", "orphans") if spec.get(key) is not None}
-    keyed = problems.collect(lambda: with_keys(name, schema, belongs_to=parents, **said))
+    fields = {key: spec[key] for key in ("key", "orphans") if spec.get(key) is not None}
+    keyed = problems.collect(lambda: with_keys(name, schema, belongs_to=parents, **fields))
     if problems:
         raise RecipeError([p if p.startswith(where) else f"{where}, {p}" for p in problems])
     return TableDescription(keyed, spec.get("file"))
@@ -347,11 +348,11 @@ def _other_codes(column: str, spec: Mapping[str, Any], before: Mapping[str, Any]
 def _intake(problems: _Problems, document: Mapping[str, Any]) -> Intake:
     """What a recipe says about reading: at its top, and codes for missing values with columns."""
     tables = document.get("tables")
-    described = [document.get(PEOPLE), document]
+    descriptions = [document.get(PEOPLE), document]
     if isinstance(tables, Mapping):
-        described += tables.values()
+        descriptions += tables.values()
     columns: dict[str, Any] = {}
-    for table in described:
+    for table in descriptions:
         own = table.get("columns") if isinstance(table, Mapping) else None
         for name, spec in own.items() if isinstance(own, Mapping) else ():
             before = columns.get(name)
@@ -402,8 +403,8 @@ def _said_once(problems: Sequence[str]) -> list[str]:
         about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
         columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
     return [
-        f"{inflect(len(names), 'column')} {', '.join(names)}: {said}" if names else said
-        for said, names in columns.items()
+        f"{inflect(len(names), 'column')} {', '.join(names)}: {sentence}" if names else sentence
+        for sentence, names in columns.items()
     ]
 
 
@@ -437,7 +438,7 @@ def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreemen
         raise RecipeError(f"{where}: {error}") from None
 
 
-def _written(agreement: Agreement) -> dict[str, Any]:
+def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
     """The recipe form of a line of the contract."""
     (name, fields), *_ = registry.write(agreement.metric).items()
     bounds = {key: value for key in BOUNDS if (value := getattr(agreement, key)) is not None}
@@ -505,8 +506,8 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
     # Columns: those of one table, the people's own where they stand apart, or of several tables.
     if recipe.shape in SEVERAL_TABLES:
         plain["tables"] = {
-            name: _table_dict(recipe, described, start, Link.of(name, described.schema))
-            for name, described in recipe.tables.items()
+            name: _table_dict(recipe, table, start, Link.of(name, table.schema))
+            for name, table in recipe.tables.items()
         }
     else:
         plain["columns"] = _columns_dict(recipe, recipe.schema, start)
@@ -518,35 +519,35 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
         located: Any = model
         path = model.population
         if path is not None and recipe.base != start and not Path(path).is_absolute():
-            moved = os.path.relpath(recipe.base / path, start)
-            located = dataclasses.replace(located, population=moved)
+            relative_path = os.path.relpath(recipe.base / path, start)
+            located = dataclasses.replace(located, population=relative_path)
         plain["meet"].append(registry.write(located))
     plain["steps"] = [registry.write(step) for step in recipe.steps]
     if recipe.limits:
         plain["limits"] = written_limits(limits_of(recipe.limits))
     if recipe.contract:
-        plain["contract"] = [_written(agreement) for agreement in recipe.contract]
+        plain["contract"] = [_agreement_dict(agreement) for agreement in recipe.contract]
     if recipe.accept:
         plain["accept"] = write_acceptances(recipe.accept)
     return plain
 
 
 def _table_dict(
-    recipe: Recipe, said: TableDescription, base: Path, link: Link | None = None
+    recipe: Recipe, description: TableDescription, base: Path, link: Link | None = None
 ) -> dict[str, Any]:
-    moved = (
-        said.file
-        if said.file is None or recipe.base == base
-        else os.path.relpath(recipe.base / said.file, base)
+    relative_file = (
+        description.file
+        if description.file is None or recipe.base == base
+        else os.path.relpath(recipe.base / description.file, base)
     )
-    named = {} if moved is None else {"file": moved}
+    file_entry = {} if relative_file is None else {"file": relative_file}
     if link is None:
-        return {**named, "columns": _columns_dict(recipe, said.schema, base)}
+        return {**file_entry, "columns": _columns_dict(recipe, description.schema, base)}
     own = {} if link.key is None else {"key": link.key}
     above = {} if link.parent is None else {"belongs_to": {link.parent: link.foreign}}
     rule = {} if link.orphans == "refuse" else {"orphans": link.orphans}
-    columns = _columns_dict(recipe, said.schema.without(link.columns), base)
-    return {**named, **own, **above, **rule, "columns": columns}
+    columns = _columns_dict(recipe, description.schema.without(link.columns), base)
+    return {**file_entry, **own, **above, **rule, "columns": columns}
 
 
 def _columns_dict(recipe: Recipe, schema: Schema, base: Path) -> dict[str, Any]:
@@ -582,10 +583,10 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     without looking at the data.
     """
     plain = to_dict(recipe)
-    described = plain.get("tables") or {DATA: plain, PEOPLE: plain.get(PEOPLE)}
+    table_dicts = plain.get("tables") or {DATA: plain, PEOPLE: plain.get(PEOPLE)}
     for table, schema in recipe.schemas.items():
-        described[table].pop("file", None)
-        for name, spec in described[table]["columns"].items():
+        table_dicts[table].pop("file", None)
+        for name, spec in table_dicts[table]["columns"].items():
             hierarchy = schema[name].hierarchy
             if hierarchy is not None and hierarchy.secret:
                 spec["hierarchy"] = {hierarchy.name: KEPT}
@@ -597,13 +598,13 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
         *zip(recipe.steps, plain["steps"], strict=True),
         *zip(metrics, plain.get("contract", []), strict=True),
     ]
-    for part, written in parts:
-        _keep_back(part, written[part.name])
-    for model, written in zip(recipe.meet, plain["meet"], strict=True):
+    for part, fields in parts:
+        _keep_back(part, fields[part.name])
+    for model, fields in zip(recipe.meet, plain["meet"], strict=True):
         # Where the file of a population lies is the owner's business, and told from another folder
         # in the lock.
         if model.population is not None:
-            written[model.name]["population"] = Path(model.population).name
+            fields[model.name]["population"] = Path(model.population).name
     return plain
 
 
@@ -613,8 +614,8 @@ def _keep_back(part: Any, fields: dict[str, Any]) -> None:
     """
     fields |= {name: KEPT for name in part.secret if name in fields}
     if isinstance(part, PlacedStep) and part.aim:
-        for model, written in zip(part.aim, fields["aim"], strict=True):
-            _keep_back(model, written[model.name])
+        for model, model_fields in zip(part.aim, fields["aim"], strict=True):
+            _keep_back(model, model_fields[model.name])
 
 
 def keeps_back(family: str, spec: object, shape: Shape = Shape.TABLE) -> bool:

@@ -111,8 +111,21 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
     if shape not in ONE_TABLE and name != "hierarchies":
         members: Members = _package_of(shape).FAMILIES[name]
         return members
-    ours: list[Members] = [importlib.import_module(package).ALL for package in PACKAGES[name]]
-    return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
+    own_members: list[Members] = [
+        importlib.import_module(package).ALL for package in PACKAGES[name]
+    ]
+    # What other packages add, in order of their names. Refused, with the package and what to do, is
+    # one that cannot be loaded, that is nothing of this family, or that takes a name that is taken:
+    # a check that silently did not take place would look like one that was passed.
+    added: dict[str, type] = {}
+    for point in announced(name):
+        cls = load_plug_in(point, _singular(name), lambda plug_in: _belongs(plug_in, name))
+        if any(cls.name in members for members in own_members):
+            raise refuse_name(point, cls.name, "sfumato itself")
+        if cls.name in added:
+            raise refuse_name(point, cls.name, added[cls.name].__module__)
+        added[cls.name] = cls
+    return Members.joined(own_members, added)
 
 
 def data_class(shape: Shape) -> type[Data]:
@@ -134,8 +147,8 @@ def _package_of(shape: Shape) -> Any:
     package = load_plug_in(point, "shape of data", _is_package_of_shape)
     if package.noun().shape != shape:
         problem = f"{describe_plug_in(point)} is announced as {str(shape)!r}"
-        called = f"its data are of shape {str(package.noun().shape)!r}"
-        raise ParameterError(f"{problem} and {called}; give both one name, or uninstall it")
+        data_words = f"its data are of shape {str(package.noun().shape)!r}"
+        raise ParameterError(f"{problem} and {data_words}; give both one name, or uninstall it")
     return package
 
 
@@ -147,12 +160,6 @@ def _is_package_of_shape(package: Any) -> bool:
     own = set(FAMILIES) - {"hierarchies"}
     has_families = own <= set(families) and all(isinstance(families[n], Members) for n in own)
     return has_families and isinstance(package.noun(), type) and Data in package.noun().__mro__
-
-
-def release_class(data: Data) -> Any:
-    """The class of releases that are made of such data."""
-    module, _, name = data.release_home.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 TABLE_RUN, LAZY_RUN = "sfumato.data.table.run", "sfumato.data.lazy.run"
@@ -190,29 +197,6 @@ def forget_plug_ins() -> None:
     """Look for plug-ins anew when a family is asked for next: packages may have come or gone."""
     forget_entry_points()
     family.cache_clear()
-
-
-def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
-    """The classes that other packages add to a family, in order of their names: the entry points
-    ``sfumato.<family>``.
-
-    Refused, with the package and what to do, is one that cannot be loaded, that is nothing of this
-    family, or that takes a name that is taken. A check that silently did not take place would look
-    like one that was passed.
-    """
-    added: dict[str, type] = {}
-    for point in announced(family_name):
-        cls = load_plug_in(
-            point, _singular(family_name), lambda plug_in: _belongs(plug_in, family_name)
-        )
-        if cls.name in ours or cls.name in added:
-            raise refuse_name(
-                point,
-                cls.name,
-                "sfumato itself" if cls.name in ours else added[cls.name].__module__,
-            )
-        added[cls.name] = cls
-    return added
 
 
 def _belongs(cls: Any, family_name: str) -> bool:
@@ -254,15 +238,15 @@ def asked_attack(spec: object, shape: Shape = Shape.TABLE) -> Attack:
         return spec
     if isinstance(spec, str) and ":" in spec:
         spec = read_yaml(spec, "an attack")
-    known = attacks(shape)
+    known_attacks = attacks(shape)
     name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
     if not isinstance(name, str):
         raise ParameterError(
             "an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'"
         )
-    if known_as(name) not in known:
+    if known_as(name) not in known_attacks:
         raise ParameterError(
-            f"there is no attack {name!r}{_for_shape('risk', known_as(name), shape, known)}"
+            f"there is no attack {name!r}{_for_shape('risk', known_as(name), shape, known_attacks)}"
         )
     attack: Attack = build("risk", spec, shape=shape)
     return attack
@@ -273,27 +257,27 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
     if not isinstance(spec, str | Mapping):
         metric: Utility = spec
         return metric
-    known = family("utility", shape)
+    known_metrics = family("utility", shape)
     name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
     fields = None if isinstance(spec, str) else next(iter(spec.values()), None)
     if (
         shape not in ONE_TABLE
-        and name not in known
+        and name not in known_metrics
         and not is_placed("utility", name, fields, shape)
     ):
         raise ParameterError(
-            f"there is no metric {name!r}{_for_shape('utility', name, shape, known)}"
+            f"there is no metric {name!r}{_for_shape('utility', name, shape, known_metrics)}"
         )
     built: Utility = build("utility", spec, shape=shape)
     return built
 
 
-def _for_shape(family_name: str, name: str, shape: Shape, known: Members) -> str:
+def _for_shape(family_name: str, name: str, shape: Shape, members: Members) -> str:
     """What a message adds about a name that data of a shape do not know."""
     if shape in ONE_TABLE:
-        return f".{did_you_mean(name, known)}"
-    others = serves(family_name, name)
-    also = f"; it serves {of_shape(others)}" if others else f".{did_you_mean(name, known)}"
+        return f".{did_you_mean(name, members)}"
+    shapes = serves(family_name, name)
+    also = f"; it serves {of_shape(shapes)}" if shapes else f".{did_you_mean(name, members)}"
     return f" for data of shape {shape}{also}"
 
 
@@ -310,23 +294,25 @@ def _half(package: str, kind: type) -> Members:
     """The members of one package of the risk family, and the plug-ins of that kind; the other
     package is not imported.
     """
-    plug_ins = {name: cls for name, cls in family("risk").given.items() if issubclass(cls, kind)}
+    plug_ins = {
+        name: cls for name, cls in family("risk").loaded_classes.items() if issubclass(cls, kind)
+    }
     return Members.joined([importlib.import_module(package).ALL], plug_ins)
 
 
-def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
+def find_class(family_name: str, name: str, shape: Shape | None = None) -> Any:
     """The class of a name in a family, for data of a shape or else of any, tables first; None:
     nobody is called so.
 
-    >>> known("models", "k_anonymity").__name__, known("models", "nobody")
+    >>> find_class("models", "k_anonymity").__name__, find_class("models", "nobody")
     ('KAnonymity', None)
     """
     # Nearly everything that is asked for serves tables: other shapes need not be looked through.
     if (shape is None or shape in ONE_TABLE) and name in family(family_name):
         return family(family_name)[name]
     shapes = serves(family_name, name)
-    chosen = shape if shape in shapes else next(iter(shapes), None)
-    return None if chosen is None else family(family_name, chosen)[name]
+    serving_shape = shape if shape in shapes else next(iter(shapes), None)
+    return None if serving_shape is None else family(family_name, serving_shape)[name]
 
 
 def utility_metrics() -> Members:
@@ -378,19 +364,19 @@ def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Sha
     >>> build("models", {"k_anonymity": {"k": 5, "table": "visits"}}, shape=Shape.TABLES)
     PlacedModel(method=KAnonymity(k=5), table='visits')
     """
-    place = f"{where}: " if where else ""
+    prefix = f"{where}: " if where else ""
     entry: tuple[Any, Any] = (spec, None)
     if isinstance(spec, Mapping) and len(spec) == 1:
         entry = next(iter(spec.items()))
     if not isinstance(entry[0], str):
         example = EXAMPLES.get(family_name, "k_anonymity: {k: 5}")
-        raise RecipeError(f"{place}expected one name with its parameters, like '{example}'")
+        raise RecipeError(f"{prefix}expected one name with its parameters, like '{example}'")
     name, arguments = known_as(entry[0]), entry[1]
     if shape in SEVERAL_TABLES and is_placed(family_name, name, arguments, shape):
         return _build_placed(family_name, name, arguments, where)
     members = family(family_name, shape)
     if name not in members:
-        raise RecipeError(f"{place}{unknown_name(family_name, name, shape)}")
+        raise RecipeError(f"{prefix}{unknown_name(family_name, name, shape)}")
     try:
         if arguments is None:
             return members[name]()
@@ -400,16 +386,16 @@ def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Sha
             else members[name](arguments)
         )
     except TypeError as error:
-        raise RecipeError(f"{place}{name}: {_said(error)}") from None
+        raise RecipeError(f"{prefix}{name}: {_error_words(error)}") from None
     except ParameterError as error:
-        raise RecipeError(f"{place}{name}: {str(error).split(': ', 1)[-1]}") from None
+        raise RecipeError(f"{prefix}{name}: {str(error).split(': ', 1)[-1]}") from None
 
 
 def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], where: str) -> Placed:
     """A method of ordinary tables and where it applies; keys that say so are no fields of the
     method.
     """
-    place = f"{where}: " if where else ""
+    prefix = f"{where}: " if where else ""
     keys = PLACING_KEYS[family_name]
     placing = {key: value for key, value in arguments.items() if key in keys}
     fields = {key: value for key, value in arguments.items() if key not in keys}
@@ -417,16 +403,16 @@ def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], whe
     if "aim" in placing:
         if not isinstance(placing["aim"], list | tuple):
             raise RecipeError(
-                f"{place}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k:"
+                f"{prefix}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k:"
                 " 5}}]"
             )
         placing["aim"] = tuple(
-            build("models", model, f"{place}{name}, aim") for model in placing["aim"]
+            build("models", model, f"{prefix}{name}, aim") for model in placing["aim"]
         )
     try:
         return PLACED[family_name](method, **placing)
     except ParameterError as error:
-        raise RecipeError(f"{place}{error}") from None
+        raise RecipeError(f"{prefix}{error}") from None
 
 
 def unknown_name(family_name: str, name: str, shape: Shape) -> str:
@@ -450,11 +436,11 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
             )
     members = family(family_name, shape)
     problem = f"{name!r} is not a known {_singular(family_name)}"
-    others = serves(family_name, name)
-    if not others:
+    shapes = serves(family_name, name)
+    if not shapes:
         return f"{problem}.{did_you_mean(name, members)}"
-    hint = "" if shape not in ONE_TABLE else f" (say 'shape: {others[0]}' for such data)"
-    return f"{problem} for shape: {shape}; it serves {of_shape(others)}{hint}"
+    hint = "" if shape not in ONE_TABLE else f" (say 'shape: {shapes[0]}' for such data)"
+    return f"{problem} for shape: {shape}; it serves {of_shape(shapes)}{hint}"
 
 
 def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
@@ -472,18 +458,22 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     >>> ask("k_anonymity:5,table=visits", Shape.TABLES).model
     PlacedModel(method=KAnonymity(k=5), table='visits')
     """
-    given_name, _, rest = text.partition(":")
+    given_name, _, argument_text = text.partition(":")
     name = known_as(given_name.strip())
-    parts = next(csv.reader([rest], skipinitialspace=True), []) if rest else []
-    named = [part.partition("=") for part in parts]
-    tables = [value.strip() for key, equals, value in named if equals and key.strip() == "table"]
+    parts = next(csv.reader([argument_text], skipinitialspace=True), []) if argument_text else []
+    assignments = [part.partition("=") for part in parts]
+    tables = [
+        value.strip() for key, equals, value in assignments if equals and key.strip() == "table"
+    ]
     if tables and is_placed("models", name, {"table": tables[0]}, shape):
         if len(tables) > 1:
             raise ParameterError(f"{text}: table is given twice")
-        others = [
-            part for part, (key, _, _) in zip(parts, named, strict=True) if key.strip() != "table"
+        other_parts = [
+            part
+            for part, (key, _, _) in zip(parts, assignments, strict=True)
+            if key.strip() != "table"
         ]
-        model, left_open = _asked_model(text, family("models")[name], others)
+        model, left_open = _asked_model(text, family("models")[name], other_parts)
         return AskedModel(text, PlacedModel(model, tables[0]), left_open)
     models = family("models", shape)
     if name not in models:
@@ -493,14 +483,18 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
 
 def _asked_model(text: str, cls: Any, parts: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
     """A model of the parameters of a short form, and the fields that were left open."""
-    given = _arguments(text, cls, parts)
+    arguments = _arguments(text, cls, parts)
     required = [f for f in required_fields(cls) if not (_judges_classes(cls) and is_number(cls, f))]
-    lacking = [word for word in map(spelled(cls).__getitem__, required) if word not in given]
-    if lacking:
-        form = ",".join(f"{field}={field.upper()}" for field in lacking)
-        raise ParameterError(f"{text}: {join_words(lacking)} must be given, like {cls.name}:{form}")
+    missing_fields = [
+        word for word in map(spelled(cls).__getitem__, required) if word not in arguments
+    ]
+    if missing_fields:
+        form = ",".join(f"{field}={field.upper()}" for field in missing_fields)
+        raise ParameterError(
+            f"{text}: {join_words(missing_fields)} must be given, like {cls.name}:{form}"
+        )
     try:
-        return weakest(cls, given)
+        return weakest(cls, arguments)
     except ParameterError as error:
         raise ParameterError(f"{text}: {str(error).split(': ', 1)[-1]}") from None
 
@@ -513,7 +507,7 @@ def _judges_classes(cls: Any) -> bool:
 def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
     """The arguments of a short form by the field they fill."""
     names = list(spelled(cls).values())
-    given: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     for position, part in enumerate(parts):
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
@@ -526,10 +520,10 @@ def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
                 else f"has {len(names)} parameters"
             )
             raise ParameterError(f"{text}: {cls.name} {problem}")  # type: ignore[attr-defined]
-        if key in given:
+        if key in arguments:
             raise ParameterError(f"{text}: {key} is given twice")
-        given[key] = value.strip()
-    return given
+        arguments[key] = value.strip()
+    return arguments
 
 
 def write(value: Any) -> dict[str, Any]:
@@ -559,7 +553,7 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
             for name in family(measured_family)
         ]
     problems = []
-    for name, said in limits.items():
+    for name, spec in limits.items():
         if name not in names:
             problems.append(
                 "limits: there is no risk, attack or utility"
@@ -567,11 +561,11 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
             )
             continue
         try:
-            several = limits_of({name: said})
-            if any(_measured_family(limit, shape) is None for limit in several):
+            bounds = limits_of({name: spec})
+            if any(_measured_family(limit, shape) is None for limit in bounds):
                 problems.append(f"limits: {unknown_name('utility', name, shape)}")
-            elif len(several) > 1 or several[0].way is not None:
-                _require_limits(several, shape)
+            elif len(bounds) > 1 or bounds[0].way is not None:
+                _require_limits(bounds, shape)
         except (ParameterError, RecipeError) as error:
             problems.append(str(error))
     return problems
@@ -581,9 +575,9 @@ def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
     """Refuse limits of one name whose parameters or bounds make no sense, or that say the same
     twice.
     """
-    seen: list[Any] = []
+    metrics: list[Any] = []
     for limit in limits:
-        metric = measured(limit, shape)
+        metric = build_measured(limit, shape)
         way = "at_least" if metric.better == "higher" else "at_most"
         if limit.way not in (None, way):
             raise ParameterError(f"limits: {limit.name} is limited by {way}, not by {limit.way}")
@@ -598,15 +592,15 @@ def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
                 f"limits: {limit.name} is asked of a register, which takes no parameters; give a"
                 " number"
             )
-        if metric in seen:
+        if metric in metrics:
             raise ParameterError(f"limits: {limit.label} is limited twice; leave one out")
-        seen.append(metric)
+        metrics.append(metric)
 
 
-def measured(limit: Limit, shape: Shape = Shape.TABLE) -> Any:
+def build_measured(limit: Limit, shape: Shape = Shape.TABLE) -> Any:
     """The risk, attack or utility that a limit is about, with its parameters.
 
-    >>> measured(Limit("interval_disclosure", 0.2, {"kind": "deviation"}, "at_most")).kind
+    >>> build_measured(Limit("interval_disclosure", 0.2, {"kind": "deviation"}, "at_most")).kind
     'deviation'
     """
     home = _measured_family(limit, shape)
@@ -679,22 +673,22 @@ def implied_by(name: str) -> tuple[str, ...]:
     """
     stronger = variants(family("models")[name])
     return tuple(
-        other
-        for other, cls in family("models").items()
+        other_name
+        for other_name, cls in family("models").items()
         if any(
-            one.implies(weaker)
+            instance.implies(weaker)
             for weaker in variants(cls)
             if not trivial(weaker)
-            for one in stronger
+            for instance in stronger
         )
     )
 
 
 def _meaning(cls: Any, name: str) -> str:
-    described = (
+    description = (
         cls.__pydantic_fields__[name].description if hasattr(cls, "__pydantic_fields__") else None
     )
-    return described or ""
+    return description or ""
 
 
 def _singular(name: str) -> str:
@@ -703,7 +697,7 @@ def _singular(name: str) -> str:
     )
 
 
-def _said(error: TypeError) -> str:
+def _error_words(error: TypeError) -> str:
     return (
         str(error)
         .replace("__init__() ", "")

@@ -125,8 +125,10 @@ def _parent_problems(links: Mapping[str, Link]) -> list[str]:
 
 def _cycle_problems(links: Mapping[str, Link]) -> list[str]:
     reached = {link.table for link in links.values() if link.parent is None}
-    while more := {t for t, link in links.items() if t not in reached and link.parent in reached}:
-        reached |= more
+    while children := {
+        t for t, link in links.items() if t not in reached and link.parent in reached
+    }:
+        reached |= children
     circle = [name for name in links if name not in reached]
     return (
         [f"tables {', '.join(circle)} belong to each other in a circle, and to nobody's"]
@@ -137,12 +139,12 @@ def _cycle_problems(links: Mapping[str, Link]) -> list[str]:
 
 def _in_order(links: Mapping[str, Link]) -> list[Link]:
     top = next(link for link in links.values() if link.foreign is None)
-    order, left = [top], [link for link in links.values() if link is not top]
-    while left:
+    order, remaining = [top], [link for link in links.values() if link is not top]
+    while remaining:
         placed = {link.table for link in order}
-        ready = [link for link in left if link.parent is None or link.parent in placed]
+        ready = [link for link in remaining if link.parent is None or link.parent in placed]
         order += ready
-        left = [link for link in left if link not in ready]
+        remaining = [link for link in remaining if link not in ready]
     return order
 
 
@@ -165,8 +167,8 @@ def with_keys(
         raise SchemaError(problems)
     keys = {} if key is None else {key: Attribute((Role.KEY,), of=table)}
     keys |= {
-        column: Attribute((Role.KEY,), of=other, orphans=orphans)  # type: ignore[arg-type]
-        for other, column in parents.items()
+        column: Attribute((Role.KEY,), of=parent, orphans=orphans)  # type: ignore[arg-type]
+        for parent, column in parents.items()
     }
     return Schema({**keys, **schema.without(keys).attributes})
 
@@ -202,9 +204,10 @@ def _said_problems(
     for column in columns:
         roles = set(schema[column].roles) if column in schema.attributes else set()
         if roles - LISTED_AS:
-            told = join_words(str(role) for role in schema[column].roles)
+            role_words = join_words(str(role) for role in schema[column].roles)
             problems.append(
-                f"{where}: column {column!r} is a key and has role {told}; a key is replaced by a"
+                f"{where}: column {column!r} is a key and has role {role_words}; a key is replaced"
+                " by a"
                 " pseudonym, so it cannot be that too"
             )
     return problems

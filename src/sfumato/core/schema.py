@@ -9,7 +9,7 @@ from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from sfumato.core.source import Source, and_more, lacking, without_role
+from sfumato.core.source import Source, and_more, missing_column_problems, without_role
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
@@ -166,15 +166,15 @@ class Attribute:
         return next((str(role) for role in self.roles if role in UNITS), None)
 
 
-def checked_bounds(given: object) -> tuple[float, float]:
+def checked_bounds(bounds: object) -> tuple[float, float]:
     """Two finite numbers, the lower one first.
 
     >>> checked_bounds([0, 120])
     (0.0, 120.0)
     """
     ends: Sequence[Any] = ()
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        ends = given
+    if isinstance(bounds, Sequence) and not isinstance(bounds, str):
+        ends = bounds
     if len(ends) != 2 or any(isinstance(v, bool) or not isinstance(v, Real) for v in ends):
         raise ParameterError("bounds must be two numbers, [lowest, highest], like [0, 120]")
     low, high = float(ends[0]), float(ends[1])
@@ -188,19 +188,19 @@ def checked_bounds(given: object) -> tuple[float, float]:
     return low, high
 
 
-def checked_domain(given: object) -> tuple[str, ...]:
+def checked_domain(domain: object) -> tuple[str, ...]:
     """Different words, at least one; whole numbers are taken as their text.
 
     >>> checked_domain(["f", "m", 3])
     ('f', 'm', '3')
     """
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(domain, str) or not isinstance(domain, Sequence):
         raise ParameterError("domain must list the values that may occur, like [f, m]")
-    if not given or not all(isinstance(v, str) or type(v) is int for v in given):
+    if not domain or not all(isinstance(v, str) or type(v) is int for v in domain):
         raise ParameterError(
             "domain must list at least one value; put quotes around what is neither word nor number"
         )
-    values = tuple(str(v) for v in given)
+    values = tuple(str(v) for v in domain)
     if len(set(values)) < len(values):
         raise ParameterError(f"domain names {len(values) - len(set(values))} value(s) twice")
     return values
@@ -209,7 +209,7 @@ def checked_domain(given: object) -> tuple[str, ...]:
 _E = TypeVar("_E", bound=StrEnum)
 
 
-def _member(enum: type[_E], value: str, what: str) -> _E:
+def _member(enum: type[_E], value: str, title: str) -> _E:
     try:
         return enum(value)
     except ValueError:
@@ -218,7 +218,7 @@ def _member(enum: type[_E], value: str, what: str) -> _E:
                 f"role {str(value)!r} is now called '{RENAMED_ROLES[str(value)]}'; write that"
             ) from None
         raise ParameterError(
-            f"{what} {str(value)!r} is not known.{did_you_mean(str(value), map(str, enum))}"
+            f"{title} {str(value)!r} is not known.{did_you_mean(str(value), map(str, enum))}"
         ) from None
 
 
@@ -240,7 +240,9 @@ class Schema:
         for role, columns in roles.items():
             for column in [columns] if isinstance(columns, str) else columns:
                 roles_of.setdefault(column, []).append(_member(Role, role, "role"))
-        return cls({column: Attribute(tuple(given)) for column, given in roles_of.items()})
+        return cls(
+            {column: Attribute(tuple(column_roles)) for column, column_roles in roles_of.items()}
+        )
 
     def columns(self, role: Role) -> tuple[str, ...]:
         """Names of the columns that play a role, in table order."""
@@ -312,7 +314,7 @@ class Schema:
 
     def problems(self, columns: Sequence[str], source: Source, shape: str = "table") -> list[str]:
         """Everything that does not fit the columns of a table, one sentence each."""
-        problems = lacking(columns, source, self.attributes)
+        problems = missing_column_problems(columns, source, self.attributes)
         if not self.attributes.keys() >= set(columns):
             problems += without_role(columns, source, self.attributes, ", ".join(answers(shape)))
         roles = {role for attribute in self.attributes.values() for role in attribute.roles}
@@ -334,12 +336,14 @@ class Schema:
 
     def undecided(self, table: str) -> list[str]:
         """One problem that names all columns somebody has to decide on, or none."""
-        asked = self.columns(Role.ASK)
-        if not asked:
+        undecided_columns = self.columns(Role.ASK)
+        if not undecided_columns:
             return []
         problem = (
-            f"{len(asked)} column(s) of {table} have role 'ask', so somebody has to decide first:"
-            f" {and_more(asked)}; write 'drop' for what names a person or numbers the records (it"
+            f"{len(undecided_columns)} column(s) of {table} have role 'ask', so somebody has to"
+            " decide first:"
+            f" {and_more(undecided_columns)}; write 'drop' for what names a person or numbers the"
+            " records (it"
             " is dropped), 'quasi' for what an outsider can know, 'sensitive' for what nobody may"
             " learn, 'keep' for what is none of these"
         )

@@ -53,12 +53,12 @@ class Intake:
     def __post_init__(self) -> None:
         if self.delimiter is not None:
             # One sign between the cells of a line; a tab may be spelled out.
-            given: object = self.delimiter
-            mark = _SPELLED.get(str(given), str(given))
+            delimiter: object = self.delimiter
+            mark = _SPELLED.get(str(delimiter), str(delimiter))
             is_sign = len(mark) == 1 and mark.isascii() and not mark.isalnum()
-            if not isinstance(given, str) or not is_sign or mark in '"\r\n':
+            if not isinstance(delimiter, str) or not is_sign or mark in '"\r\n':
                 raise ParameterError(
-                    f"delimiter must be one ASCII sign such as , ; | or a tab, not {given!r}"
+                    f"delimiter must be one ASCII sign such as , ; | or a tab, not {delimiter!r}"
                 )
             object.__setattr__(self, "delimiter", mark)
         if self.missing_values is not None:
@@ -79,32 +79,32 @@ class Intake:
                 raise ParameterError(f"{name} must be {allowed[0]} or left out")
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Intake:
+    def of(cls, options: Mapping[str, Any]) -> Intake:
         """From options by name, as :func:`sfumato.read` takes them; unknown ones are refused."""
         names = [field.name for field in dataclasses.fields(cls)]
-        unknown = [str(name) for name in given if name not in names]
+        unknown = [str(name) for name in options if name not in names]
         if unknown:
             raise ParameterError(
                 f"reading has no option {unknown[0]!r}.{did_you_mean(unknown[0], names)}"
             )
-        return cls(**given)
+        return cls(**options)
 
     @classmethod
     def from_recipe(cls, document: Mapping[str, Any], missing_in: Mapping[str, Any]) -> Intake:
         """From the words of a recipe that are about reading, and the codes its columns name."""
-        given = {key: document[key] for key in KEYS if key in document and key != "text"}
+        fields = {key: document[key] for key in KEYS if key in document and key != "text"}
         rules = document.get("text") or {}
         if not isinstance(rules, Mapping) or any(name not in TEXT_RULES for name in rules):
             raise ParameterError(
                 "text takes unicode and blanks, like 'text: {unicode: nfc, blanks: strip}'"
             )
-        return cls(**given, missing_in=missing_in, **rules)
+        return cls(**fields, missing_in=missing_in, **rules)
 
     def to_recipe(self) -> dict[str, Any]:
         """The words of a recipe, all but the codes of single columns: those stand with their
         column.
         """
-        said = {
+        fields = {
             name: getattr(self, name)
             for name in KEYS
             if name != "text" and getattr(self, name) is not None
@@ -113,9 +113,9 @@ class Intake:
             name: getattr(self, name) for name in TEXT_RULES if getattr(self, name) is not None
         }
         codes = {} if self.missing_values is None else {"missing_values": list(self.missing_values)}
-        return {**said, **codes, **({"text": rules} if rules else {})}
+        return {**fields, **codes, **({"text": rules} if rules else {})}
 
-    def said(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The fields that say something, by name."""
         every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {name: value for name, value in every.items() if value is not None and value != {}}
@@ -129,7 +129,7 @@ class Intake:
         ('NA',)
         """
         single = {} if self.missing_values is not None else other.missing_in
-        return dataclasses.replace(other, **{"missing_in": single, **self.said()})
+        return dataclasses.replace(other, **{"missing_in": single, **self.options()})
 
     @property
     def layout(self) -> Intake:
@@ -179,14 +179,14 @@ class Intake:
         return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
 
 
-def checked_codes(given: object) -> tuple[Code, ...]:
+def checked_codes(code_list: object) -> tuple[Code, ...]:
     """Codes for missing values: words and numbers, one or a list of them.
 
     >>> checked_codes(["NA", -9]), checked_codes("?")
     (('NA', -9), ('?',))
     """
     codes: list[Code] = []
-    for code in given if isinstance(given, list | tuple) else [given]:
+    for code in code_list if isinstance(code_list, list | tuple) else [code_list]:
         if isinstance(code, bool) or not isinstance(code, str | int | float):
             raise ParameterError(
                 "missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither"
@@ -250,82 +250,86 @@ UNKNOWN = Source("the table", "csv")
 """A table of which only the columns are at hand: nothing vouches for their names."""
 
 
-def confirmed(columns: Sequence[str], source: Source, said: Iterable[str]) -> bool:
+def confirmed(columns: Sequence[str], source: Source, names_in_use: Iterable[str]) -> bool:
     """Whether the names of columns are names: by the format, or since most names that were said are
     among them.
     """
-    names, there = set(said), set(columns)
-    return source.format not in GUESSED or 2 * len(names & there) > len(names)
+    names, column_names = set(names_in_use), set(columns)
+    return source.format not in GUESSED or 2 * len(names & column_names) > len(names)
 
 
-def lacking(
-    columns: Sequence[str], source: Source, asked: Iterable[str], said: Iterable[str] = ()
+def missing_column_problems(
+    columns: Sequence[str],
+    source: Source,
+    requested: Iterable[str],
+    names_in_use: Iterable[str] = (),
 ) -> list[str]:
     """A sentence about every column that was asked for and is not there, or one about all of which
     there is no more to say.
 
-    ``said`` are other names in use, which confirm a header.
+    ``names_in_use`` are other names in use, which confirm a header.
 
-    >>> lacking(["zip", "age"], Source("t.csv", "csv"), ["zipcode", "age"], ["zip"])
+    >>> missing_column_problems(["zip", "age"], Source("t.csv", "csv"), ["zipcode", "age"], ["zip"])
     ["t.csv has no column 'zipcode'. Did you mean 'zip'?"]
-    >>> lacking(["Alice", "41"], Source("t.csv", "csv"), ["age", "sex"])
+    >>> missing_column_problems(["Alice", "41"], Source("t.csv", "csv"), ["age", "sex"])
     ["t.csv has no columns 'age', 'sex': 0 of the 2 asked for are among its 2; if its first row
     holds data, say --no-header (header: false)"]
     """
-    wanted = dict.fromkeys(asked)
-    missing = [name for name in wanted if name not in columns]
+    requested_names = dict.fromkeys(requested)
+    missing = [name for name in requested_names if name not in columns]
     if not missing:
         return []
-    if not confirmed(columns, source, {*wanted, *said}):
+    if not confirmed(columns, source, {*requested_names, *names_in_use}):
         share = (
-            f"{len(wanted) - len(missing):,} of the {len(wanted):,} asked for are among its"
+            f"{len(requested_names) - len(missing):,} of the {len(requested_names):,} asked for"
+            " are among its"
             f" {len(columns):,}"
         )
-        return [f"{source.name} has no {_named(missing)}: {share}; {ASK}"]
+        return [f"{source.name} has no {_column_names(missing)}: {share}; {ASK}"]
     hints = {name: nearest(str(name), columns) for name in missing}
     alike = [name for name in missing if not hints[name]]
-    sentences = [f"{source.name} has no {_named(alike)}"] if alike else []
+    sentences = [f"{source.name} has no {_column_names(alike)}"] if alike else []
     return sentences + [
         f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint
     ]
 
 
 def without_role(
-    columns: Sequence[str], source: Source, said: Iterable[str], roles: str
+    columns: Sequence[str], source: Source, names_in_use: Iterable[str], roles: str
 ) -> list[str]:
     """A sentence about the columns of which nothing was said: by name, or by position where they
     cannot be named.
     """
-    decided = set(said)
-    left = [i for i, name in enumerate(columns, start=1) if name not in decided]
-    if not left:
+    decided = set(names_in_use)
+    undecided = [i for i, name in enumerate(columns, start=1) if name not in decided]
+    if not undecided:
         return []
     which = (
-        _named([columns[i - 1] for i in left])
+        _column_names([columns[i - 1] for i in undecided])
         if confirmed(columns, source, decided)
-        else placed(left)
+        else placed(undecided)
     )
-    have = "have no role; give each" if len(left) > 1 else "has no role; give it"
+    have = "have no role; give each" if len(undecided) > 1 else "has no role; give it"
     return [f"{which} of {source.name} {have} one ({roles}), 'keep' if it is none of the others"]
 
 
-def _named(names: Sequence[str]) -> str:
+def _column_names(names: Sequence[str]) -> str:
     return f"{inflect(len(names), 'column')} {and_more([repr(name) for name in names])}"
 
 
-def and_more(which: Sequence[str], most: int = MOST_NAMED) -> str:
+def and_more(which: Sequence[str], limit: int = MOST_NAMED) -> str:
     """A few of a list in a sentence, and how many more there are."""
-    more = f" and {len(which) - most:,} more" if len(which) > most else ""
-    return ", ".join(which[:most]) + more
+    remainder = f" and {len(which) - limit:,} more" if len(which) > limit else ""
+    return ", ".join(which[:limit]) + remainder
 
 
-def placed(positions: Sequence[int], most: int = MOST_NAMED) -> str:
+def placed(positions: Sequence[int], limit: int = MOST_NAMED) -> str:
     """Columns by their position (from 1) in a sentence, at most a few of them.
 
-    >>> placed([3]), placed([1, 4, 9], most=2)
+    >>> placed([3]), placed([1, 4, 9], limit=2)
     ('column 3', 'columns 1, 4 and 1 more')
     """
-    return f"{inflect(len(positions), 'column')} {and_more([str(i) for i in positions], most)}"
+    return f"{inflect(len(positions), 'column')} {and_more([str(i) for i in positions], limit)}"
 
 
 class ColumnNote(str):
@@ -343,15 +347,13 @@ class ColumnNote(str):
     def of(cls, sentence: str, positions: Sequence[int], columns: Sequence[str]) -> ColumnNote:
         """From a sentence with ``{}`` for the columns, and their positions, counted from 1."""
         note = cls(sentence.format(placed(positions)))
-        note.named = sentence.format(_named([columns[i - 1] for i in positions]))
+        note.named = sentence.format(_column_names([columns[i - 1] for i in positions]))
         return note
 
 
-def with_names(source: Source, columns: Sequence[str], said: Iterable[str]) -> Source:
-    """A source whose notes name columns, where the format or the names in use (``said``) vouch for
-    the names.
-    """
-    if not confirmed(columns, source, said):
+def with_names(source: Source, columns: Sequence[str], names_in_use: Iterable[str]) -> Source:
+    """A source whose notes name columns, where the format or the names in use vouch for them."""
+    if not confirmed(columns, source, names_in_use):
         return source
     notes = tuple(note.named if isinstance(note, ColumnNote) else note for note in source.notes)
     return dataclasses.replace(source, notes=notes)

@@ -423,17 +423,17 @@ class Step(Protocol):
         """Learns who goes where by a plan that lets equal records part ways, and gives the plan
         that knows it; None: none do.
         """
-        found: Learner | None = plan.learner()
-        return found
+        learner: Learner | None = plan.learner()
+        return learner
 
     def facts(self, dataset: Table, goal: Goal) -> Any:
         """What it knows of the whole table: what it was given, or what it learns from the table at
         hand.
         """
-        found = goal.facts
-        while goal.facts is None and (learner := self.learner(goal, found)) is not None:
-            found = learnt_by(learner, [dataset])
-        return found
+        facts = goal.facts
+        while goal.facts is None and (learner := self.learner(goal, facts)) is not None:
+            facts = learnt_by(learner, [dataset])
+        return facts
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """The columns that its plan looks at, where it decides from counts."""
@@ -526,12 +526,12 @@ class Step(Protocol):
 
 
 def over_budget(
-    told: Mapping[str, Any], share: float, schema: Schema, records: int | None
+    description: Mapping[str, Any], share: float, schema: Schema, records: int | None
 ) -> str | None:
     """That a plan suppresses more than a share of the records, in words; where persons are counted
     that is not asked.
     """
-    gone = told.get("suppressed_records", 0)
+    gone = description.get("suppressed_records", 0)
     if records is None or schema.units or 0 <= gone <= math.floor(share * records + 1e-9):
         return None
     return (
@@ -552,10 +552,12 @@ class ColumnStep(Step, Protocol):
 
     def limited_to(self, columns: Sequence[str]) -> Step | None:
         """The same step for those of its columns that are there."""
-        there = [name for name in self.masks if name in columns]
-        if len(there) == len(self.masks):
+        remaining = [name for name in self.masks if name in columns]
+        if len(remaining) == len(self.masks):
             return self
-        return dataclasses.replace(self, columns=there) if there else None  # type: ignore[type-var]
+        if not remaining:
+            return None
+        return dataclasses.replace(self, columns=remaining)  # type: ignore[type-var]
 
 
 # What a masking step decided: new values for some columns, and what they still have of the old
@@ -584,8 +586,8 @@ class Preserved:
 
     def __str__(self) -> str:
         names = ", ".join(self.columns[:4]) + ("…" if len(self.columns) > 4 else "")
-        kept = "exactly" if self.exactly else "approximately"
-        return f"{self.what} of {names}: kept {kept}, {self.told}"
+        degree = "exactly" if self.exactly else "approximately"
+        return f"{self.what} of {names}: kept {degree}, {self.told}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -610,16 +612,16 @@ class Masked(Plan):
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data, fit for a certificate."""
-        kept = [
+        preserved = [
             {"what": p.what, "columns": list(p.columns), "exactly": p.exactly}
             for p in self.preserved
         ]
-        return {"masked": dict(self.actions), "preserved": kept, **self.public}
+        return {"masked": dict(self.actions), "preserved": preserved, **self.public}
 
     def effort(self) -> dict[str, Any]:
         """What the owner may know besides: how far every preserved quantity is off."""
-        kept = [dataclasses.asdict(p) for p in self.preserved]
-        return {"preserved": kept, "warnings": list(self.warnings), **self.owner}
+        preserved = [dataclasses.asdict(p) for p in self.preserved]
+        return {"preserved": preserved, "warnings": list(self.warnings), **self.owner}
 
     def applied(self, dataset: Table) -> Table:
         """The dataset with the new values in place."""
@@ -646,7 +648,7 @@ class Synthetic(Masked):
         """The drawn rows in the place of all others."""
         if self.table is None or self.origin is None:
             raise InternalError("a synthetic plan holds the rows it drew")
-        drawn = dataset.drawn_anew(self.table, self.origin)
+        synthetic = dataset.drawn_anew(self.table, self.origin)
         for name, attribute in self.attributes.items():
-            drawn = drawn.with_attribute(name, attribute)
-        return drawn
+            synthetic = synthetic.with_attribute(name, attribute)
+        return synthetic

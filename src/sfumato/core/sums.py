@@ -39,4 +39,4 @@ def _sums(start: int, end: int, parts: Parts) -> tuple[float, ...]:
     half = rows // 2
     half -= half % 8
     pairs = zip(_sums(start, start + half, parts), _sums(start + half, end, parts), strict=True)
-    return tuple([left + right for left, right in pairs])
+    return tuple([total + addend for total, addend in pairs])

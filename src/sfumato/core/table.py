@@ -102,8 +102,8 @@ class Table(Described, Reportable):
         object.__setattr__(self, "frame", _eager(self.frame))
         if self.coded:  # another frame may hold other columns under these names
             types = self.frame.schema  # asked for once: every answer is made of all columns anew
-            held = frozenset(n for n in self.coded if types.get(n) == nw.Enum)
-            object.__setattr__(self, "coded", held)
+            still_coded = frozenset(n for n in self.coded if types.get(n) == nw.Enum)
+            object.__setattr__(self, "coded", still_coded)
         refuse_patterns(self.frame.columns)
 
     def __len__(self) -> int:
@@ -206,7 +206,8 @@ class Table(Described, Reportable):
             name: (" + ".join(a.roles), str(a.kind)) for name, a in self.schema.attributes.items()
         }
         rows = tuple(
-            (name, *roles.get(name, (None, None)), *self._counted(name)) for name in self.columns
+            (name, *roles.get(name, (None, None)), *self._count_values(name))
+            for name in self.columns
         )
         caption = f"{self.source.name}: {len(self):,} rows, {len(self.columns):,} columns"
         return [TableBlock(("column", "role", "kind", "missing", "distinct"), rows, caption)]
@@ -214,7 +215,7 @@ class Table(Described, Reportable):
     def __str__(self) -> str:
         return repr(self)
 
-    def _counted(self, name: str) -> tuple[int | None, int | None]:
+    def _count_values(self, name: str) -> tuple[int | None, int | None]:
         """How many cells of a column are missing and how many values it has; None where they cannot
         be counted.
         """
@@ -240,13 +241,17 @@ class Table(Described, Reportable):
         if name not in self.frame.columns:
             self.require([name])  # which says what there is instead
         if name not in self.coded:
-            return self._held(name)
-        known = self.known.codes.get(name)
-        return self._held(name).cast(pl.String) if known is None else known.text(name)
+            return self._stored_column(name)
+        encoded = self.known.codes.get(name)
+        return self._stored_column(name).cast(pl.String) if encoded is None else encoded.text(name)
 
     def dtype(self, name: str) -> pl.DataType:
         """The type of a column, without making the column."""
-        return pl.String() if name in self.coded else self.column(name).dtype
+        if name in self.coded:
+            return pl.String()
+        if name not in self.frame.columns:
+            self.require([name])  # which says what there is instead
+        return self._stored_column(name).dtype
 
     def with_text_coded(self) -> Table:
         """The same table; where it is large, text that repeats is held as categories, and still
@@ -257,21 +262,21 @@ class Table(Described, Reportable):
         native: pl.DataFrame = self.frame.to_native()
         repeating = [c.name for c in native.iter_columns() if c.dtype == pl.String and _repeats(c)]
         encoded = side_by_side(self.encoded, repeating, rows=len(self))
-        few = {
+        coded_columns = {
             n: column
             for n, column in zip(repeating, encoded, strict=True)
             if len(column.labels) <= MOST_CATEGORIES
         }
         columns = {
-            c.name: few[c.name].categories(c.name) if c.name in few else c
+            c.name: coded_columns[c.name].categories(c.name) if c.name in coded_columns else c
             for c in native.iter_columns()
         }
         frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
-        return dataclasses.replace(self, frame=frame, coded=self.coded | set(few))._knowing(
-            self.known
-        )
+        return dataclasses.replace(
+            self, frame=frame, coded=self.coded | set(coded_columns)
+        )._knowing(self.known)
 
-    def _held(self, name: str) -> pl.Series:
+    def _stored_column(self, name: str) -> pl.Series:
         """One column as the frame holds it."""
         try:
             return self.frame.get_column(name).to_polars()
@@ -294,7 +299,7 @@ class Table(Described, Reportable):
             self.require([name])  # which says what there is instead
         if name in self.known.codes:
             return self.known.codes[name]
-        encoding = encode(self._held(name))
+        encoding = encode(self._stored_column(name))
         if len(encoding.labels) <= MOST_LABELS or self.dtype(name) != pl.String:
             self.known.codes[name] = encoding
         return encoding
@@ -307,33 +312,33 @@ class Table(Described, Reportable):
             self.require([name])
         if name in self.known.codes:
             return self.known.codes[name].counts
-        encoding = encode(self._held(name))
+        encoding = encode(self._stored_column(name))
         if len(encoding.labels) <= MANY:
             self.known.codes[name] = encoding
         return encoding.counts
 
-    def _knowing(self, known: Known) -> Self:
+    def _knowing(self, knowledge: Known) -> Self:
         """This table, fresh from a change, with what is still true of its columns."""
-        object.__setattr__(self, "known", known)
+        object.__setattr__(self, "known", knowledge)
         return self
 
     def with_schema(self, schema: Schema) -> Self:
         """A dataset with another schema; columns the table lacks are refused, and hierarchies learn
         what they must see for it.
         """
-        described = super().with_schema(schema)._knowing(self.known)
+        table = super().with_schema(schema)._knowing(self.known)
         learning = [
             n
             for n, a in schema.attributes.items()
             if a.hierarchy is not None and a.hierarchy.learns_from
         ]
         return (
-            described._with("hierarchy", {n: described._learnt(n) for n in learning})
+            table._with("hierarchy", {n: table._fit_hierarchy(n) for n in learning})
             if learning
-            else described
+            else table
         )
 
-    def _learnt(self, name: str) -> Any:
+    def _fit_hierarchy(self, name: str) -> Any:
         """The hierarchy of a column, fitted to the column it learns from; one that cannot be is
         left as it is.
         """
@@ -343,12 +348,14 @@ class Table(Described, Reportable):
                 f"column {name!r}: its hierarchy cannot learn from the column itself; name another"
             )
         self.require([hierarchy.learns_from])
-        own, other = self.encoded(name), self.encoded(hierarchy.learns_from)
-        pairs, place = np.unique(own.codes * len(other.labels) + other.codes, return_inverse=True)
-        counts = tallied(place.reshape(-1), len(pairs), self.copies)
-        width = max(1, len(other.labels))
+        own, source = self.encoded(name), self.encoded(hierarchy.learns_from)
+        pairs, pair_of_row = np.unique(
+            own.codes * len(source.labels) + source.codes, return_inverse=True
+        )
+        counts = tallied(pair_of_row.reshape(-1), len(pairs), self.copies)
+        width = max(1, len(source.labels))
         together = JointCounts(
-            tuple(own.labels), tuple(other.labels), pairs // width, pairs % width, counts
+            tuple(own.labels), tuple(source.labels), pairs // width, pairs % width, counts
         )
         try:
             return hierarchy.fitted(together)
@@ -429,8 +436,8 @@ class Table(Described, Reportable):
         else:
             frame = self.frame[rows]
         marks = None if self.marks is None else self.marks.taken(rows)
-        taken = dataclasses.replace(self, frame=frame, origin=origin, copies=copies, marks=marks)
-        return taken._knowing(Known(encodings))
+        table = dataclasses.replace(self, frame=frame, origin=origin, copies=copies, marks=marks)
+        return table._knowing(Known(encodings))
 
     def drawn_anew(self, table: pl.DataFrame, origin: NDArray[np.int64]) -> Table:
         """A dataset of other rows, in the same kind of frame; ``origin`` says per row which of
@@ -438,12 +445,12 @@ class Table(Described, Reportable):
 
         Columns that the table has no more lose their description.
         """
-        known = np.append(np.arange(len(self)) if self.origin is None else self.origin, NOBODY)
+        origins = np.append(np.arange(len(self)) if self.origin is None else self.origin, NOBODY)
         columns = {name: _series_like(self.frame, name, table[name]) for name in table.columns}
         frame = nw.from_dict(columns, backend=self.frame.implementation)
         schema = self.schema.without(set(self.schema.attributes) - set(table.columns))
         return dataclasses.replace(
-            self, frame=frame, schema=schema, origin=known[origin], copies=None, marks=None
+            self, frame=frame, schema=schema, origin=origins[origin], copies=None, marks=None
         )
 
     def drop(self, names: Iterable[str]) -> Table:
@@ -451,11 +458,11 @@ class Table(Described, Reportable):
         gone = set(names) & set(self.columns)
         if not gone:
             return self
-        kept = [
+        remaining = [
             n for n in self.columns if n not in gone
         ]  # by item: to polars' drop "*" and "^a$" are patterns
         smaller = dataclasses.replace(
-            self, frame=self.frame[kept], schema=self.schema.without(gone)
+            self, frame=self.frame[remaining], schema=self.schema.without(gone)
         )
         return smaller._knowing(self.known)
 
@@ -600,14 +607,14 @@ def refuse_patterns(names: Iterable[str]) -> None:
 
     >>> refuse_patterns(["a", "^a", "*"])
     """
-    places = [
+    positions = [
         str(i)
         for i, name in enumerate(names, start=1)
         if name.startswith("^") and name.endswith("$")
     ]
-    if places:
+    if positions:
         raise SchemaError(
-            f"the name of column number {', '.join(places[:5])} begins with ^ and ends with $,"
+            f"the name of column number {', '.join(positions[:5])} begins with ^ and ends with $,"
             " which is the pattern of other names; rename it"
         )
 
@@ -615,12 +622,12 @@ def refuse_patterns(names: Iterable[str]) -> None:
 def _compact_arrow(table: Any) -> Any:
     import pyarrow as pa
 
-    def one(column: Any) -> Any:
+    def compact_column(column: Any) -> Any:
         if not pa.types.is_dictionary(column.type):
             return column
         return column.cast(column.type.value_type).combine_chunks().dictionary_encode()
 
-    return pa.table([one(column) for column in table.columns], names=table.column_names)
+    return pa.table([compact_column(column) for column in table.columns], names=table.column_names)
 
 
 def _eager(frame: Any) -> nw.DataFrame[Any]:
@@ -631,11 +638,11 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
     room = type(frame).__module__.split(".")[0]
     if room in ("pandas", "pyarrow"):
         names = list(getattr(frame, "column_names" if room == "pyarrow" else "columns", ()))
-        again = [i for i, name in enumerate(names, start=1) if names.index(name) + 1 != i]
-        if again:
+        repeated = [i for i, name in enumerate(names, start=1) if names.index(name) + 1 != i]
+        if repeated:
             raise SchemaError(
-                f"{len(again)} column(s) have the name of another: number"
-                f" {', '.join(map(str, again[:5]))}; rename them, or let sf.read(frame,"
+                f"{len(repeated)} column(s) have the name of another: number"
+                f" {', '.join(map(str, repeated[:5]))}; rename them, or let sf.read(frame,"
                 " rename_duplicates=True) number them"
             )
         if not all(isinstance(n, str) for n in names):

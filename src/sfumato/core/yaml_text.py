@@ -103,16 +103,16 @@ def _reader(until: float | None = None) -> Any:
     return yaml
 
 
-def _size(node: Any, known: dict[int, int]) -> int:
+def _size(node: Any, sizes: dict[int, int]) -> int:
     """Values in a document when its aliases are followed; what contains itself is endless."""
     if not isinstance(node, list | dict):
         return 1
-    if id(node) not in known:
-        known[id(node)] = MAX_NODES
-        known[id(node)] = 1 + sum(
-            _size(part, known) for part in (node.values() if isinstance(node, dict) else node)
+    if id(node) not in sizes:
+        sizes[id(node)] = MAX_NODES
+        sizes[id(node)] = 1 + sum(
+            _size(part, sizes) for part in (node.values() if isinstance(node, dict) else node)
         )
-    return known[id(node)]
+    return sizes[id(node)]
 
 
 UNFOLDED = 1 << 20

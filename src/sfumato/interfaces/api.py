@@ -370,20 +370,15 @@ def anonymize(
     )
     data = _described(dataset, roles, "anonymize")
     recipe = Recipe.about(data.shape, schemas_of(data), **parts)
-    return _make(data, recipe, context, options.seconds)
+    data.require_options({"seconds": options.seconds})
+    return _tried(make_release(data, recipe, context), options.seconds, options.progress)
 
 
-def _make(data: Data, recipe: Recipe, context: Context, seconds: float | None) -> Made:
-    """A release of data of any shape; attacked and measured, for so many seconds, where ``run``
-    does that with such data.
-    """
-    data.require_options({"seconds": seconds})
-    release = make_release(data, recipe, context)
-    if not data.attacked_by_run:
+def _tried(release: Made, seconds: float | None, progress: Progress) -> Made:
+    """The release, attacked and measured for so many seconds where that is done with such data."""
+    if not release.original.attacked_by_run:
         return release
-    return release.tried(
-        seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=context.progress
-    )
+    return release.tried(seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=progress)
 
 
 def run(
@@ -423,7 +418,9 @@ def run(
         progress=progress,
     )
     data = read_recipe_data(dataset, loaded, people=options.people, format=options.format)
-    return _make(data.described_by(loaded), loaded, context, seconds)
+    data = data.described_by(loaded)
+    data.require_options({"seconds": seconds})
+    return _tried(make_release(data, loaded, context), seconds, progress)
 
 
 def check(
@@ -447,7 +444,7 @@ def check(
     loaded = any_recipe(recipe)
     registry.data_class(loaded.shape).require_options({"population": population, "people": people})
     before = None if original is None else read_recipe_data(original, loaded)
-    released = read_to_check(dataset, loaded, people=people, said=said)
+    released = read_to_check(dataset, loaded, people=people, intake=said)
     return check_released(released, loaded, original=before, population=population)
 
 
@@ -697,7 +694,7 @@ def verify(
             certificate,
             kept,
             people=reading.people,
-            said=reading.intake,
+            intake=reading.intake,
             table=reading.table,
         )
     return _verify(

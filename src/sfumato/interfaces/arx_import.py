@@ -180,7 +180,7 @@ class ArxProject:
 def read_arx(path: str | Path) -> ArxProject:
     """Read a project of ARX (``.deid``); a damaged or hostile archive is refused."""
     file = Path(path)
-    require_plain(file, most=MOST_ARCHIVE, what="a project of ARX")
+    require_plain(file, limit=MOST_ARCHIVE, purpose="a project of ARX")
     with _opened(file) as archive:
         parts = set(archive.namelist())
         lacking = [

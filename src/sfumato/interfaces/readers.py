@@ -66,7 +66,7 @@ def read_data(
         {column: one for given in said.values() for column, one in given.items()}, schemas
     )
     known = _shape(shape)
-    tables = tables_of(data, known, people=people, said=Intake.of(options), text=text)
+    tables = tables_of(data, known, people=people, stated_intake=Intake.of(options), text=text)
     return describe_tables(tables, known, schemas, format=release_format)
 
 
@@ -143,7 +143,7 @@ def read_tables(
     {'people': 2, 'rows_of_visits': 3}
     """
     recipe = _relations(relations)
-    return read_recipe_data(data, recipe, said=Intake.of(options), format=format)
+    return read_recipe_data(data, recipe, intake=Intake.of(options), format=format)
 
 
 def _relations(given: Any) -> Recipe:

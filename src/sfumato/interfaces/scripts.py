@@ -139,7 +139,7 @@ def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
     if recipe.intake != Intake():
         names["Intake"] = Intake.__module__
         parts["intake"] = _call(
-            "Intake", {name: _literal(value) for name, value in recipe.intake.said().items()}
+            "Intake", {name: _literal(value) for name, value in recipe.intake.options().items()}
         )
     if any(model.population is not None for model in recipe.meet):
         names["Path"] = "pathlib"

@@ -80,7 +80,7 @@ class Keys:
 
     def der(self) -> bytes:
         """The certificate as it is sent."""
-        text = read_plain(self.certificate, most=LARGEST, what="a certificate")
+        text = read_plain(self.certificate, limit=LARGEST, purpose="a certificate")
         try:
             return ssl.PEM_cert_to_DER_cert(text.decode("ascii"))
         except ValueError:
@@ -217,7 +217,7 @@ def _signing_key(path: Path) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    content = read_plain(path, most=LARGEST, what="a key")
+    content = read_plain(path, limit=LARGEST, purpose="a key")
     try:
         key = load_pem_private_key(content, password=None)
     except (ValueError, TypeError):

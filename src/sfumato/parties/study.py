@@ -304,7 +304,7 @@ def read_study(path: Path) -> Study:
 
 def _text(path: Path) -> str:
     try:
-        return read_plain(path, most=MAX_BYTES, what="a study").decode("utf-8-sig")
+        return read_plain(path, limit=MAX_BYTES, purpose="a study").decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RecipeError(f"{path} is not UTF-8 text") from None
 

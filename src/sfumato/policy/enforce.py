@@ -22,7 +22,6 @@ from sfumato.policy.documents import Tree, TreeView
 from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
-from sfumato.release.publish import publish
 from sfumato.release.release import WriteOptions
 from sfumato.release.replay import POLICIES
 from sfumato.release.written_files import write_json
@@ -193,13 +192,8 @@ class Enforced:
 
     def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the release with ``owner/compliance.json``; all of it or nothing."""
-        return publish(
-            self.release,
-            Path(folder),
-            format=None,
-            force=force,
-            sign=None,
-            options=WriteOptions(more=self._write_record),
+        return self.release.write(
+            folder, force=force, attack=0, options=WriteOptions(more=self._write_record)
         )
 
     def _write_record(self, owner: Path) -> None:

@@ -178,9 +178,9 @@ class Alternatives:
         """One row a node, the chosen one first; ``what`` says why it is here, ``level_…`` are its
         levels.
         """
-        return pl.DataFrame([_row(what, option) for what, option in self._named()])
+        return pl.DataFrame([_row(reason, option) for reason, option in self._named_options()])
 
-    def _named(self) -> list[tuple[str, Option]]:
+    def _named_options(self) -> list[tuple[str, Option]]:
         beside = [
             (f"{n.column} {'finer' if n.change < 0 else 'coarser'}", n.option)
             for n in self.neighbours
@@ -216,13 +216,13 @@ class Alternatives:
 def alternatives_of(release: TableRelease, *, most_nodes: int, most_effort: float) -> Alternatives:
     """Look at the lattice that the last global recoding of a release chose from."""
     landscape, plan = landscape_of(release, most_nodes=most_nodes, most_effort=most_effort)
-    found = alternatives_in(landscape, plan.levels)
+    alternatives = alternatives_in(landscape, plan.levels)
     effort = plan.effort()
     proved = bool(effort.get("proved_optimal", effort.get("algorithm") in EXACT))
     return dataclasses.replace(
-        found,
+        alternatives,
         cells=plan.recoded_cells,
-        proved=found.overlooked is None and (found.whole or proved),
+        proved=alternatives.overlooked is None and (alternatives.whole or proved),
         gap=effort.get("gap"),
         floor=_floor(release, landscape),
         missing_apart=_missing_apart(release.original, landscape.columns),
@@ -241,8 +241,8 @@ def _floor(release: TableRelease, landscape: Landscape) -> dict[str, int]:
     """The levels that the last search began at because of how the table was counted; empty where
     the recipe alone says them.
     """
-    place = _last_survey(release.planned_steps)
-    if release.planned_steps[place] == release.recipe.steps[place]:
+    index = _last_survey(release.planned_steps)
+    if release.planned_steps[index] == release.recipe.steps[index]:
         return {}
     return {name: low for name, low in zip(landscape.columns, landscape.low, strict=True) if low}
 
@@ -283,7 +283,7 @@ def _surveyed(release: TableRelease) -> tuple[Any, Table, Any]:
 
 def _last_survey(steps: Sequence[Step]) -> int:
     """The place of the last step that chose from a lattice."""
-    last = max((place for place, step in enumerate(steps) if step.surveys), default=None)
+    last = max((index for index, step in enumerate(steps) if step.surveys), default=None)
     if last is None:
         raise ParameterError(
             "no step of this release chose from a lattice, so there are no other nodes to compare; "
@@ -292,9 +292,9 @@ def _last_survey(steps: Sequence[Step]) -> int:
     return last
 
 
-def alternatives_in(landscape: Landscape, chosen: Mapping[str, int]) -> Alternatives:
+def alternatives_in(landscape: Landscape, levels: Mapping[str, int]) -> Alternatives:
     """Read off a landscape what surrounds one of its nodes."""
-    at = landscape.position(chosen)
+    at = landscape.position(levels)
     if at is None:
         raise ParameterError("the chosen node is not one of those that were evaluated")
     common = Alternatives(
@@ -309,7 +309,7 @@ def alternatives_in(landscape: Landscape, chosen: Mapping[str, int]) -> Alternat
         whole=landscape.whole,
         tops=dict(zip(landscape.columns, landscape.tops, strict=True)),
         chosen=option_at(landscape, at),
-        neighbours=tuple(_neighbours(landscape, chosen)),
+        neighbours=tuple(_neighbours(landscape, levels)),
     )
     if not landscape.whole:
         return common
@@ -341,27 +341,27 @@ def option_at(landscape: Landscape, at: int) -> Option:
     )
 
 
-def _neighbours(landscape: Landscape, chosen: Mapping[str, int]) -> list[Neighbour]:
-    found = []
+def _neighbours(landscape: Landscape, levels: Mapping[str, int]) -> list[Neighbour]:
+    neighbours = []
     for column in sorted(landscape.columns):
         for change in (-1, 1):
-            at = landscape.position({**chosen, column: chosen[column] + change})
+            at = landscape.position({**levels, column: levels[column] + change})
             if at is not None:
-                found.append(Neighbour(column, change, option_at(landscape, at)))
-    return found
+                neighbours.append(Neighbour(column, change, option_at(landscape, at)))
+    return neighbours
 
 
 def _budgets(landscape: Landscape) -> list[BudgetChange]:
     point = round(POINT * landscape.records)
-    wanted = {
+    budgets = {
         max(0, landscape.budget - point),
         min(landscape.records, landscape.budget + point),
     } - {landscape.budget}
-    found = []
-    for records in sorted(wanted):
+    changes = []
+    for records in sorted(budgets):
         best = landscape.best(records)
-        found.append(BudgetChange(records, None if best is None else option_at(landscape, best)))
-    return found
+        changes.append(BudgetChange(records, None if best is None else option_at(landscape, best)))
+    return changes
 
 
 def _next_better(landscape: Landscape, at: int) -> Option | None:
@@ -389,10 +389,14 @@ def _cloud(landscape: Landscape) -> list[Dot]:
     return [Dot(*dot) for dot in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _row(what: str, option: Option) -> dict[str, Any]:
+def _row(reason: str, option: Option) -> dict[str, Any]:
     plain = dataclasses.asdict(option)
     levels = plain.pop("levels")
-    return {"what": what, **{f"level_{column}": level for column, level in levels.items()}, **plain}
+    return {
+        "what": reason,
+        **{f"level_{column}": level for column, level in levels.items()},
+        **plain,
+    }
 
 
 # Why this node and not its neighbour: sentences with numbers, from what the alternatives hold.
@@ -427,53 +431,63 @@ class Reasons:
         return [self.choice, *self.neighbours, *self.outlook]
 
 
-def _choice(found: Alternatives) -> str:
+def _choice(alternatives: Alternatives) -> str:
     """What was chosen, and how sure it is that nothing within the budget is better."""
-    name, chosen = _name(found), found.chosen
-    score, _ = _scores(found, chosen, chosen)
+    name, option = _name(alternatives), alternatives.chosen
+    score, _ = _scores(alternatives, option, option)
     cost = (
-        f"has {name} {score} and suppresses {chosen.suppressed:,} of the {found.budget:,} records"
+        f"has {name} {score} and suppresses {option.suppressed:,} of the {alternatives.budget:,}"
+        " records"
         " the budget allows"
     )
-    if found.overlooked is not None:
-        now, then = _scores(found, chosen, found.overlooked)
+    if alternatives.overlooked is not None:
+        now, then = _scores(alternatives, option, alternatives.overlooked)
         return (
-            f"This is not the best node: it {cost}. {found.nodes_within_budget:,} of"
-            f" {found.lattice_nodes:,} nodes stay within it, and the best of them has {name} {then}"
-            f" instead of {now}, with {_moves(found, found.overlooked)}; the search did not promise"
+            f"This is not the best node: it {cost}. {alternatives.nodes_within_budget:,} of"
+            f" {alternatives.lattice_nodes:,} nodes stay within it, and the best of them has"
+            f" {name} {then}"
+            f" instead of {now}, with {_moves(alternatives, alternatives.overlooked)}; the search"
+            " did not promise"
             " the optimum."
         )
     which = (
-        f"the k-minimal nodes by {name}" if found.minimal else f"all {found.lattice_nodes:,} nodes"
+        f"the k-minimal nodes by {name}"
+        if alternatives.minimal
+        else f"all {alternatives.lattice_nodes:,} nodes"
     )
-    if found.floor:
+    if alternatives.floor:
         which += (
             " within levels ≥"
-            f" {', '.join(f'{column} {level}' for column, level in found.floor.items())}"
+            f" {', '.join(f'{column} {level}' for column, level in alternatives.floor.items())}"
         )
-    if found.whole:
-        better = "no finer one does" if found.minimal else f"none of them has less {name}"
+    if alternatives.whole:
+        better = "no finer one does" if alternatives.minimal else f"none of them has less {name}"
         return (
             f"This is the best of {which}: proved, every node was looked at. It {cost}; "
-            f"{found.nodes_within_budget:,} nodes stay within the budget, and {better}."
+            f"{alternatives.nodes_within_budget:,} nodes stay within the budget, and {better}."
         )
     below = (
-        f"With {found.lattice_nodes:,} nodes there are too many to tell about them all: only its"
+        f"With {alternatives.lattice_nodes:,} nodes there are too many to tell about them all:"
+        " only its"
         " neighbours are below."
     )
-    if found.proved:
+    if alternatives.proved:
         return f"This is the best of {which}: proved by the search. It {cost}. {below}"
-    gap = "" if found.gap is None else f"; none of them is better by more than {found.gap:.4g}"
+    gap = (
+        ""
+        if alternatives.gap is None
+        else f"; none of them is better by more than {alternatives.gap:.4g}"
+    )
     return (
         f"This is the best node that was found, not proved to be the best of {which}{gap}. It"
         f" {cost}. {below}"
     )
 
 
-def _neighbour(found: Alternatives, neighbour: Neighbour) -> str:
+def _neighbour(alternatives: Alternatives, neighbour: Neighbour) -> str:
     """A neighbour against the chosen node: records, score and risk."""
-    level = found.chosen.levels[neighbour.column] + neighbour.change
-    top = found.tops[neighbour.column]
+    level = alternatives.chosen.levels[neighbour.column] + neighbour.change
+    top = alternatives.tops[neighbour.column]
     label = f"level {level} of {top}"
     if level == 0:
         label = "exact"
@@ -481,88 +495,90 @@ def _neighbour(found: Alternatives, neighbour: Neighbour) -> str:
         label = "nothing left of it"
     direction = "finer" if neighbour.change < 0 else "coarser"
     where = f"{neighbour.column} one level {direction} ({label})"
-    option, chosen, name = neighbour.option, found.chosen, _name(found)
+    option, current, name = neighbour.option, alternatives.chosen, _name(alternatives)
     if not option.within_budget:
         if not option.classes:
             return f"{where} would leave nothing to release."
-        over = option.suppressed - found.budget
+        over = option.suppressed - alternatives.budget
         return (
             f"{where} is beyond the budget: it would suppress {option.suppressed:,} records,"
-            f" {over:,} more than allowed{_else(found, option)}."
+            f" {over:,} more than allowed{_else(alternatives, option)}."
         )
-    more = option.suppressed - chosen.suppressed
+    extra_records = option.suppressed - current.suppressed
     records = "suppress as many records"
-    if more > 0:
-        records = f"suppress {more:,} more records"
-    elif more < 0:
-        records = f"keep {-more:,} more records"
-    now, then = _scores(found, chosen, option)
+    if extra_records > 0:
+        records = f"suppress {extra_records:,} more records"
+    elif extra_records < 0:
+        records = f"keep {-extra_records:,} more records"
+    now, then = _scores(alternatives, current, option)
     if now == then:
         trade = f"{records} at the same {name}"
-    elif option.score > chosen.score:
+    elif option.score > current.score:
         trade = f"{records} and raise {name} from {now} to {then}"
     else:
         trade = f"{records} and lower {name} from {now} to {then}"
-        if found.minimal:
+        if alternatives.minimal:
             trade += ", but it is not minimal: a finer node stays within the budget"
-    now, then = apart(chosen.marketer_risk, option.marketer_risk, percent, 2)
+    now, then = apart(current.marketer_risk, option.marketer_risk, percent, 2)
     risk = f"marketer risk stays {now}" if now == then else f"marketer risk {then} instead of {now}"
     return f"{where} would {trade}; {risk}."
 
 
-def _else(found: Alternatives, other: Option) -> str:
+def _else(alternatives: Alternatives, option: Option) -> str:
     """What a node beyond the budget would have bought."""
-    now, then = _scores(found, found.chosen, other)
-    if other.score < found.chosen.score - NEAR:
-        return f", for {_name(found)} {then} instead of {now}"
-    return f", and {_name(found)} would be no better ({then})"
+    now, then = _scores(alternatives, alternatives.chosen, option)
+    if option.score < alternatives.chosen.score - NEAR:
+        return f", for {_name(alternatives)} {then} instead of {now}"
+    return f", and {_name(alternatives)} would be no better ({then})"
 
 
-def _budget(found: Alternatives, one: BudgetChange) -> str:
-    what = f"A budget of {_records(found, one.records)} instead of {_records(found, found.budget)}"
-    if one.option is None:
-        return f"{what} would leave nothing to release."
-    if one.option.levels == found.chosen.levels:
+def _budget(alternatives: Alternatives, change: BudgetChange) -> str:
+    budget = _records(alternatives, alternatives.budget)
+    subject = f"A budget of {_records(alternatives, change.records)} instead of {budget}"
+    if change.option is None:
+        return f"{subject} would leave nothing to release."
+    if change.option.levels == alternatives.chosen.levels:
         spare = (
-            f": only {found.chosen.suppressed:,} are suppressed"
-            if one.records < found.budget
+            f": only {alternatives.chosen.suppressed:,} are suppressed"
+            if change.records < alternatives.budget
             else ""
         )
-        return f"{what} would change nothing{spare}."
-    verb = "buy" if one.records > found.budget else "cost"
-    return f"{what} would {verb} {_against(found, one.option)}, with {_moves(found, one.option)}."
+        return f"{subject} would change nothing{spare}."
+    verb = "buy" if change.records > alternatives.budget else "cost"
+    score, moves = _against(alternatives, change.option), _moves(alternatives, change.option)
+    return f"{subject} would {verb} {score}, with {moves}."
 
 
-def _against(found: Alternatives, other: Option) -> str:
+def _against(alternatives: Alternatives, option: Option) -> str:
     """The score of another node against that of the chosen one; equal ones are said to be equal."""
-    now, then = _scores(found, found.chosen, other)
+    now, then = _scores(alternatives, alternatives.chosen, option)
     return (
-        f"the same {_name(found)} ({now})"
+        f"the same {_name(alternatives)} ({now})"
         if now == then
-        else f"{_name(found)} {then} instead of {now}"
+        else f"{_name(alternatives)} {then} instead of {now}"
     )
 
 
-def _moves(found: Alternatives, other: Option) -> str:
+def _moves(alternatives: Alternatives, option: Option) -> str:
     """How the levels of a node differ from those of the chosen one."""
-    told = [
-        f"{column} at level {level} instead of {found.chosen.levels[column]}"
-        for column, level in sorted(other.levels.items())
-        if level != found.chosen.levels[column]
+    moves = [
+        f"{column} at level {level} instead of {alternatives.chosen.levels[column]}"
+        for column, level in sorted(option.levels.items())
+        if level != alternatives.chosen.levels[column]
     ]
-    return join_words(told)
+    return join_words(moves)
 
 
-def _name(found: Alternatives) -> str:
-    return found.objective.replace("_", " ")
+def _name(alternatives: Alternatives) -> str:
+    return alternatives.objective.replace("_", " ")
 
 
-def _scores(found: Alternatives, one: Option, other: Option) -> tuple[str, str]:
+def _scores(alternatives: Alternatives, first: Option, second: Option) -> tuple[str, str]:
     """Two scores as text: four digits after the point between 0 and 1, else six in all, told by a
     minus.
     """
-    digits = 4 if found.objective in BOUNDED else -6
-    return apart(one.score, other.score, _score, digits)
+    digits = 4 if alternatives.objective in BOUNDED else -6
+    return apart(first.score, second.score, _score, digits)
 
 
 def _score(value: float, digits: int) -> str:
@@ -570,7 +586,7 @@ def _score(value: float, digits: int) -> str:
 
 
 def apart(
-    one: float, other: float, told: Callable[[float, int], str], digits: int
+    first: float, second: float, write: Callable[[float, int], str], digits: int
 ) -> tuple[str, str]:
     """Two numbers as text, with as many digits as it takes to tell them apart; equal numbers (to 12
     digits) have equal texts.
@@ -582,13 +598,13 @@ def apart(
     ... )
     (('33.333 %', '33.334 %'), ('50.00 %', '50.00 %'), ('0.1000', '0.1000'))
     """
-    if abs(one - other) <= NEAR * max(1.0, abs(one)):
-        return told(one, digits), told(one, digits)
+    if abs(first - second) <= NEAR * max(1.0, abs(first)):
+        return write(first, digits), write(first, digits)
     step = 1 if digits > 0 else -1
-    while told(one, digits) == told(other, digits) and abs(digits) < MOST_DIGITS:
+    while write(first, digits) == write(second, digits) and abs(digits) < MOST_DIGITS:
         digits += step
-    return told(one, digits), told(other, digits)
+    return write(first, digits), write(second, digits)
 
 
-def _records(found: Alternatives, records: int) -> str:
-    return f"{percent(records / max(1, found.records))} ({records:,} records)"
+def _records(alternatives: Alternatives, records: int) -> str:
+    return f"{percent(records / max(1, alternatives.records))} ({records:,} records)"

@@ -89,10 +89,8 @@ class Assessment(Reportable):
     def plot(self) -> alt.LayerChart:
         """How many records stand in classes of which size."""
         wildcard = sum(size * number for size, number in self.class_sizes.items()) != self.records
-        counted: Any = (
-            "persons" if self.persons is not None else "classes" if wildcard else "records"
-        )
-        return plot_chart(chart_class_sizes(self.class_sizes, self._promised_k(), counted=counted))
+        unit: Any = "persons" if self.persons is not None else "classes" if wildcard else "records"
+        return plot_chart(chart_class_sizes(self.class_sizes, self._promised_k(), unit=unit))
 
     def _promised_k(self) -> int | None:
         return max((v.crowd for v in self.verdicts if v.crowd), default=None)
@@ -101,12 +99,12 @@ class Assessment(Reportable):
         """What holds, the risks, which columns cause them, and which sets of columns single people
         out.
         """
-        held = all(self.verdicts) if self.verdicts else None
+        holds = all(self.verdicts) if self.verdicts else None
         persons = f", {self.persons:,} persons" if self.persons is not None else ""
         size = f"{self.records:,} records{persons} in {self.classes:,} classes"
         risks = tuple((plain_name(m.name), Share(m.value), m.meaning) for m in self.measures)
         return [
-            VerdictBlock(held, self._verdict, headline=True),
+            VerdictBlock(holds, self._verdict, headline=True),
             Paragraph(f"{self.name}: {size}; missing values as {self.missing_rule}"),
             TableBlock(("risk", "value", "meaning"), risks),
             *self._causes(),
@@ -137,12 +135,12 @@ class Assessment(Reportable):
             f"{self.unique_records:,} of {self.records:,} records are unique; the smallest class"
             f" has {self.smallest_class}"
         )
-        asked = (
+        promises = (
             promises_told([v.to_dict() for v in self.verdicts])
             if self.verdicts
             else "No promise was asked for"
         )
-        return f"{asked}; {unique}"
+        return f"{promises}; {unique}"
 
 
 def assess(
@@ -180,10 +178,10 @@ def assessing(
         dataset, models, original=itself, population=population, weight=schema.only(Role.WEIGHT)
     )
     verdicts = judge_all(evidence, models)
-    return lambda: _measured(dataset, evidence, verdicts, threshold, population)
+    return lambda: _measure_risks(dataset, evidence, verdicts, threshold, population)
 
 
-def _measured(
+def _measure_risks(
     dataset: Table,
     evidence: ClassEvidence,
     verdicts: tuple[Verdict, ...],

@@ -169,9 +169,9 @@ class AttackReport(Reportable):
         of that name.
         """
         label = attack if isinstance(attack, str) else label_of(attack.name, values_of(attack))
-        exact = [tried.finding for tried in self.tried if tried.finding.label == label]
-        named = [tried.finding for tried in self.tried if tried.finding.attack == label]
-        for finding in (*exact, *named):
+        exact = [outcome.finding for outcome in self.tried if outcome.finding.label == label]
+        of_attack = [outcome.finding for outcome in self.tried if outcome.finding.attack == label]
+        for finding in (*exact, *of_attack):
             return finding.value
         for skipped in self.skipped:
             if label in (skipped.label, skipped.attack):
@@ -182,20 +182,24 @@ class AttackReport(Reportable):
         """All rates of success; attacks are told apart by their parameters, and by the names of
         later intruders who try them.
         """
-        return {name: finding.value for name, finding in self._named().items()}
+        return {name: finding.value for name, finding in self._findings_by_name().items()}
 
     def intervals(self) -> dict[str, tuple[float, float]]:
         """Between what those rates lie that were found on a sample."""
         return {
-            name: one.interval for name, one in self._named().items() if one.interval is not None
+            name: finding.interval
+            for name, finding in self._findings_by_name().items()
+            if finding.interval is not None
         }
 
-    def _named(self) -> dict[str, Finding]:
-        named: dict[str, Finding] = {}
-        for tried in self.tried:
-            name = tried.finding.label
-            named[name if name not in named else f"{name} by the {tried.intruder}"] = tried.finding
-        return named
+    def _findings_by_name(self) -> dict[str, Finding]:
+        findings: dict[str, Finding] = {}
+        for outcome in self.tried:
+            name = outcome.finding.label
+            findings[name if name not in findings else f"{name} by the {outcome.intruder}"] = (
+                outcome.finding
+            )
+        return findings
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data: rates and counts, nobody's row."""
@@ -246,8 +250,8 @@ class AttackReport(Reportable):
         """How many attacks were tried on how many records, and how many are unknown."""
         unknown = f", {len(self.unknown)} unknown" if self.unknown else ""
         people = count_of(self.looked_for, "person", "people")
-        tried = f"{count_of(len(self.tried), 'attack')}{unknown}, tried on {people}"
-        return f"{tried} against {self.records:,} {self.counted} ({duration(self.seconds)})"
+        attempts = f"{count_of(len(self.tried), 'attack')}{unknown}, tried on {people}"
+        return f"{attempts} against {self.records:,} {self.counted} ({duration(self.seconds)})"
 
     def blocks(self) -> Sequence[Block]:
         """What intruders found, one table each, strongest first, and what is unknown."""
@@ -276,12 +280,12 @@ class AttackReport(Reportable):
         for intruder in dict.fromkeys(
             [*(t.intruder for t in self.tried), *(s.intruder for s in self.unknown)]
         ):
-            tried = [t for t in self.tried if t.intruder == intruder]
-            tried.sort(key=lambda t: (-t.finding.gain, t.finding.label))
+            outcomes = [t for t in self.tried if t.intruder == intruder]
+            outcomes.sort(key=lambda t: (-t.finding.gain, t.finding.label))
             story = stories.get(intruder, "")
-            if not story and tried and tried[0].knows and self.counted == "records":
-                story = f"knows {', '.join(tried[0].knows)}"
-            rows = [_tried_cells(t) for t in tried]
+            if not story and outcomes and outcomes[0].knows and self.counted == "records":
+                story = f"knows {', '.join(outcomes[0].knows)}"
+            rows = [_tried_cells(t) for t in outcomes]
             rows += [_unknown_cells(s) for s in self.unknown if s.intruder == intruder]
             cells = tuple(tuple(row.get(name) for name in columns) for row in rows)
             tables.append(TableBlock(columns, cells, f"{intruder}: {story}" if story else intruder))
@@ -291,13 +295,13 @@ class AttackReport(Reportable):
         """The columns that have something to say."""
         findings = [t.finding for t in self.tried]
         limits = [*(t.limit for t in self.tried), *(s.limit for s in self.unknown)]
-        shown = {
+        columns = {
             "people": any(f.trials not in (None, self.looked_for) for f in findings),
             "between": any(f.interval is not None for f in findings),
             "guessing": any(f.baseline is not None for f in findings),
             "limit": any(limit is not None for limit in limits),
         }
-        return ("attack", "succeeds", *(name for name, there in shown.items() if there))
+        return ("attack", "succeeds", *(name for name, is_filled in columns.items() if is_filled))
 
     def _explanation(self) -> list[Block]:
         """What the marks mean, what was worst, what is unknown, and what does not apply."""
@@ -309,7 +313,7 @@ class AttackReport(Reportable):
             strongest = f"Strongest: {worst.intruder}, {finding.words}, {percent(finding.value)}"
             blocks.append(Paragraph(f"{strongest}: {finding.sentence}"))
         reasons: dict[tuple[bool, str], list[str]] = {}
-        for skipped in sorted(self.skipped, key=lambda each: not each.unknown):
+        for skipped in sorted(self.skipped, key=lambda entry: not entry.unknown):
             reasons.setdefault((skipped.unknown, str(skipped.reason)), []).append(skipped.words)
         for (unknown, reason), attacks in reasons.items():
             names = ", ".join(dict.fromkeys(attacks))
@@ -361,13 +365,13 @@ def before_and_after(before: AttackReport | None, after: AttackReport) -> list[B
 def _status(report: AttackReport | None, label: str) -> str:
     """Why there is no rate: unknown is not a pass, and what does not apply is none of these."""
     skipped = () if report is None else report.skipped
-    return next((one.status for one in skipped if one.label == label), "not tried")
+    return next((entry.status for entry in skipped if entry.label == label), "not tried")
 
 
-def _tried_cells(tried: Tried) -> dict[str, Cell]:
-    finding = tried.finding
+def _tried_cells(outcome: Tried) -> dict[str, Cell]:
+    finding = outcome.finding
     cells: dict[str, Cell] = {
-        "attack": f"{'✗' if tried.exceeds else '✓'} {finding.words}",
+        "attack": f"{'✗' if outcome.exceeds else '✓'} {finding.words}",
         "succeeds": Share(finding.value),
         "people": finding.trials,
     }
@@ -375,8 +379,8 @@ def _tried_cells(tried: Tried) -> dict[str, Cell]:
         cells["between"] = f"{percent(finding.interval[0])} to {percent(finding.interval[1])}"
     if finding.baseline is not None:
         cells["guessing"] = Share(finding.baseline, bar=False)
-    if tried.limit is not None:
-        cells["limit"] = Share(tried.limit, bar=False)
+    if outcome.limit is not None:
+        cells["limit"] = Share(outcome.limit, bar=False)
     return cells
 
 
@@ -388,11 +392,11 @@ def _unknown_cells(skipped: Skipped) -> dict[str, Cell]:
     return cells
 
 
-def _as_row(tried: Tried) -> dict[str, Any]:
-    low, high = tried.finding.interval or (None, None)
+def _as_row(outcome: Tried) -> dict[str, Any]:
+    low, high = outcome.finding.interval or (None, None)
     return {
-        **tried.to_dict(),
-        "attack": tried.finding.label,
+        **outcome.to_dict(),
+        "attack": outcome.finding.label,
         "status": "tried",
         "low": low,
         "high": high,

@@ -159,32 +159,37 @@ def attack_release(
     allowances = _allowances(context.limits, pair.released.shape)
     limited = [attack for attack, _ in allowances]
     turns = battery.turns(pair, only, limited, intruder=intruder, sample=sample, seed=key)
-    tried: list[Tried] = []
+    outcomes: list[Tried] = []
     skipped: list[Skipped] = []
 
     def note(outcome: Tried | Skipped) -> None:
         if isinstance(outcome, Tried):
-            tried.append(outcome)
+            outcomes.append(outcome)
         else:
             skipped.append(outcome)
         options.on_outcome(outcome)
 
-    for place, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         attack = turn.attack
-        progress(place / len(turns), f"{turn.intruder}: {attack.words}")
+        progress(index / len(turns), f"{turn.intruder}: {attack.words}")
         spent = now() - started
-        share, late = battery.share(seconds, spent, len(turns) - place, chosen=only is not None)
+        share, late = battery.share(
+            seconds, spent, len(turns) - index, is_requested=only is not None
+        )
         late = late or time.monotonic() - begun > options.clock
-        first = all(attack != earlier.attack for earlier in turns[:place])
-        allowed = next((bound for other, bound in allowances if first and other == attack), None)
+        first = all(attack != earlier.attack for earlier in turns[:index])
+        allowed = next(
+            (bound for limited_attack, bound in allowances if first and limited_attack == attack),
+            None,
+        )
         parameters = values_of(attack)
-        who = turn.who()
-        if who is None:
+        intruder_of_turn = turn.make_intruder()
+        if intruder_of_turn is None:
             note(Skipped(turn.intruder, attack.name, _nothing_known(pair), allowed, parameters))
             continue
         scene = Scene(
             pair,
-            who,
+            intruder_of_turn,
             steps=tuple(context.steps),
             models=tuple(context.models),
             others=tuple(context.others),
@@ -198,15 +203,17 @@ def attack_release(
             note(Skipped(turn.intruder, attack.name, outcome, allowed, parameters))
         else:
             finding = dataclasses.replace(outcome, parameters=parameters)
-            note(Tried(turn.intruder, who.knows, finding, options.threshold, allowed))
-        if intruder is None and not any(later.knows == who.knows for later in turns[place + 1 :]):
+            note(Tried(turn.intruder, intruder_of_turn.knows, finding, options.threshold, allowed))
+        if intruder is None and not any(
+            later.knows == intruder_of_turn.knows for later in turns[index + 1 :]
+        ):
             # what attacks of this intruder had in common may be large, and nobody needs it any more
-            who.memo.clear()
+            intruder_of_turn.memo.clear()
     progress(1.0)
     looked_for = battery.looked_for(pair, intruder, sample)
     name, unit = battery.source_of(pair).name, pair.released.units
     return AttackReport(
-        name, pair.released.size, looked_for, tuple(tried), tuple(skipped), now() - started, unit
+        name, pair.released.size, looked_for, tuple(outcomes), tuple(skipped), now() - started, unit
     )
 
 
@@ -239,7 +246,7 @@ class _Turn:
     intruder: str
     knows: tuple[str, ...]
     attack: Attack
-    who: Callable[[], Intruder | None]
+    make_intruder: Callable[[], Intruder | None]
 
 
 class _Battery(Protocol):
@@ -256,10 +263,10 @@ class _Battery(Protocol):
         ...
 
     def share(
-        self, seconds: float, spent: float, turns: int, *, chosen: bool
+        self, seconds: float, spent: float, turns: int, *, is_requested: bool
     ) -> tuple[float, bool]:
-        """The seconds of the next of so many turns, and whether there are none left; ``chosen``:
-        attacks were asked for by name.
+        """The seconds of the next of so many turns, and whether there are none left;
+        ``is_requested``: attacks were asked for by name.
         """
         ...
 
@@ -283,24 +290,24 @@ class _TableBattery(_Battery):
         """
         intruder: Intruder | None = options["intruder"]
         profiles = BATTERY if intruder is None else (_own(intruder),)
-        known = _Intruders(pair, options["sample"], options["seed"])
+        intruders = _Intruders(pair, options["sample"], options["seed"])
         turns = []
-        for profile, attack in _wanted(profiles, only, limited):
+        for profile, attack in _attacks_to_try(profiles, only, limited):
             knows = profile.knows(pair)
-            who = (
-                functools.partial(known.who, knows)
+            make_intruder = (
+                functools.partial(intruders.intruder_knowing, knows)
                 if intruder is None
                 else functools.partial(_itself, intruder)
             )
-            turns.append(_Turn(profile.name, knows, attack, who))
+            turns.append(_Turn(profile.name, knows, attack, make_intruder))
         return turns
 
     def share(
-        self, seconds: float, spent: float, turns: int, *, chosen: bool
+        self, seconds: float, spent: float, turns: int, *, is_requested: bool
     ) -> tuple[float, bool]:
         """Half of what is left, all of it to the last; there are 20 seconds in any case."""
-        left = max(0.0, max(seconds, GRACE) - spent)
-        return (left if turns == 1 else left / 2), not left
+        remaining = max(0.0, max(seconds, GRACE) - spent)
+        return (remaining if turns == 1 else remaining / 2), not remaining
 
     def looked_for(self, pair: TablePair, intruder: Intruder | None, sample: int) -> int:
         """A sample of the records, or those of the intruder's own file."""
@@ -316,10 +323,10 @@ class _DataBattery(_Battery):
 
     def require_known(self, **options: Any) -> None:
         """Refuse, by name, what is only known for tables."""
-        given = [name for name, value in options.items() if value is not None]
-        if given:
+        unusable = [name for name, value in options.items() if value is not None]
+        if unusable:
             raise ParameterError(
-                f"{', '.join(given)} is known for attacks on tables only; leave it out"
+                f"{', '.join(unusable)} is known for attacks on tables only; leave it out"
             )
 
     def turns(
@@ -336,17 +343,17 @@ class _DataBattery(_Battery):
         else:
             attacks = [registry.asked_attack(spec, shape) for spec in only]
         everybody = Intruder(pair.original, (), np.arange(pair.original.size, dtype=np.int64))
-        who = functools.partial(_itself, everybody)
-        return [_Turn(attack.tried_by[0], (), attack, who) for attack in attacks]
+        make_intruder = functools.partial(_itself, everybody)
+        return [_Turn(attack.tried_by[0], (), attack, make_intruder) for attack in attacks]
 
     def share(
-        self, seconds: float, spent: float, turns: int, *, chosen: bool
+        self, seconds: float, spent: float, turns: int, *, is_requested: bool
     ) -> tuple[float, bool]:
         """The same for every attack that is left; attacks that were asked for by name are always
         tried.
         """
-        left = max(0.0, seconds - spent)
-        return left / turns, not left and not chosen and spent > GRACE
+        remaining = max(0.0, seconds - spent)
+        return remaining / turns, not remaining and not is_requested and spent > GRACE
 
     def looked_for(self, pair: Pair, intruder: Intruder | None, sample: int) -> int:
         """Everybody."""
@@ -372,7 +379,7 @@ class _Intruders:
         self._pair, self._sample, self._seed = pair, sample, seed
         self._known: dict[tuple[str, ...], Intruder] = {}
 
-    def who(self, knows: tuple[str, ...]) -> Intruder | None:
+    def intruder_knowing(self, knows: tuple[str, ...]) -> Intruder | None:
         """Who knows these columns; nobody where there is none to know."""
         if knows and knows not in self._known:
             first = next(iter(self._known.values()), None)
@@ -386,9 +393,9 @@ class _Intruders:
 
 def _nothing_known(pair: TablePair | Pair) -> str:
     """Why an intruder knows nothing of the release."""
-    there = "was released" if pair.original.schema.quasi else "is in the table"
+    absence = "was released" if pair.original.schema.quasi else "is in the table"
     return NothingToAttack(
-        f"no quasi-identifier {there}, so this intruder recognises nobody by one"
+        f"no quasi-identifier {absence}, so this intruder recognises nobody by one"
     )
 
 
@@ -409,14 +416,16 @@ def _own(intruder: Intruder) -> Profile:
 
 def _allowances(limits: Mapping[str, Any], shape: Shape) -> list[tuple[Attack, float]]:
     """The attacks that limits are about, with their parameters, and what each may reach."""
-    known = registry.attacks(shape)
-    several = limits_of(plain_limits(limits))
+    attack_names = registry.attacks(shape)
+    bounds = limits_of(plain_limits(limits))
     return [
-        (registry.measured(limit, shape), limit.bound) for limit in several if limit.name in known
+        (registry.build_measured(limit, shape), limit.bound)
+        for limit in bounds
+        if limit.name in attack_names
     ]
 
 
-def _wanted(
+def _attacks_to_try(
     profiles: Sequence[Profile], only: Sequence[Any] | None, limited: Sequence[Attack]
 ) -> list[tuple[Profile, Attack]]:
     """Who tries what: the attacks asked for, or else all with their usual parameters and those that
@@ -424,38 +433,50 @@ def _wanted(
     """
     attacks = registry.attacks()
     _require_known_intruders(attacks)
-    planned = [(profile, name) for profile in profiles for name in profile.attacks]
+    battery = [(profile, name) for profile in profiles for name in profile.attacks]
     if only is None:
-        usual: dict[str, Attack] = {name: attacks[name]() for _, name in planned}
-        wanted = [(profile, usual[name]) for profile, name in planned]
-        asked = [attack for attack in limited if attack not in usual.values()]
+        usual: dict[str, Attack] = {name: attacks[name]() for _, name in battery}
+        chosen_attacks = [(profile, usual[name]) for profile, name in battery]
+        limited_attacks = [attack for attack in limited if attack not in usual.values()]
     else:
-        wanted, asked = [], []
+        chosen_attacks, limited_attacks = [], []
         for spec in (only,) if isinstance(only, str | Mapping | Attack) else only:
-            if (attack := registry.asked_attack(spec)) not in asked:
-                asked.append(attack)
-    named = {name for _, name in planned}
-    wanted += [
-        (profile, attack) for profile, name in planned for attack in asked if attack.name == name
+            if (attack := registry.asked_attack(spec)) not in limited_attacks:
+                limited_attacks.append(attack)
+    names = {name for _, name in battery}
+    chosen_attacks += [
+        (profile, attack)
+        for profile, name in battery
+        for attack in limited_attacks
+        if attack.name == name
     ]
-    return wanted + [(profiles[0], attack) for attack in asked if attack.name not in named]
+    return chosen_attacks + [
+        (profiles[0], attack) for attack in limited_attacks if attack.name not in names
+    ]
 
 
 def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
     """An attack that names an intruder nobody knows would be tried by nobody, and nobody would
     notice.
     """
-    who = [profile.name for profile in BATTERY]
+    profile_names = [profile.name for profile in BATTERY]
     for name, attack in attacks.items():
-        stranger = next((one for one in attack.tried_by if one not in who), None)
+        stranger = next(
+            (
+                name_of_intruder
+                for name_of_intruder in attack.tried_by
+                if name_of_intruder not in profile_names
+            ),
+            None,
+        )
         if stranger is not None or not attack.tried_by:
             problem = (
                 "no intruder"
                 if stranger is None
-                else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, who)}"
+                else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, profile_names)}"
             )
             raise ParameterError(
-                f"{name}: tried_by names {problem}; it must name some of {', '.join(who)}"
+                f"{name}: tried_by names {problem}; it must name some of {', '.join(profile_names)}"
             )
 
 

@@ -39,12 +39,12 @@ def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
         )
         raise UnreadableInput(f"{folder} holds no {FILE}{hint}")
     certificate = parse_certificate(
-        read_plain(file, most=MAX_BYTES, what="a certificate"), str(file)
+        read_plain(file, limit=MAX_BYTES, purpose="a certificate"), str(file)
     )
     if shapes and certificate["shape"] not in shapes:
-        wanted = join_words(shapes, "or")
+        expected = join_words(shapes, "or")
         raise ParameterError(
-            f"{folder} holds a release of shape {certificate['shape']}; this takes {wanted} only"
+            f"{folder} holds a release of shape {certificate['shape']}; this takes {expected} only"
         )
     return certificate
 
@@ -85,13 +85,13 @@ def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
 def _first_problem(error: ValidationError) -> str:
     """What is wrong first, and where: names of fields, never what stands in them."""
     problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = printable_json(" → ".join(map(str, problem["loc"])))
+    path = printable_json(" → ".join(map(str, problem["loc"])))
     if problem["type"] == "missing":
-        return f"it lacks {place}"
+        return f"it lacks {path}"
     if problem["type"] == "extra_forbidden":
-        return f"it says {place}, which no certificate of this kind says; it was edited"
+        return f"it says {path}, which no certificate of this kind says; it was edited"
     reason = problem["msg"].removeprefix("Input ")
-    return f"{place} {reason}"
+    return f"{path} {reason}"
 
 
 def _load(data: bytes, name: str) -> Any:

@@ -74,22 +74,23 @@ def with_words(certificate: Fields) -> dict[str, Any]:
     shape = Shape(certificate["shape"])
     pairs = zip(certificate["recipe"]["meet"], certificate["verdicts"], strict=False)
     verdicts = [
-        {**said, "promise": promise_title(spec, shape), "sentence": ""} for spec, said in pairs
+        {**entry, "promise": promise_title(spec, shape), "sentence": ""} for spec, entry in pairs
     ]
     sampled = certificate.get("sampled")
     where = of_a_sample(sampled["records"], sampled["of"]) if sampled else ""
     limits = [
-        {**said, "sentence": limit_sentence(said, shape, where)} for said in certificate["limits"]
+        {**entry, "sentence": limit_sentence(entry, shape, where)}
+        for entry in certificate["limits"]
     ]
-    asked = certificate["recipe"].get("contract") or []
-    lines = zip(asked, certificate["contract"], strict=False)
-    contract = [{**said, "sentence": agreement_sentence(spec, said)} for spec, said in lines]
+    agreements = certificate["recipe"].get("contract") or []
+    lines = zip(agreements, certificate["contract"], strict=False)
+    contract = [{**entry, "sentence": agreement_sentence(spec, entry)} for spec, entry in lines]
     document = {**certificate, "verdicts": verdicts, "limits": limits, "contract": contract}
     if "attacks" in certificate:
         attacks = certificate["attacks"]
-        tried = [{**attack, "sentence": finding_sentence(attack)} for attack in attacks["tried"]]
+        findings = [{**attack, "sentence": finding_sentence(attack)} for attack in attacks["tried"]]
         skipped = [{**attack, "reason": "it could not be tried"} for attack in attacks["skipped"]]
-        document["attacks"] = {**attacks, "tried": tried, "skipped": skipped}
+        document["attacks"] = {**attacks, "tried": findings, "skipped": skipped}
     if "differential_privacy" in certificate:
         document["differential_privacy"] = _privacy_with_words(certificate["differential_privacy"])
     return document
@@ -115,13 +116,13 @@ def promise_title(spec: Any, shape: Shape) -> str:
     )
 
 
-def limit_sentence(said: Fields, shape: Shape, where: str = "") -> str:
+def limit_sentence(entry: Fields, shape: Shape, where: str = "") -> str:
     """What a limit allows, and what was measured."""
-    value = "unknown" if said["value"] is None else f"{said['value']:.4g}{where}"
-    way = "at least" if is_better_when_higher(said["name"], shape) else "at most"
+    value = "unknown" if entry["value"] is None else f"{entry['value']:.4g}{where}"
+    way = "at least" if is_better_when_higher(entry["name"], shape) else "at most"
     return (
-        f"{words_of(said['name'], said.get('parameters') or {})} is {value}; the recipe allows"
-        f" {way} {said['limit']:g}"
+        f"{words_of(entry['name'], entry.get('parameters') or {})} is {value}; the recipe allows"
+        f" {way} {entry['limit']:g}"
     )
 
 
@@ -133,17 +134,17 @@ def is_better_when_higher(name: str, shape: Shape) -> bool:
     return metric is not None and metric.better != "lower"
 
 
-def agreement_sentence(spec: Any, said: Fields) -> str:
+def agreement_sentence(spec: Any, entry: Fields) -> str:
     """What had to survive, and what was measured."""
-    fields = spec.get(said["name"]) if isinstance(spec, Mapping) else None
+    fields = spec.get(entry["name"]) if isinstance(spec, Mapping) else None
     options = fields if isinstance(fields, Mapping) else {}
     words = words_of(
-        said["name"],
+        entry["name"],
         {key: value for key, value in options.items() if key not in (*BOUNDS, "refuse")},
     )
     way = "at least" if "at_least" in options else "at most"
-    value = "not measured" if said["value"] is None else f"{said['value']:.4g}"
-    return f"{words} {way} {said['limit']:g}: it is {value}"
+    value = "not measured" if entry["value"] is None else f"{entry['value']:.4g}"
+    return f"{words} {way} {entry['limit']:g}: it is {value}"
 
 
 def finding_sentence(attack: Fields) -> str:

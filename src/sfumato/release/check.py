@@ -72,14 +72,16 @@ def check_released(
     )
     for reading in readings:
         reference = None if original is None else reading.of(original)
-        judged = judge_all(
+        verdicts_as_read = judge_all(
             reading.of(released).evidence(recipe.meet, original=reference, population=everyone),
             recipe.meet,
         )
-        both = zip(verdicts, judged, strict=True)
+        pairs = zip(verdicts, verdicts_as_read, strict=True)
         verdicts = tuple(
-            verdict if other.holds or not verdict.holds else _read_otherwise(other, reading)
-            for verdict, other in both
+            verdict
+            if verdict_as_read.holds or not verdict.holds
+            else _read_otherwise(verdict_as_read, reading)
+            for verdict, verdict_as_read in pairs
         )
     return verdicts
 
@@ -95,9 +97,9 @@ def _read_otherwise(verdict: Verdict, reading: ReadAsOne) -> Verdict:
 
 
 def _refuse_direct(name: str, schema: Schema, columns: Iterable[str]) -> None:
-    left = [column for column in schema.dropped_columns if column in columns]
-    if left:
-        raise ReleaseRefused(f"{name} still holds direct identifiers: {', '.join(left)}")
+    remaining = [column for column in schema.dropped_columns if column in columns]
+    if remaining:
+        raise ReleaseRefused(f"{name} still holds direct identifiers: {', '.join(remaining)}")
 
 
 Described = tuple[Any, Any, Iterable["ReadAsOne"]]
@@ -123,14 +125,14 @@ def _describe_table(
     schema.check(table.columns, table.source)
     if everyone is None:
         schema = _without_hierarchies(schema)
-    described = table.with_schema(schema)
-    counted = described.counted(columns_seen(recipe.meet, schema))
+    table_described = table.with_schema(schema)
+    counts = table_described.counted(columns_seen(recipe.meet, schema))
     if original is not None:
-        original = original.counted(name for name in counted.columns if name in original.columns)
-    if counted.copies is not None:  # an engine holds it, which says what is text
-        return counted, original, ()
+        original = original.counted(name for name in counts.columns if name in original.columns)
+    if counts.copies is not None:  # an engine holds it, which says what is text
+        return counts, original, ()
     text_only = text_only_columns(recipe.accept)
-    return counted, original, read_as_one(counted.to_polars(), table.source.format, but=text_only)
+    return counts, original, read_as_one(counts.to_polars(), table.source.format, but=text_only)
 
 
 def _without_hierarchies(schema: Schema) -> Schema:
@@ -171,7 +173,7 @@ def read_to_check(
     recipe: Recipe,
     *,
     people: Any = None,
-    said: Intake | None = None,
+    intake: Intake | None = None,
     engine: str | None = None,
     table: str | None = None,
 ) -> FilesToCheck:
@@ -180,17 +182,19 @@ def read_to_check(
     """
     by_itself = not isinstance(data, str | Path) or str(data) == "-"
     said_otherwise = (
-        people is not None or table is not None or bool(said is not None and said.said())
+        people is not None or table is not None or bool(intake is not None and intake.options())
     )
     certified = None if by_itself or said_otherwise else Path(data)
-    options = {"people": people, "said": said, "engine": engine, "table": table}
+    options = {"people": people, "intake": intake, "engine": engine, "table": table}
     kind = registry.data_class(recipe.shape)
     if kind.may_be_held():
         return _read_table_to_check(data, recipe, certified, options)
     kind.require_options({"engine": engine, "table": table})
     tables = None if certified is None else _certified_tables(certified)
     if tables is None:
-        tables = tables_for(data, recipe, people=people, said=said, intake=recipe.intake.layout)
+        tables = tables_for(
+            data, recipe, people=people, stated_intake=intake, intake=recipe.intake.layout
+        )
     return FilesToCheck(tables)
 
 
@@ -217,13 +221,13 @@ def _certified_tables(file: Path) -> dict[str, TableRead] | None:
         certificate = read_certificate(folder)
     except UnreadableInput:
         return None
-    named = sections(certificate)
-    first: Mapping[str, Any] = next(iter(named.values()), {"parts": []})
+    table_sections = sections(certificate)
+    first: Mapping[str, Any] = next(iter(table_sections.values()), {"parts": []})
     if "parts" in first or (folder != file and first["file"] != file.name):
         return None
     return {
         name: TableRead(
             *read_described(require_plain_file(folder, own_file(section)), section, lists=True)
         )
-        for name, section in named.items()
+        for name, section in table_sections.items()
     }

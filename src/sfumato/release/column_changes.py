@@ -107,9 +107,9 @@ def _distinct_values(dataset: Table, name: str) -> int:
     (NaN beside missing).
     """
     dtype = dataset.dtype(name)
-    told = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date) or dtype.is_integer()
-    known = told and name in dataset.known.codes
-    if known:
+    has_labels = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date) or dtype.is_integer()
+    is_encoded = has_labels and name in dataset.known.codes
+    if is_encoded:
         return len(dataset.encoded(name).labels)
     column = dataset.column(name)
     return _distinct_floats(column) if dtype.is_float() else column.n_unique()

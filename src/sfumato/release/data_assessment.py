@@ -51,15 +51,15 @@ class DataAssessment(Reportable):
 
     def blocks(self) -> Sequence[Block]:
         """What holds, how much there is, and what attacks find."""
-        asked = (
+        promises = (
             promises_told([v.to_dict() for v in self.verdicts])
             if self.verdicts
             else "No promise was asked for"
         )
-        held = all(self.verdicts) if self.verdicts else None
+        holds = all(self.verdicts) if self.verdicts else None
         counts = tuple((plain_name(name), count) for name, count in self.counts.items())
         return [
-            VerdictBlock(held, asked, headline=True),
+            VerdictBlock(holds, promises, headline=True),
             TableBlock(("what", "how many"), counts, f"{self.name} (shape: {self.shape})"),
             *(verdict.verdict_block for verdict in self.verdicts),
             *(

@@ -44,8 +44,8 @@ def write_data_files(
     table: Mapping[str, Any],
 ) -> WrittenFiles:
     """Write the released tables, the lock and the alignment of data other than a table."""
-    chosen = chosen_format(release.original.source, format or release.made_for)
-    tables = write_tables(release, share, chosen, defuse=defuse)
+    file_format = chosen_format(release.original.source, format or release.made_for)
+    tables = write_tables(release, share, file_format, defuse=defuse)
     release = as_written(release, share, tables)
     salt = environment.fresh_salt()
     body = data_certificate(release, tables=tables, salt=salt)
@@ -90,19 +90,23 @@ def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, 
             "the files do not hold the people that were made: other counts come back; write another"
             " format, or keep nobody who has nothing (--format)"
         )
-    found = with_origin(read, release.released.origin).described_further(release.released.schemas)
-    alike = release.released.same(found)
-    again = _judged(release, found, "the files say something else than was made", bounds=not alike)
-    for reader, guess in _as_guessed(release, found, tables):
-        _judged(
+    data_read = with_origin(read, release.released.origin).described_further(
+        release.released.schemas
+    )
+    alike = release.released.same(data_read)
+    judged_release = _judge_read(
+        release, data_read, "the files say something else than was made", bounds=not alike
+    )
+    for reader, guess in _as_guessed(release, data_read, tables):
+        _judge_read(
             release, guess, f"{reader} takes several values for one and finds fewer", bounds=False
         )
-    return dataclasses.replace(again, released=release.released)
+    return dataclasses.replace(judged_release, released=release.released)
 
 
-def _judged(release: Release, found: Data, reason: str, *, bounds: bool) -> Release:
+def _judge_read(release: Release, data_read: Data, reason: str, *, bounds: bool) -> Release:
     try:
-        return judge_again(release, found, bounds=bounds)
+        return judge_again(release, data_read, bounds=bounds)
     except SfumatoError as error:
         raise ReleaseRefused(
             f"{reason}: {error}; write another format (format=, --format)"
@@ -110,26 +114,28 @@ def _judged(release: Release, found: Data, reason: str, *, bounds: bool) -> Rele
 
 
 def _as_guessed(
-    release: Release, found: Data, tables: Mapping[str, Mapping[str, Any]]
+    release: Release, data_read: Data, tables: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, Data]]:
     """The people as default readers find them who take values of a file of text for one, such as
     00501 and 501; none where that changes nothing.
     """
-    frames = found.to_tables()
+    frames = data_read.to_tables()
     readings: dict[str, dict[str, dict[str, pl.Series]]] = {}
     for name, frame in frames.items():
         if tables[name]["format"] == "csv" and (numbers := guessed(frame)):
             readings.setdefault("whoever reads text as numbers", {})[name] = numbers
-        for one in read_as_one(frame, tables[name]["format"]):
-            readings.setdefault(one.reader, {})[name] = {
-                column: one.column(frame[column]) for column in one.keys
+        for reading in read_as_one(frame, tables[name]["format"]):
+            readings.setdefault(reading.reader, {})[name] = {
+                column: reading.column(frame[column]) for column in reading.keys
             }
     schemas = {name: schema_told(tables[name]["columns"]) for name in frames}
     for reader, columns in readings.items():
-        taken = {
+        frames_read = {
             name: frame.with_columns(**columns.get(name, {})) for name, frame in frames.items()
         }
-        people = registry.data_class(release.shape).from_tables(taken, schemas, found.source)
+        people = registry.data_class(release.shape).from_tables(
+            frames_read, schemas, data_read.source
+        )
         yield reader, people.described_further(release.released.schemas)
 
 

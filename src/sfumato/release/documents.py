@@ -88,10 +88,10 @@ def evaluated(release: TableRelease, pair: TablePair, metrics: Sequence[Utility]
     ``pair`` is the original and what is shared of it.
     """
 
-    def measured(metric: Utility) -> Evaluation:
+    def measure_once(metric: Utility) -> Evaluation:
         return release.once(("metric", metric), lambda: evaluate(pair, [metric], per_record=False))
 
-    return joined(pair, [measured(metric) for metric in metrics])
+    return joined(pair, [measure_once(metric) for metric in metrics])
 
 
 def measured_utility(release: Release, names: Collection[str]) -> dict[str, float]:
@@ -133,11 +133,11 @@ def certificate(
     it are told; where an ε is certified, nothing at all but what the accounted steps made of it
     (:mod:`sfumato.release.epsilon_certification`).
     """
-    judged, after = release.certified, release.after
+    privacy, after = release.certified, release.after
     # What was found by comparing the release with its original: utility, distances, attacks.
     comparison: dict[str, Any] = {}
-    if judged is not None:
-        comparison["differential_privacy"] = judged.to_dict()
+    if privacy is not None:
+        comparison["differential_privacy"] = privacy.to_dict()
     else:
         comparison["utility"] = {m.name: m.value for m in summary.utility.measures}
         comparison["story"] = public_story(summary.story)
@@ -166,8 +166,8 @@ def certificate(
         "limits": [limit.to_dict() for limit in release.limits],
         "contract": (
             []
-            if judged is not None and judged.holds
-            else [kept.to_dict() for kept in release.contract]
+            if privacy is not None and privacy.holds
+            else [agreement.to_dict() for agreement in release.contract]
         ),
         "classes": {
             "count": after.classes,
@@ -177,14 +177,14 @@ def certificate(
             "risk_threshold": DEFAULT_THRESHOLD,
         },
         **comparison,
-        "plan": told_plan(release, judged),
+        "plan": told_plan(release, privacy),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
         "suppressed_records": (
             None
-            if release.released.drawn or (judged is not None and judged.secret_count)
+            if release.released.drawn or (privacy is not None and privacy.secret_count)
             else release.suppressed
         ),
-        **({"synthetic": describe_synthetic(release, judged)} if release.released.drawn else {}),
+        **({"synthetic": describe_synthetic(release, privacy)} if release.released.drawn else {}),
         **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
@@ -193,12 +193,12 @@ def certificate(
     return plain_json(body)
 
 
-def describe_synthetic(release: TableRelease, judged: Certified | None) -> dict[str, Any]:
+def describe_synthetic(release: TableRelease, privacy: Certified | None) -> dict[str, Any]:
     """What a certificate says of rows that are nobody's; counts of the original only where no ε is
     certified.
     """
     section: dict[str, Any] = {"rows": release.released.records}
-    if judged is None or not judged.holds:
+    if privacy is None or not privacy.holds:
         section["learnt_from"] = 0 if release.learnt_from is None else len(release.learnt_from)
         section["held_out"] = 0 if release.held_out is None else len(release.held_out)
     return section
@@ -212,15 +212,11 @@ def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def versions() -> dict[str, str]:
-    """Versions of what computed the release."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
-
-
 @cache
-def _version(name: str) -> str:
-    """The version of an installed package, read once: it takes some milliseconds."""
-    return importlib.metadata.version(name)
+def versions() -> Mapping[str, str]:
+    """Versions of what computed the release, read once: it takes some milliseconds."""
+    libraries = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    return {"python": platform.python_version(), **libraries}
 
 
 def owner_record(
@@ -242,7 +238,7 @@ def owner_record(
         "before": release.before.to_dict(),
         "after": release.after.to_dict(),
         "columns": [dataclasses.asdict(change) for change in release.columns],
-        "contract": [kept.to_dict() for kept in release.contract],
+        "contract": [entry.to_dict() for entry in release.contract],
         "scores": dict(release.scores),
         "effort": [
             {"step": name, **effort} for name, plan in release.plans if (effort := plan.effort())
@@ -251,7 +247,7 @@ def owner_record(
         "utility": summary.utility.to_dict(),
         "story": summary.story,
         "warnings": list(release.warnings),
-        "preserved": [dataclasses.asdict(kept) for kept in release.preserved],
+        "preserved": [dataclasses.asdict(entry) for entry in release.preserved],
         **({"implied": release.implied.owner()} if release.implied.found.compared else {}),
     }
 
@@ -291,13 +287,15 @@ def locked_recipe(release: Release) -> dict[str, Any]:
 
 def is_locked(release: TableRelease, lock: Mapping[str, Any]) -> bool:
     """Whether a lock is that of this release: the same recipe, seed, input and format."""
-    mine = {
+    own_fields = {
         "recipe": locked_recipe(release),
         "seed": release.seed.text,
         "made_for": release.made_for,
     }
-    mine |= {"input_sha256": release.original.input_digest()}
-    return canonical(plain_json(mine)) == canonical({name: lock.get(name) for name in mine})
+    own_fields |= {"input_sha256": release.original.input_digest()}
+    return canonical(plain_json(own_fields)) == canonical(
+        {name: lock.get(name) for name in own_fields}
+    )
 
 
 # Data of other shapes than a table.
@@ -311,8 +309,8 @@ def data_certificate(
     Of the original only the number of people left out and how far the release is from it are told;
     where an ε is certified, nothing at all but what the accounted steps made of it.
     """
-    judged = release.certified
-    private = judged is not None and judged.holds
+    privacy = release.certified
+    is_private = privacy is not None and privacy.holds
     body: dict[str, Any] = {
         "sfumato_certificate": VERSION,
         "created": release.created.isoformat(timespec="seconds"),
@@ -326,11 +324,11 @@ def data_certificate(
         "recipe": recipes.public_dict(release.recipe),
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "limits": [limit.to_dict() for limit in release.limits],
-        "contract": [] if private else [kept.to_dict() for kept in release.contract],
-        **_data_compared(release, judged),
-        "plan": told_plan(release, judged),
+        "contract": [] if is_private else [agreement.to_dict() for agreement in release.contract],
+        **_data_compared(release, privacy),
+        "plan": told_plan(release, privacy),
         "dropped_columns": direct_in(release.recipe),
-        "suppressed_people": None if private else release.suppressed,
+        "suppressed_people": None if is_private else release.suppressed,
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
         "versions": versions(),
@@ -338,12 +336,12 @@ def data_certificate(
     return plain_json(body)
 
 
-def _data_compared(release: Release, judged: Certified | None) -> dict[str, Any]:
+def _data_compared(release: Release, privacy: Certified | None) -> dict[str, Any]:
     """What was found by comparing the release with its original; nothing of it where a step
     accounts for an ε.
     """
-    if judged is not None:
-        return {"differential_privacy": judged.to_dict()}
+    if privacy is not None:
+        return {"differential_privacy": privacy.to_dict()}
     utility = {} if release.utility is None else {m.name: m.value for m in release.utility.measures}
     return {
         "utility": utility,
@@ -367,7 +365,7 @@ def data_owner_record(release: Release) -> dict[str, Any]:
             "counts_before": original.counts(),
             "counts_after": release.released.counts(),
             "before": None if release.attacks_before is None else release.attacks_before.to_dict(),
-            "contract": [kept.to_dict() for kept in release.contract],
+            "contract": [entry.to_dict() for entry in release.contract],
             "scores": {
                 name: score for _, plan in release.plans for name, score in plan.scores().items()
             },
@@ -379,7 +377,7 @@ def data_owner_record(release: Release) -> dict[str, Any]:
             "utility": None if release.utility is None else release.utility.to_dict(),
             "warnings": list(release.warnings),
             "preserved": [
-                dataclasses.asdict(kept) for _, plan in release.plans for kept in plan.preserved
+                dataclasses.asdict(entry) for _, plan in release.plans for entry in plan.preserved
             ],
             **_kept_attacks(release),
         }
@@ -399,15 +397,15 @@ def data_lock(release: Release, *, salt: str, certificate: Mapping[str, Any]) ->
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with
     the owner.
     """
-    written = sections(certificate)
-    first = next(iter(written.values()))
+    table_sections = sections(certificate)
+    first = next(iter(table_sections.values()))
     return {
         "sfumato_lock": LOCK_VERSION,
         "recipe": locked_recipe(release),
         "seed": release.seed.text,
         "salt": salt,
         "input_sha256": release.original.input_digest(),
-        "output_sha256": {name: section["sha256"] for name, section in written.items()},
+        "output_sha256": {name: section["sha256"] for name, section in table_sections.items()},
         "made_for": release.made_for,
         "output_form": {"format": first["format"], **first["form"]},
         "versions": certificate["versions"],

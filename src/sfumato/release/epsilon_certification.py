@@ -70,12 +70,12 @@ class Part:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a certificate."""
         cost = {"epsilon": self.account.epsilon, "delta": self.account.delta}
-        counted = cost if self.account.effect is Effect.ACCOUNTED else {}
+        cost_fields = cost if self.account.effect is Effect.ACCOUNTED else {}
         return {
             "step": self.step,
             "effect": str(self.account.effect),
             "means": self.said,
-            **counted,
+            **cost_fields,
         }
 
 
@@ -128,9 +128,9 @@ class Certified:
         """Whether the number of records of the original must stay secret."""
         return any(account.neighbours == "add_remove" for account in self._accounted)
 
-    def after(self, place: int) -> bool:
+    def after(self, index: int) -> bool:
         """Whether the step at this place works on accounted output only."""
-        return self.parts[place].said == POST_PROCESSING
+        return self.parts[index].said == POST_PROCESSING
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a certificate."""
@@ -195,7 +195,7 @@ def certified(
     parts = tuple(walk.step(step, account) for step, account in zip(steps, accounts, strict=True))
     reasons = [
         *walk.reasons,
-        *walk.left(columns),
+        *walk.unaccounted_problems(columns),
         *_fitted(recipe.schema),
         *_compared(recipe, released),
     ]
@@ -205,11 +205,11 @@ def certified(
         reasons.append(PROPOSED.format(recipe.proposed_from))
     if rehearsal:
         reasons.append("this is a rehearsal: draws are seeded")
-    kept = (
+    unchanged = (
         "utility, attacks and pictures that compare with the original",
         *(f"contract: {a.promise}" for a in recipe.contract),
     )
-    return Certified(parts, tuple(reasons), kept)
+    return Certified(parts, tuple(reasons), unchanged)
 
 
 class _Walk:
@@ -223,7 +223,7 @@ class _Walk:
         """One step: what it means at this place; why nothing is certified, where it breaks that."""
         name = step.name
         bare, source = (
-            self.left(self.columns),
+            self.unaccounted_problems(self.columns),
             _beside_table(step, accounted=bool(self.covered) or self.whole),
         )
         if source is not None:
@@ -243,15 +243,15 @@ class _Walk:
             name, account, f"looks at data that no step before it accounts for{because}"
         )
 
-    def _breaks(self, name: str, account: Account, said: str) -> Part:
-        self.reasons.append(f"step {name} {said}")
-        return Part(name, account, said)
+    def _breaks(self, name: str, account: Account, reason: str) -> Part:
+        self.reasons.append(f"step {name} {reason}")
+        return Part(name, account, reason)
 
-    def left(self, columns: Sequence[str]) -> list[str]:
+    def unaccounted_problems(self, columns: Sequence[str]) -> list[str]:
         """The reason, if columns are there that no step accounts for."""
         bare = [] if self.whole else [name for name in columns if name not in self.covered]
-        more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
-        return [f"no step accounts for {', '.join(bare[:5])}{more}"] if bare else []
+        remainder = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
+        return [f"no step accounts for {', '.join(bare[:5])}{remainder}"] if bare else []
 
 
 def _beside_table(step: Step, *, accounted: bool) -> str | None:
@@ -306,26 +306,26 @@ def _beyond_release(model: Model, released: Schema) -> str | None:
     return "compares the release with a population" if needs.population else None
 
 
-def told_plan(release: Release, judged: Certified | None) -> list[dict[str, Any]]:
+def told_plan(release: Release, privacy: Certified | None) -> list[dict[str, Any]]:
     """What a certificate tells of the plans.
 
     Of a certified release only what is the recipe's or the accounted output's: of steps before the
     first accounted one only their name. Where the whole is not certified, no step says that it is.
     """
     plans = [{"step": name, **plan.describe()} for name, plan in release.plans]
-    if judged is None:
+    if privacy is None:
         return plans
-    return [_told(plan, judged, place) for place, plan in enumerate(plans)]
+    return [_public_plan(plan, privacy, index) for index, plan in enumerate(plans)]
 
 
-def _told(plan: Mapping[str, Any], judged: Certified, place: int) -> dict[str, Any]:
-    accounted = judged.parts[place].account.effect is Effect.ACCOUNTED
-    if accounted and not judged.holds:
+def _public_plan(plan: Mapping[str, Any], privacy: Certified, index: int) -> dict[str, Any]:
+    accounted = privacy.parts[index].account.effect is Effect.ACCOUNTED
+    if accounted and not privacy.holds:
         gone = {"epsilon": None, "delta": None, "certified": False}
         return {
             **{k: v for k, v in plan.items() if k != "where_the_number_of_records_is_public"},
             **gone,
         }
-    if accounted or not judged.holds or judged.after(place):
+    if accounted or not privacy.holds or privacy.after(index):
         return dict(plan)
     return {"step": plan["step"], "plan": KEPT}

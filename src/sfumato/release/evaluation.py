@@ -63,7 +63,7 @@ class Evaluation(Reportable):
         names: dict[str, list[str]] = {}
         for name, reason in self.skipped.items():
             names.setdefault(reason, []).append(plain_name(name))
-        return [(", ".join(each), reason) for reason, each in names.items()]
+        return [(", ".join(metric_names), reason) for reason, metric_names in names.items()]
 
     def measure(self, name: str) -> Measure:
         """One measure by the name of its metric."""
@@ -131,9 +131,10 @@ class Evaluation(Reportable):
         """What a reader looks for first: the measures that a page shows first, with what would be
         best.
         """
-        first, more = first_and_more((m.name, m) for m in self.measures)
+        first, further = first_and_more((m.name, m) for m in self.measures)
         sentences = [
-            f"{title_of(m.name)} {score(m.value)} ({best_of(m.name)})" for m in [*first, *more][:2]
+            f"{title_of(m.name)} {score(m.value)} ({best_of(m.name)})"
+            for m in [*first, *further][:2]
         ]
         return "; ".join(sentences) or "Nothing could be measured"
 
@@ -201,17 +202,19 @@ def evaluate(
     require_same_shape(pair.original, pair.released)
     shape = pair.original.shape
     if metrics is None:
-        asked = default_metrics(shape)
+        requested = default_metrics(shape)
     else:
-        asked = tuple(registry.asked_metric(metric, shape) for metric in metrics)
-    for metric in asked:
-        seen = metric.looks_at(pair)
-        reason = metric.out_of_place(seen)
+        requested = tuple(registry.asked_metric(metric, shape) for metric in metrics)
+    for metric in requested:
+        pair_seen = metric.looks_at(pair)
+        reason = metric.out_of_place(pair_seen)
         if reason is None:
             try:
-                found = metric.measure(seen)
-                kept = per_record and seen is pair  # counts have no records
-                measures.append(found if kept else dataclasses.replace(found, parts=None))
+                measure = metric.measure(pair_seen)
+                keeps_parts = per_record and pair_seen is pair  # counts have no records
+                measures.append(
+                    measure if keeps_parts else dataclasses.replace(measure, parts=None)
+                )
             except (
                 SchemaError
             ) as error:  # a hierarchy that does not fit its column: no step has used it
@@ -224,22 +227,22 @@ def evaluate(
     return Evaluation(name, *counts, tuple(measures), skipped, unit, drawn=not pair.aligned)
 
 
-def require_same_shape(first: Data, *others: Data) -> None:
+def require_same_shape(first: Data, *further: Data) -> None:
     """Refuse, by name, to put data of different shapes side by side."""
-    for other in others:
-        if other.shape is not first.shape:
+    for data in further:
+        if data.shape is not first.shape:
             raise ParameterError(
-                f"data of shape {first.shape} and of shape {other.shape} cannot be compared"
+                f"data of shape {first.shape} and of shape {data.shape} cannot be compared"
             )
 
 
 def joined(pair: TablePair, evaluations: Sequence[Evaluation]) -> Evaluation:
     """Several evaluations of one pair as one, in their order."""
     whole = evaluate(pair, ())
-    for each in evaluations:
+    for evaluation in evaluations:
         whole = dataclasses.replace(
             whole,
-            measures=whole.measures + each.measures,
-            skipped={**whole.skipped, **each.skipped},
+            measures=whole.measures + evaluation.measures,
+            skipped={**whole.skipped, **evaluation.skipped},
         )
     return whole

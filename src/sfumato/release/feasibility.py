@@ -21,11 +21,11 @@ def feasible(recipe: Recipe, table: Table) -> bool:
     shared = table.with_schema(recipe.schema)
     shared = shared.drop(set(recipe.schema.dropped_columns) - claimed)
     try:
-        for place, step in enumerate(recipe.steps):
+        for index, step in enumerate(recipe.steps):
             if step.keeps_quasi:
                 continue
             shared = step.apply(
-                shared, step.plan(shared, Goal(recipe.goals, Seed.of(None), place=place))
+                shared, step.plan(shared, Goal(recipe.goals, Seed.of(None), place=index))
             )
     except Unsatisfiable:
         return False

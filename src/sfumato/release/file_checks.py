@@ -57,12 +57,12 @@ def signature(certificate: Fields, shared: SharedFolder, original: Original) -> 
             "fails",
             "the signature does not fit the certificate or is not from the trusted key",
         )
-    who = (
+    signer = (
         "by the trusted key"
         if trusted
         else "by the key it carries (give --key to say whom you trust)"
     )
-    return Claim("signature", "holds", f"Ed25519, signed {who}")
+    return Claim("signature", "holds", f"Ed25519, signed {signer}")
 
 
 def folder_as_listed(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
@@ -106,8 +106,8 @@ def rows_and_columns(
         if (rows, columns) == (table.rows, list(table.columns)):
             yield Claim(title, "holds", f"{rows:,} rows, {len(columns)} columns as said")
         else:
-            found = f"{table.rows:,} rows and {len(table.columns)} columns found"
-            yield Claim(title, "fails", f"{found}, {rows:,} and {len(columns)} certified")
+            size = f"{table.rows:,} rows and {len(table.columns)} columns found"
+            yield Claim(title, "fails", f"{size}, {rows:,} and {len(columns)} certified")
         # A CSV always tells how many such cells there are. Nothing is said where they are as
         # counted.
         if section.get("formulas") != table.formulas:
@@ -134,12 +134,14 @@ def listed_files_judged(
     certificate: Fields, shared: SharedFolder, original: Original
 ) -> Claim | None:
     """Every file of the folder is judged, but for the page and its pictures."""
-    judged = {REPORT}
+    checked_files = {REPORT}
     for file in shared.files.values():
-        judged.add(file.name)
+        checked_files.add(file.name)
         if file.is_dir():
-            judged.update(f"{file.name}/{part.name}" for part in file.iterdir())
-    loose = [file for file in certificate["files"] if file not in judged and not _is_picture(file)]
+            checked_files.update(f"{file.name}/{part.name}" for part in file.iterdir())
+    loose = [
+        file for file in certificate["files"] if file not in checked_files and not _is_picture(file)
+    ]
     if not loose:
         return None
     return Claim(
@@ -180,25 +182,28 @@ def page_claim(different: list[str]) -> Claim:
 
 def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
     from sfumato.core.chart_drawing import chart_png
-    from sfumato.release.sealing import describe_pictures, draw_page, draw_pictures
+    from sfumato.release.report.page_html import render_page
+    from sfumato.release.report.pages import charts_of
+    from sfumato.release.sealing import describe_certificate, describe_pictures
 
     files = certificate["files"]
-    if REPORT in files and (share / REPORT).read_bytes() != draw_page(certificate).encode():
+    page = describe_certificate(certificate)
+    if REPORT in files and (share / REPORT).read_bytes() != render_page(page).encode():
         yield REPORT
     if not any(map(_is_picture, files)):
         return
-    drawn = draw_pictures(certificate)
+    charts = charts_of(page.blocks)
     words = f"{PICTURES}/{DESCRIPTIONS}"
     for file in filter(_is_picture, files):
         content, name = (share / file).read_bytes(), Path(file).stem
         if file == words:
-            same = content == describe_pictures(drawn).encode()
-        elif name in drawn:
-            same = content == chart_png(drawn[name])
+            is_equal = content == describe_pictures(charts).encode()
+        elif name in charts:
+            is_equal = content == chart_png(charts[name])
         else:  # nothing of that name is drawn, and its pixels can show anything
             yield words
             continue
-        if not same:
+        if not is_equal:
             yield file
 
 

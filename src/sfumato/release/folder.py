@@ -87,12 +87,12 @@ class Folder:
         lock = read_json(self.folder / "owner" / "lock.json")
         try:
             salt, value = lock["salt"], self.certificate["input_commitment"]["value"]
-            known = value in (commitment(digest, salt) for digest in digests)
+            is_committed = value in (commitment(digest, salt) for digest in digests)
         except (KeyError, TypeError, ValueError):
             raise UnreadableInput(
                 f"{self.folder / 'owner' / 'lock.json'} does not go with the certificate"
             ) from None
-        if not known:
+        if not is_committed:
             raise UnreadableInput(
                 f"{name} is not the table this release was made from, row for row: the commitment"
                 " in its certificate does not open; give the file that was anonymized"
@@ -107,7 +107,7 @@ class Folder:
                 "the certificate is signed; give the key (--sign) to sign what is added to it too"
             )
 
-    def add(self, key: str, found: Mapping[str, Any], *, sign: Path | None = None) -> None:
+    def add(self, key: str, section: Mapping[str, Any], *, sign: Path | None = None) -> None:
         """Write what was found into the certificate, and make both reports again: all of it or
         nothing.
         """
@@ -122,11 +122,15 @@ class Folder:
             raise UnreadableInput(
                 f"{self.folder / 'share'} was changed since it was certified: {untouched.detail}"
             )
-        body = plain_json({**self.certificate, **self.record.get("words", {}), key: dict(found)})
-        with in_place(self.folder, force=True) as made:
-            shutil.copytree(self.folder, made, dirs_exist_ok=True, copy_function=linked)
+        body = plain_json({**self.certificate, **self.record.get("words", {}), key: dict(section)})
+        with in_place(self.folder, force=True) as draft:
+            shutil.copytree(self.folder, draft, dirs_exist_ok=True, copy_function=linked)
             seal(
-                made, body, self.record, sign=sign, pictures=(made / "share" / "pictures").is_dir()
+                draft,
+                body,
+                self.record,
+                sign=sign,
+                pictures=(draft / "share" / "pictures").is_dir(),
             )
 
     def beside(self, original: Any, population: Table | None = None) -> Any:
@@ -158,15 +162,15 @@ class Folder:
             Seed.of(lock["seed"])
         except (KeyError, TypeError, ParameterError):
             raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
-        again = make_table_again(
+        release = make_table_again(
             self.certificate, original, self.recipe, lock, ReplayInputs(population=population)
         )
-        if not is_same(again, self.released, self.certificate):
+        if not is_same(release, self.released, self.certificate):
             raise UnreadableInput(
                 f"{self.folder} does not hold what recipe and seed make of {original.source.name};"
                 " sfumato verify says what differs"
             )
-        return again.pair
+        return release.pair
 
 
 def require_both(folder: Path) -> None:
@@ -174,12 +178,12 @@ def require_both(folder: Path) -> None:
     if not folder.is_dir():
         raise UnreadableInput(f"{folder}: there is no such folder; give what run wrote")
     if not (folder / "owner").is_dir():
-        told = (
+        hint = (
             "the folder that holds share and owner"
             if (folder / "certificate.json").is_file()
             else "what run wrote"
         )
-        raise UnreadableInput(f"{folder} has no owner folder; give {told}")
+        raise UnreadableInput(f"{folder} has no owner folder; give {hint}")
 
 
 def read_release(folder: Path) -> Folder:

@@ -6,24 +6,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.acceptance import accepted_pairs
-from sfumato.core.step import accounts
 from sfumato.methods.formulas.dependence import DependenceKind
 from sfumato.methods.formulas.dependence_search import (
     LOOKED_FOR,
     Dependence,
     Dependences,
-    find_dependences,
     linkage_words,
 )
 
 if TYPE_CHECKING:
     from sfumato.core.acceptance import ImpliedQuasi
-    from sfumato.core.pair import TablePair
-    from sfumato.core.recipe import Recipe
     from sfumato.methods.formulas.implied_linkage import Linkage
 
 MOST_NAMED = 5
@@ -53,7 +48,9 @@ class Implied:
     @property
     def unaccepted(self) -> tuple[Dependence, ...]:
         """What was found and nobody took on."""
-        return tuple(each for each in self.found.found if not self.is_accepted(each))
+        return tuple(
+            dependence for dependence in self.found.found if not self.is_accepted(dependence)
+        )
 
     @functools.cached_property
     def linkage(self) -> Linkage | None:
@@ -110,13 +107,15 @@ class Implied:
         sentences = [f"accepted: {dependence.sentence()}{self.sampled}" for dependence in accepted]
         if len(accepted) < len(dependences):
             refused = self.undoing if self.decides else ()
-            narrowing = [each for each in self.unaccepted if each not in refused]
+            narrowing = [candidate for candidate in self.unaccepted if candidate not in refused]
             sentences += [f"{dependence.sentence()}{self.sampled}" for dependence in narrowing]
         if accepted and self.linkage is not None:
             k = f"k = {self.k} holds on the quasi-identifiers; " if self.k else ""
             linkage = f"{linkage_words(self.linkage, self.k)}{self.sampled}"
             sentences.append(f"{k}with the accepted columns {linkage}")
-        pairs = {(column, each.quasi) for each in dependences for column in each.columns}
+        pairs = {
+            (column, candidate.quasi) for candidate in dependences for column in candidate.columns
+        }
         unused = [
             f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in pairs
         ]
@@ -130,12 +129,13 @@ class Implied:
         """What a certificate says: what was looked for, and which pairs were taken on, without
         figures.
         """
-        accepted = [each for each in self.found.found if self.is_accepted(each)]
+        accepted = [dependence for dependence in self.found.found if self.is_accepted(dependence)]
         return {
             "compared": self.found.compared,
             "unknown": len(self.found.unknown),
             "accepted": [
-                {"columns": list(each.columns), "implies": each.quasi} for each in accepted
+                {"columns": list(dependence.columns), "implies": dependence.quasi}
+                for dependence in accepted
             ],
             **({"sampled": dict(sampled)} if sampled else {}),
         }
@@ -151,13 +151,13 @@ class Implied:
             "unknown": [f"{column} → {quasi}" for column, quasi in self.found.unknown],
             "found": [
                 {
-                    "columns": list(each.columns),
-                    "quasi": each.quasi,
-                    "finding": str(each.finding),
-                    "accepted": self.is_accepted(each),
-                    **dataclasses.asdict(each.figures),
+                    "columns": list(dependence.columns),
+                    "quasi": dependence.quasi,
+                    "finding": str(dependence.finding),
+                    "accepted": self.is_accepted(dependence),
+                    **dataclasses.asdict(dependence.figures),
                 }
-                for each in self.found.found
+                for dependence in self.found.found
             ],
             "linkage": linkage,
         }
@@ -169,31 +169,16 @@ def _linkage_dict(linkage: Linkage) -> dict[str, float]:
     }
 
 
-def implied_by(
-    pair: Callable[[], TablePair],
-    recipe: Recipe,
-    crowds: Sequence[int | None],
-    memo: dict[Any, Any],
-) -> Implied:
-    """Look for what the released columns of a pair imply; ``crowds`` are the k of its promises.
-
-    The answer is remembered in ``memo``, that of the released table, so that it is looked for once.
-    """
-    k = max((crowd for crowd in crowds if crowd), default=None)
-    key = ("implied", k, recipe.accept)
-    if key not in memo:
-        tables = pair()
-        dependences = find_dependences(tables, k=k)
-        accepted = accepted_pairs(recipe.accept) if recipe.accept else {}
-        decides = not accounts(recipe.steps, recipe.schema)
-        memo[key] = Implied(dependences, accepted, k, decides, tables.of_a_sample)
-    implied: Implied = memo[key]
-    return implied
-
-
 def not_accepted(implied: Implied, accepted: set[tuple[str, str]]) -> list[str]:
     """Pairs that undo a release and are not among those that are accepted, in words."""
     strict = dataclasses.replace(
-        implied, accepted={pair: one for pair, one in implied.accepted.items() if pair in accepted}
+        implied,
+        accepted={
+            pair: acceptance for pair, acceptance in implied.accepted.items() if pair in accepted
+        },
     )
-    return [each.pair for each in strict.undoing if each.finding is not DependenceKind.UNKNOWN]
+    return [
+        dependence.pair
+        for dependence in strict.undoing
+        if dependence.finding is not DependenceKind.UNKNOWN
+    ]

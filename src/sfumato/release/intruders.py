@@ -38,13 +38,13 @@ def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: S
     room = [sample // len(groups) or 1] * len(groups)
     if len(groups) == 2:  # who needs less room leaves it to the others
         room = [max(room[0], sample - len(groups[1])), max(room[1], sample - len(groups[0]))]
-    some = any(len(group) > most for group, most in zip(groups, room, strict=True))
-    drawn = [
-        draw.choice(g, most, replace=False) if len(g) > most else g
-        for g, most in zip(groups, room, strict=True)
+    is_sampled = any(len(group) > limit for group, limit in zip(groups, room, strict=True))
+    samples = [
+        draw.choice(g, limit, replace=False) if len(g) > limit else g
+        for g, limit in zip(groups, room, strict=True)
     ]
-    rows = np.sort(np.concatenate(drawn))
-    return Intruder(pair.original.take(rows), tuple(knows), rows, sampled=some)
+    rows = np.sort(np.concatenate(samples))
+    return Intruder(pair.original.take(rows), tuple(knows), rows, sampled=is_sampled)
 
 
 def intruder_with(
@@ -67,12 +67,12 @@ def intruder_with(
     file.require([*columns, *([by] if by else [])])
     if not len(file):
         raise SchemaError(f"{file.source.name} has no rows: this intruder knows nobody")
-    others = tuple(
+    other_columns = tuple(
         c
         for c in file.columns
         if aux is not None and c in aux.columns and c not in pair.released.columns and c != by
     )
-    if not others and not [c for c in columns if c in pair.released.columns]:
+    if not other_columns and not [c for c in columns if c in pair.released.columns]:
         raise SchemaError(
             f"{file.source.name} and the release have no column in common that the intruder knows;"
             " a table of other people with columns of both would tell how they go together (aux)"
@@ -87,18 +87,23 @@ def intruder_with(
     for name in on:
         theirs_of, ours_of = (table.encoded(name).labels for table in (file, pair.original))
         require_same_codes(theirs_of, ours_of, name, between="the intruder's file and the table")
-    places = [str(place) for place in range(len(on))]
-    theirs, ours = _as_labels(file, on), _as_labels(pair.original, on).with_row_index("row")
+    positions = [str(index) for index in range(len(on))]
+    file_labels, own_labels = (
+        _as_labels(file, on),
+        _as_labels(pair.original, on).with_row_index("row"),
+    )
     alone = (
-        ours.group_by(places)
+        own_labels.group_by(positions)
         .agg(pl.col("row").first(), pl.len().alias("rows"))
         .filter(pl.col("rows") == 1)
     )
-    joined = theirs.join(alone, on=places, how="left", nulls_equal=True, maintain_order="left")
+    joined = file_labels.join(
+        alone, on=positions, how="left", nulls_equal=True, maintain_order="left"
+    )
     truth = joined["row"].cast(pl.Int64).fill_null(NOT_IN_FILE).to_numpy()
     schema = Schema({c: pair.original.schema[c] for c in common})
     return Intruder(
-        file.with_schema(schema), columns, np.asarray(truth, dtype=np.int64), others=others
+        file.with_schema(schema), columns, np.asarray(truth, dtype=np.int64), others=other_columns
     )
 
 
@@ -107,8 +112,12 @@ def renamed(file: Table, names: Mapping[str, str]) -> Table:
     ours.
     """
     file.require(names)
-    taken = [ours for ours in names.values() if ours in file.columns and ours not in names]
-    if taken or len(set(names.values())) < len(names):
+    repeated = [
+        own_name
+        for own_name in names.values()
+        if own_name in file.columns and own_name not in names
+    ]
+    if repeated or len(set(names.values())) < len(names):
         raise SchemaError(
             f"{file.source.name}: two columns would be called the same; rename one of them"
             " otherwise"
@@ -125,7 +134,7 @@ def _as_labels(table: Table, columns: Sequence[str]) -> pl.DataFrame:
     """
     encoded = [table.encoded(column) for column in columns]
     labels = [pl.Series(e.labels, dtype=pl.String).gather(e.codes) for e in encoded]
-    return pl.DataFrame({str(place): series for place, series in enumerate(labels)})
+    return pl.DataFrame({str(index): series for index, series in enumerate(labels)})
 
 
 # Who tries a release, what they know of people, and which attacks they try.
@@ -150,8 +159,8 @@ class Profile:
         """
         if self.everything:
             return tuple(dict.fromkeys(name for profile in BATTERY for name in profile.attacks))
-        mine = [cls for cls in registry.attacks().values() if self.name in cls.tried_by]
-        return tuple(cls.name for cls in sorted(mine, key=lambda cls: cls.turn))
+        own_attacks = [cls for cls in registry.attacks().values() if self.name in cls.tried_by]
+        return tuple(cls.name for cls in sorted(own_attacks, key=lambda cls: cls.turn))
 
 
 def _everything_quasi(pair: TablePair) -> tuple[str, ...]:
@@ -185,9 +194,9 @@ def _pseudonymous(pair: TablePair, name: str) -> bool:
     return bool(names) and not (pair.aligned and pair.truthful(name).mean() > 0.5)
 
 
-def most_telling(pair: TablePair, columns: Sequence[str], most: int) -> tuple[str, ...]:
+def most_telling(pair: TablePair, columns: Sequence[str], count: int) -> tuple[str, ...]:
     """The columns with the most entropy as released, most telling first."""
-    return tuple(sorted(columns, key=lambda name: (-_entropy(pair, name), name))[:most])
+    return tuple(sorted(columns, key=lambda name: (-_entropy(pair, name), name))[:count])
 
 
 def _entropy(pair: TablePair, name: str) -> float:
@@ -197,8 +206,8 @@ def _entropy(pair: TablePair, name: str) -> float:
         shares = counts / max(1, counts.sum())
         positive = shares[shares > 0]
         pair.memo["entropy", name] = float(-(positive * np.log2(positive)).sum())
-    found: float = pair.memo["entropy", name]
-    return found
+    entropy: float = pair.memo["entropy", name]
+    return entropy
 
 
 BATTERY: tuple[Profile, ...] = (

@@ -53,9 +53,11 @@ class LazyRelease(TableRelease):
         cls, original: PreparedTable, recipe: Recipe, context: Context
     ) -> Assessment:
         """Assess the combinations that were counted, without direct identifiers."""
-        counted = original.combinations
+        combinations = original.combinations
         return assess(
-            counted.drop(counted.schema.dropped_columns), recipe.meet, population=context.population
+            combinations.drop(combinations.schema.dropped_columns),
+            recipe.meet,
+            population=context.population,
         )
 
     @classmethod
@@ -68,11 +70,11 @@ class LazyRelease(TableRelease):
         before: Assessment,
     ) -> Self:
         """The release of what the steps made, not judged yet."""
-        counted = original.combinations
-        source = dataclasses.replace(counted.source, digest=original.digest)
+        combinations = original.combinations
+        source = dataclasses.replace(combinations.source, digest=original.digest)
         return cls(
             released=steps.released,
-            original=counted.with_source(source),
+            original=combinations.with_source(source),
             recipe=recipe,
             plans=steps.plans,
             seed=context.seed,
@@ -108,11 +110,11 @@ class LazyRelease(TableRelease):
                 changes.append(change)
         return tuple(changes)
 
-    def before_step(self, place: int) -> Table:
+    def before_step(self, index: int) -> Table:
         """What a step that chose from a lattice saw: counted combinations, with what was worked out
         of them.
         """
-        return self.seen[place]
+        return self.seen[index]
 
     @property
     def planned_steps(self) -> Sequence[Step]:
@@ -137,10 +139,12 @@ class LazyRelease(TableRelease):
         """What masking steps kept, measured in the sample, and saying so: the steps ran batch by
         batch and saw no whole.
         """
-        told = self.sample.of_a_sample
+        sample_words = self.sample.of_a_sample
         return tuple(
-            dataclasses.replace(kept, measured=f"{kept.told}{told}") if told else kept
-            for kept in super().preserved
+            dataclasses.replace(statistic, measured=f"{statistic.told}{sample_words}")
+            if sample_words
+            else statistic
+            for statistic in super().preserved
         )
 
     @property
@@ -188,15 +192,15 @@ def _with_counts(change: ColumnChange, original: Table, shared: Table) -> Column
     )
 
 
-def _distinct_values(counted: Table, name: str) -> int:
+def _distinct_values(table: Table, name: str) -> int:
     """How many values a column has, missing counted as one; those of a column that was encoded are
     counted already.
 
     What is no number is encoded as missing, but is a value of its own.
     """
-    encoded, dtype = counted.known.codes.get(name), counted.dtype(name)
+    encoded, dtype = table.known.codes.get(name), table.dtype(name)
     if encoded is None or not (dtype == pl.String or dtype.is_integer() or dtype.is_float()):
-        return int(counted.column(name).n_unique())
-    if dtype.is_float() and counted.column(name).is_nan().any():
-        return int(counted.column(name).n_unique())
+        return int(table.column(name).n_unique())
+    if dtype.is_float() and table.column(name).is_nan().any():
+        return int(table.column(name).n_unique())
     return len(encoded.labels)

@@ -14,7 +14,7 @@ from sfumato.errors import SfumatoError
 
 
 def is_on_level(
-    spec: Mapping[str, Any], place: Mapping[str, int], values: pl.Series | None
+    spec: Mapping[str, Any], level_entry: Mapping[str, int], values: pl.Series | None
 ) -> bool:
     """Whether the values of a column may be of a level of its hierarchy; yes where that cannot be
     told.
@@ -22,7 +22,7 @@ def is_on_level(
     Only hierarchies that the recipe shows and that were fixed before the data were seen can be
     asked.
     """
-    level, top = place["level"], place["top"]
+    level, top = level_entry["level"], level_entry["top"]
     if not 0 <= level <= top or (spec.get("hierarchy") is None and top):
         return False
     if (

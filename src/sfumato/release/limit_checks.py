@@ -55,14 +55,14 @@ def judge_limits(
     Where the pair is a sample, ``counted`` is all that was released, by counts: risks are measured
     on that. ``memory`` answers for earlier releases of the same people.
     """
-    known = {"steps": steps, "models": models, "seed": seed}
+    context = {"steps": steps, "models": models, "seed": seed}
     released = pair.released if counted is None else counted
     checks = []
     for limit in limits_of(limits):
         if memory is not None and about_all_releases(limit.name):
             checks.append(memory.kept(float(limit.bound), pair))
         else:
-            checks.append(_judge(limit, pair, released, known))
+            checks.append(_judge(limit, pair, released, context))
     return tuple(checks)
 
 
@@ -71,32 +71,32 @@ def about_all_releases(name: str) -> bool:
     return name in registry.attacks() and registry.attacks()[name].remembers
 
 
-def _judge(limit: Limit, pair: TablePair | Pair, released: Any, known: Mapping[str, Any]) -> Kept:
+def _judge(limit: Limit, pair: TablePair | Pair, released: Any, context: Mapping[str, Any]) -> Kept:
     shape = released.shape
     if limit.name in registry.attacks(shape):
-        return _attacked(limit, pair, known)
-    metric = registry.measured(limit, shape)
+        return _check_by_attack(limit, pair, context)
+    metric = registry.build_measured(limit, shape)
     if limit.name in registry.family("risk", shape):
         return kept_within(limit, metric.measure(gather(released, ())))
-    seen = metric.looks_at(pair)
-    return kept_within(limit, _measured(limit.name, metric, seen), seen.of_a_sample)
+    pair_seen = metric.looks_at(pair)
+    return kept_within(limit, _measure(limit.name, metric, pair_seen), pair_seen.of_a_sample)
 
 
 def kept_within(limit: Limit, measure: Measure, where: str = "") -> Kept:
     """What was measured held against a limit, by which way is better."""
     bound = float(limit.bound)
     if measure.better == "lower":
-        return _kept(limit, measure.value, measure.value <= bound + 1e-12, "at most", where)
-    return _kept(limit, measure.value, measure.value >= bound - 1e-12, "at least", where)
+        return _limit_check(limit, measure.value, measure.value <= bound + 1e-12, "at most", where)
+    return _limit_check(limit, measure.value, measure.value >= bound - 1e-12, "at least", where)
 
 
-def _kept(limit: Limit, value: float, holds: bool, way: str, where: str) -> Kept:
+def _limit_check(limit: Limit, value: float, holds: bool, way: str, where: str) -> Kept:
     bound = float(limit.bound)
     sentence = f"{limit.words} is {value:.4g}{where}; the recipe allows {way} {bound:g}"
     return Kept(limit.name, value, bound, holds, sentence, parameters=limit.parameters)
 
 
-def _attacked(limit: Limit, pair: TablePair | Pair, known: Mapping[str, Any]) -> Kept:
+def _check_by_attack(limit: Limit, pair: TablePair | Pair, context: Mapping[str, Any]) -> Kept:
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown,
     and does not keep it.
     """
@@ -106,10 +106,10 @@ def _attacked(limit: Limit, pair: TablePair | Pair, known: Mapping[str, Any]) ->
         pair,
         only=[limit.spec],
         seconds=UNHURRIED,
-        seed=known.get("seed"),
+        seed=context.get("seed"),
         context=AttackContext(
-            steps=known.get("steps", ()),
-            models=known.get("models", ()),
+            steps=context.get("steps", ()),
+            models=context.get("models", ()),
             limits=written_limits([limit]),
         ),
     )
@@ -121,16 +121,16 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
     does not keep it.
     """
     bound = float(limit.bound)
-    for skipped in (each for each in report.skipped if each.limit is not None):
+    for skipped in (attempt for attempt in report.skipped if attempt.limit is not None):
         if skipped.unknown and limit.name in USUAL_LIMITS and bound >= 1:
-            return _kept(
+            return _limit_check(
                 limit, 1.0, True, "at most", where
             )  # what nobody can tell counts as the worst there is
         if skipped.unknown:
-            told = (
+            sentence = (
                 f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
             )
-            return Kept(limit.name, math.nan, bound, False, told, parameters=limit.parameters)
+            return Kept(limit.name, math.nan, bound, False, sentence, parameters=limit.parameters)
         otherwise = (
             "give a register (--register)"
             if about_all_releases(limit.name)
@@ -140,10 +140,10 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
             f"limits: {limit.words} does not apply to this release: {skipped.reason}; {otherwise}"
         )
     value = report.value(limit.name)  # nothing else was tried
-    return _kept(limit, value, value <= bound + 1e-12, "at most", where)
+    return _limit_check(limit, value, value <= bound + 1e-12, "at most", where)
 
 
-def _measured(name: str, metric: Utility, pair: TablePair | Pair) -> Measure:
+def _measure(name: str, metric: Utility, pair: TablePair | Pair) -> Measure:
     reason = metric.out_of_place(pair)
     if reason is not None:
         raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")
@@ -159,7 +159,7 @@ def check_agreement(agreement: Agreement, pair: TablePair | Pair, *, fixed: bool
     except SfumatoError:
         if not fixed or agreement.refuse:
             raise
-        return agreement.held("it cannot be measured on this table")
+        return agreement.check("it cannot be measured on this table")
 
 
 def with_usual_limits(recipe: Recipe) -> Recipe:

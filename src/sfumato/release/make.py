@@ -5,6 +5,7 @@ hold.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,7 +44,9 @@ def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
     population = population_of(recipe.meet, context.population, recipe.base)
     context = dataclasses.replace(context, population=population)
     original = data.prepare(recipe, context)
-    kind = registry.release_class(original)
+    # The class of releases that are made of such data, by its home: ``module:Class``.
+    module, _, name = original.release_home.partition(":")
+    kind = getattr(importlib.import_module(module), name)
     before = kind.assess_original(original, recipe, context)
     steps = original.run_steps(recipe, context)
     try:
@@ -63,9 +66,9 @@ def judge_again(release: T, released: Data, *, bounds: bool = True) -> T:
     """The same release with other data in its place, judged as if they had come out; refused where
     it does not hold.
     """
-    again = release.judged(released, bounds=bounds)
-    refuse_broken(again)
-    return again
+    judged_release = release.judged(released, bounds=bounds)
+    refuse_broken(judged_release)
+    return judged_release
 
 
 # Tables that models compare with, beside the one that is released.
@@ -75,11 +78,11 @@ MOST_BYTES = 16 * 1024 * MEGABYTE
 
 def require_readable(path: Path) -> None:
     """Refuse a second table that is a device, a pipe or larger than 16 GB, before it is read."""
-    require_plain(path, most=MOST_BYTES, what="a second table")
+    require_plain(path, limit=MOST_BYTES, purpose="a second table")
 
 
 def population_of(
-    models: Sequence[Model], given: Table | None = None, base: Path = Path()
+    models: Sequence[Model], table: Table | None = None, base: Path = Path()
 ) -> Table | None:
     """The population the models compare with: the one given to the call, or the file they name;
     None without either.
@@ -89,8 +92,8 @@ def population_of(
     """
     path = population_path(models)
     if path is None:
-        return given
-    if given is not None:
+        return table
+    if table is not None:
         raise ParameterError(
             "a population was given to the call, but a model names a file with one; give it once"
         )
@@ -136,9 +139,9 @@ def refuse_broken(release: Release, *, implied: bool = True) -> None:
     """
     broken = [f"{v.promise}: {v.sentence}" for v in release.verdicts if not v.holds]
     broken += [
-        kept.sentence
-        for kept in (*release.limits, *release.contract)
-        if kept.refuses and not kept.holds
+        bound.sentence
+        for bound in (*release.limits, *release.contract)
+        if bound.refuses and not bound.holds
     ]
     if broken:
         raise ReleaseRefused(

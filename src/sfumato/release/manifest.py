@@ -47,25 +47,27 @@ class Claim:
     """The section of the certificate that it is about; ``verify`` fills in that of the check."""
 
 
-def near(one: Any, other: Any) -> bool:
+def near(value: Any, expected: Any) -> bool:
     """Whether two claimed values are the same number."""
-    if one is None or other is None:
-        return one is other
+    if value is None or expected is None:
+        return value is expected
     try:
-        return abs(float(one) - float(other)) <= NEAR * max(1.0, abs(float(other)))
+        return abs(float(value) - float(expected)) <= NEAR * max(1.0, abs(float(expected)))
     except (TypeError, ValueError):  # an edited certificate may hold anything
         return False
 
 
-def agree(one: Any, other: Any) -> bool:
+def agree(value: Any, expected: Any) -> bool:
     """Whether two parts of a document say the same, numbers up to rounding."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(agree(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(agree, one, other))
-    if isinstance(one, float) or isinstance(other, float):
-        return near(one, other)
-    return bool(one == other)
+    if isinstance(value, dict) and isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(
+            agree(value[key], expected[key]) for key in value
+        )
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(map(agree, value, expected))
+    if isinstance(value, float) or isinstance(expected, float):
+        return near(value, expected)
+    return bool(value == expected)
 
 
 MOST_NAMED = 5
@@ -115,18 +117,18 @@ def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
         if listed:
             return Claim(name, "fails", "a document that stands alone lists files")
         return Claim(name, "holds", "the document stands alone")
-    found = dict(_entries(share))
-    odd = [path for path, plain in found.items() if not plain]
+    entries = dict(_entries(share))
+    odd = [path for path, plain in entries.items() if not plain]
     if odd:
         return Claim(
             name,
             "fails",
             f"{named_paths(odd)}: a symbolic link, device or pipe, which a release never holds",
         )
-    extra = [path for path in found if path not in listed and path != FILE]
-    gone = [path for path in listed if path not in found]
+    extra = [path for path in entries if path not in listed and path != FILE]
+    gone = [path for path in listed if path not in entries]
     changed = [
-        path for path in listed if path in found and not _as_listed(share / path, listed[path])
+        path for path in listed if path in entries and not _as_listed(share / path, listed[path])
     ]
     problems = [
         f"{named_paths(paths)} {words}"
@@ -181,5 +183,5 @@ def _as_listed(file: Path, listed: Mapping[str, Any]) -> bool:
 
 def named_paths(paths: list[str]) -> str:
     """A few paths in a sentence, as Python writes them: names may hold anything."""
-    more = f" and {len(paths) - MOST_NAMED:,} more" if len(paths) > MOST_NAMED else ""
-    return ", ".join(repr(path) for path in paths[:MOST_NAMED]) + more
+    remainder = f" and {len(paths) - MOST_NAMED:,} more" if len(paths) > MOST_NAMED else ""
+    return ", ".join(repr(path) for path in paths[:MOST_NAMED]) + remainder

@@ -78,29 +78,29 @@ def suppressed_count(certificate: Fields, shared: SharedFolder, original: Origin
         return None if data is None else Claim(name, "holds", words)
     if data is None:
         return Claim(name, "needs original", GIVE_ORIGINAL)
-    said, missing = certificate[f"suppressed_{released.units}"], data.size - released.size
-    if said is None:
+    certified, missing = certificate[f"suppressed_{released.units}"], data.size - released.size
+    if certified is None:
         return Claim(
             name,
             "holds",
             "the certificate does not tell, so that the size of the original stays secret",
         )
-    if missing == said:
+    if missing == certified:
         return Claim(name, "holds", f"{missing:,} of {data.size:,}")
-    return Claim(name, "fails", f"{missing:,} are missing, {said:,} certified")
+    return Claim(name, "fails", f"{missing:,} are missing, {certified:,} certified")
 
 
 def promises_against_original(
     certificate: Fields, shared: SharedFolder, original: Original
 ) -> Iterator[Claim]:
     """The promises hold beside the original, with the certified values."""
-    again = original.replayed.release
-    if again is None:
+    release = original.replayed.release
+    if release is None:
         return
     specs, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
-    for spec, said, verdict in zip(specs, verdicts, again.verdicts, strict=False):
+    for spec, entry, verdict in zip(specs, verdicts, release.verdicts, strict=False):
         fields = plain_json(without_words({"verdicts": [verdict.to_dict()]}))["verdicts"][0]
-        fits = original.replayed.same and verdict.holds and agree(said, fields)
+        fits = original.replayed.same and verdict.holds and agree(entry, fields)
         name = f"{promise_title(spec, shared.shape)}{AGAINST_ORIGINAL}"
         yield Claim(name, "holds" if fits else "fails", verdict.sentence, True)
 
@@ -109,16 +109,16 @@ def limits_against_original(
     certificate: Fields, shared: SharedFolder, original: Original
 ) -> Iterator[Claim]:
     """The limits are kept beside the original, with the certified values."""
-    again = original.replayed.release
-    if again is None:
+    release = original.replayed.release
+    if release is None:
         return
-    for limit, said in zip(again.limits, certificate["limits"], strict=False):
+    for limit, entry in zip(release.limits, certificate["limits"], strict=False):
         name = f"{limit.label}{AGAINST_ORIGINAL}"
         if about_all_releases(limit.name):
             yield Claim(name, "needs original", NEEDS_REGISTER, True)
             continue
         fields = plain_json(without_words({"limits": [limit.to_dict()]}))["limits"][0]
-        fits = original.replayed.same and limit.holds and agree(said, fields)
+        fits = original.replayed.same and limit.holds and agree(entry, fields)
         yield Claim(name, "holds" if fits else "fails", limit.sentence, True)
 
 
@@ -164,18 +164,20 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
     if not original.replayed.same:
         open_sections = [section for section in certificate if section not in RECOMPUTED]
         return Claim(name, "needs original", f"{NEEDS_BOTH}: {join_words(open_sections)}")
-    again = _certificate_again(certificate, shared, original)
+    fields = _certificate_again(certificate, shared, original)
     compared = [
         section
-        for section in {**certificate, **again}
+        for section in {**certificate, **fields}
         if section not in NOT_MADE_AGAIN
         and (section in certificate or section not in MAY_BE_LEFT_OUT)
     ]
-    other = [
-        section for section in compared if not agree(certificate.get(section), again.get(section))
+    differing = [
+        section for section in compared if not agree(certificate.get(section), fields.get(section))
     ]
-    if other:
-        return Claim(name, "fails", f"the release made again tells otherwise: {join_words(other)}")
+    if differing:
+        return Claim(
+            name, "fails", f"the release made again tells otherwise: {join_words(differing)}"
+        )
     return Claim(name, "holds", f"{join_words(compared)} are those of the release made again")
 
 
@@ -189,35 +191,35 @@ def _certificate_again(
             release = as_it_stands(release, shared.released, certificate["data"])
         summary = ReleaseSummary.for_certificate(release)
         input_digest = original.data.input_digest()
-        again = table_certificate(
+        fields = table_certificate(
             release, summary=summary, data_file={}, salt=salt, input_digest=input_digest
         )
     else:
-        again = data_certificate(release, tables=sections(certificate), salt=salt)
+        fields = data_certificate(release, tables=sections(certificate), salt=salt)
     if certificate.get("utility"):  # a measure may be left out, which says less
-        measured = plain_json(measured_utility(release, certificate["utility"]))
-        again["utility"] = {name: measured.get(name) for name in certificate["utility"]}
-    specs, written = certificate["recipe"]["steps"], again["recipe"]["steps"]
-    again["recipe"]["steps"] = _steps_as_certified(specs, written)
-    return without_words(again)
+        measures = plain_json(measured_utility(release, certificate["utility"]))
+        fields["utility"] = {name: measures.get(name) for name in certificate["utility"]}
+    specs, steps = certificate["recipe"]["steps"], fields["recipe"]["steps"]
+    fields["recipe"]["steps"] = _steps_as_certified(specs, steps)
+    return without_words(fields)
 
 
-def _steps_as_certified(specs: Sequence[Any], written: Sequence[Any]) -> list[Any]:
+def _steps_as_certified(specs: Sequence[Any], steps_again: Sequence[Any]) -> list[Any]:
     """The steps of the release made again, as the certificate writes those that the clock stopped.
 
     A lock holds ``effort: 812`` where the recipe said ``seconds: 5``; all other options must be the
     same.
     """
-    steps = list(written)
-    for place, (spec, step) in enumerate(zip(specs, steps, strict=False)):
+    steps = list(steps_again)
+    for index, (spec, step) in enumerate(zip(specs, steps, strict=False)):
         if "seconds" not in fields_of(spec):
             continue
         timed = [
-            {name: value for name, value in fields_of(one).items() if name not in BY_CLOCK}
-            for one in (spec, step)
+            {name: value for name, value in fields_of(step_spec).items() if name not in BY_CLOCK}
+            for step_spec in (spec, step)
         ]
         if name_of(spec) == name_of(step) and agree(*timed):
-            steps[place] = spec
+            steps[index] = spec
     return steps
 
 
@@ -251,14 +253,14 @@ def attacks_against_original(
     """
     if not original.replayed.same:
         return None
-    release, said = original.replayed.release, certificate["attacks"]
+    release, section = original.replayed.release, certificate["attacks"]
     if release.attacks is not None:  # this process has tried them
-        return _compare_attacks(said, release.attacks)
-    if said["seconds"] > LONGEST:
+        return _compare_attacks(section, release.attacks)
+    if section["seconds"] > LONGEST:
         words = f"they took more than {LONGEST:g} seconds of computing"
         return Claim(ATTACKS, "needs original", words)
     specs = []
-    for outcome in (*said["tried"], *said["skipped"]):
+    for outcome in (*section["tried"], *section["skipped"]):
         parameters = outcome.get("parameters")
         spec = {outcome["attack"]: parameters} if parameters else outcome["attack"]
         if spec not in specs:
@@ -267,29 +269,29 @@ def attacks_against_original(
     if original.inputs.population is not None:
         options["population"] = original.inputs.population
     # a run tries them with the seed of the release, `sfumato attack --keep` with 0
-    claim = _compare_attacks(said, release.attack(**options))
+    claim = _compare_attacks(section, release.attack(**options))
     if claim.status == "holds":
         return claim
-    return _compare_attacks(said, release.attack(seed=0, **options))
+    return _compare_attacks(section, release.attack(seed=0, **options))
 
 
-def _compare_attacks(said: Fields, report: AttackReport) -> Claim:
+def _compare_attacks(section: Fields, report: AttackReport) -> Claim:
     """What a certificate says of attacks beside what they reach now."""
-    found = plain_json(without_words({"attacks": report.to_dict()}))["attacks"]
-    usual = all(outcome["threshold"] == USUAL_RATE for outcome in said["tried"])
-    if not usual or said["looked_for"] != found["looked_for"]:
+    attacks = plain_json(without_words({"attacks": report.to_dict()}))["attacks"]
+    usual = all(outcome["threshold"] == USUAL_RATE for outcome in section["tried"])
+    if not usual or section["looked_for"] != attacks["looked_for"]:
         words = "they were tried on a sample, or judged by a threshold, that no lock tells of"
         return Claim(ATTACKS, "needs original", words)
-    other, unknown = [], []
-    outcomes = {_attempt(outcome): outcome for outcome in (*found["tried"], *found["skipped"])}
-    for outcome in (*said["tried"], *said["skipped"]):
-        again = outcomes.get(_attempt(outcome))
-        if again is None or ("status" in again) != ("status" in outcome):
+    differing, unknown = [], []
+    outcomes = {_attempt(outcome): outcome for outcome in (*attacks["tried"], *attacks["skipped"])}
+    for outcome in (*section["tried"], *section["skipped"]):
+        outcome_again = outcomes.get(_attempt(outcome))
+        if outcome_again is None or ("status" in outcome_again) != ("status" in outcome):
             unknown.append(outcome["attack"])
-        elif not agree(outcome, again):
-            other.append(outcome["attack"])
-    if other or said["records"] != found["records"]:
-        words = f"tried again, they come out otherwise: {first_names(other)}"
+        elif not agree(outcome, outcome_again):
+            differing.append(outcome["attack"])
+    if differing or section["records"] != attacks["records"]:
+        words = f"tried again, they come out otherwise: {first_names(differing)}"
         return Claim(ATTACKS, "fails", words)
     if unknown:
         words = f"they needed a file or time that is not at hand: {first_names(unknown)}"
@@ -324,7 +326,9 @@ def implied_against_original(
             " not say that this was accepted"
         )
         return Claim(name, "fails", f"{words}: {'; '.join(undoing)}")
-    pairs = [each.pair for each in implied.found.found if implied.is_accepted(each)]
+    pairs = [
+        dependence.pair for dependence in implied.found.found if implied.is_accepted(dependence)
+    ]
     words = f"looked for {LOOKED_FOR} in {implied.found.compared:,} pairs"
     words += f"; accepted: {'; '.join(pairs)}" if pairs else "; found none of these kinds"
     if implied.found.unknown:

@@ -27,34 +27,38 @@ def original_of(
     owner: Path | None,
     *,
     people: Any = None,
-    said: Intake | None = None,
+    intake: Intake | None = None,
     table: str | None = None,
 ) -> Data:
     """The original of a release, read as the owner's lock says, or its certificate where there is
     none.
     """
     recipe = locked_recipe(owner, Shape(certificate["shape"])) or public_recipe(certificate)
-    written = next(iter(sections(certificate).values()))
-    made_for = (read_lock(owner) or {}).get("made_for", written["format"])
-    return read_recipe_data(data, recipe, people=people, said=said, format=made_for, table=table)
+    first_section = next(iter(sections(certificate).values()))
+    made_for = (read_lock(owner) or {}).get("made_for", first_section["format"])
+    return read_recipe_data(
+        data, recipe, people=people, intake=intake, format=made_for, table=table
+    )
 
 
 def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
     """What a certificate says of the columns of the original, without what its owner keeps; no
     promises and no steps.
     """
-    said = certificate["recipe"]
+    recipe_dict = certificate["recipe"]
     plain: dict[str, Any] = {
-        **_shown_columns(said),
+        **_shown_columns(recipe_dict),
         "meet": [],
         "steps": [],
         "limits": {},
         "contract": [],
     }
-    if said.get(PEOPLE) is not None:
-        plain[PEOPLE] = _shown_columns(said[PEOPLE])
-    if "tables" in said:
-        plain["tables"] = {name: _shown_columns(table) for name, table in said["tables"].items()}
+    if recipe_dict.get(PEOPLE) is not None:
+        plain[PEOPLE] = _shown_columns(recipe_dict[PEOPLE])
+    if "tables" in recipe_dict:
+        plain["tables"] = {
+            name: _shown_columns(table) for name, table in recipe_dict["tables"].items()
+        }
     try:
         recipe = recipes.any_from_dict(plain)
     except SfumatoError:
@@ -66,12 +70,12 @@ def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def _shown_columns(said: Mapping[str, Any]) -> dict[str, Any]:
+def _shown_columns(section: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of a table, but for what lists values of its columns."""
-    if "columns" not in said:
-        return dict(said)
+    if "columns" not in section:
+        return dict(section)
     columns = {
         name: {key: value for key, value in spec.items() if key not in ("hierarchy", "order")}
-        for name, spec in said["columns"].items()
+        for name, spec in section["columns"].items()
     }
-    return {**said, "columns": columns}
+    return {**section, "columns": columns}

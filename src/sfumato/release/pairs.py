@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from sfumato.release.folder import Folder
 
 
-def pair_table(written: Folder, original: Table, origin: NDArray[np.int64]) -> TablePair:
+def pair_table(folder: Folder, original: Table, origin: NDArray[np.int64]) -> TablePair:
     """A released table beside its original; ``origin`` says for every row which one of the original
     it was.
     """
     table, _ = made_one(
-        original.described_by(written.recipe), written.certificate["data"].get("format", "csv")
+        original.described_by(folder.recipe), folder.certificate["data"].get("format", "csv")
     )
-    learnt_from, held_out = _learnt_from(written.folder / "owner" / PEOPLE, len(original))
-    released = dataclasses.replace(written.released, origin=origin)
-    levels = levels_of(written.certificate["plan"])
+    learnt_from, held_out = _learnt_from(folder.folder / "owner" / PEOPLE, len(original))
+    released = dataclasses.replace(folder.released, origin=origin)
+    levels = levels_of(folder.certificate["plan"])
     return TablePair(table, released, origin, levels, learnt_from=learnt_from, held_out=held_out)
 
 
-def pair_persons(written: Folder, original: Data, origin: NDArray[np.int64]) -> Pair:
+def pair_persons(folder: Folder, original: Data, origin: NDArray[np.int64]) -> Pair:
     """Released people beside the original ones; ``origin`` says for every person who it was."""
-    kept = read_alignments(written.folder / "owner", written.released.schemas)
-    released = dataclasses.replace(written.released, origin=origin).with_alignment(kept)
+    alignments = read_alignments(folder.folder / "owner", folder.released.schemas)
+    released = dataclasses.replace(folder.released, origin=origin).with_alignment(alignments)
     return Pair(original, released)
 
 
@@ -72,13 +72,13 @@ def _learnt_from(
     if not file.is_file():
         return None, None
     try:
-        known = pl.read_parquet(file).select(
+        people = pl.read_parquet(file).select(
             pl.col("original_row").cast(pl.Int64), pl.col("held_out").cast(pl.Boolean)
         )
     except (OSError, pl.exceptions.PolarsError):
         raise UnreadableInput(f"{file} cannot be read") from None
-    rows, aside = known["original_row"].to_numpy(), known["held_out"].to_numpy().astype(bool)
-    if known.null_count().sum_horizontal().item() or (
+    rows, aside = people["original_row"].to_numpy(), people["held_out"].to_numpy().astype(bool)
+    if people.null_count().sum_horizontal().item() or (
         len(rows) and not 0 <= rows.min() <= rows.max() < original
     ):
         raise UnreadableInput(

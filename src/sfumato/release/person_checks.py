@@ -38,11 +38,13 @@ Schemas = Mapping[str, "Schema"]
 
 def people_counted(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """As many people, items, points or ties are in the files as certified."""
-    found, said = shared.released.counts(), certificate["counts"]
-    if found == said:
-        return Claim("counts", "holds", f"{counts_in_words(found)} as said")
+    counts, certified = shared.released.counts(), certificate["counts"]
+    if counts == certified:
+        return Claim("counts", "holds", f"{counts_in_words(counts)} as said")
     return Claim(
-        "counts", "fails", f"{counts_in_words(found)} found, {counts_in_words(said)} certified"
+        "counts",
+        "fails",
+        f"{counts_in_words(counts)} found, {counts_in_words(certified)} certified",
     )
 
 
@@ -53,30 +55,34 @@ def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
     """All tables of the recipe and no others, all of their columns and no others, every column as
     what the recipe says.
     """
-    released, written, described = shared.released, sections(certificate), _described(certificate)
-    expected = registry.data_class(released.shape).released_schemas(released.to_tables(), described)
+    released, table_sections, schemas = (
+        shared.released,
+        sections(certificate),
+        _described_schemas(certificate),
+    )
+    expected = registry.data_class(released.shape).released_schemas(released.to_tables(), schemas)
     listed = [Path(file).stem for file in certificate["files"]]
-    lost = [table for table in expected if table not in written]
+    lost = [table for table in expected if table not in table_sections]
     lost += [
         table
         for table in (DATA, PEOPLE)
-        if table in listed and table not in written and table not in lost
+        if table in listed and table not in table_sections and table not in lost
     ]
     if lost:
         return _fails(
             f"the table of {join_words(lost)} is not certified, though the release has one"
         )
-    if strange := [table for table in written if table not in expected]:
+    if strange := [table for table in table_sections if table not in expected]:
         return _fails(f"the recipe knows nothing of the table of {join_words(strange)}")
-    if (cut := _cut(described, expected)) and not _said_to_cut(certificate["recipe"]["steps"]):
+    if (cut := _cut(schemas, expected)) and not _said_to_cut(certificate["recipe"]["steps"]):
         return _fails(
             f"{join_words(cut)} joins with nobody, and no step of the recipe cuts it off (split:"
             " true)"
         )
     problems = [
         words
-        for table in written
-        for words in _in_table(certificate, table, expected[table], described)
+        for table in table_sections
+        for words in _in_table(certificate, table, expected[table], schemas)
     ]
     return (
         _fails("; ".join(problems))
@@ -89,66 +95,74 @@ def _fails(words: str) -> Claim:
     return Claim(COLUMNS, "fails", words)
 
 
-def _described(certificate: Fields) -> dict[str, Schema]:
+def _described_schemas(certificate: Fields) -> dict[str, Schema]:
     return {
         table: schema_told(columns)
         for table, columns in columns_in_recipe(certificate["recipe"]).items()
     }
 
 
-def _in_table(
-    certificate: Fields, table: str, expected: Schema, described: Schemas
-) -> Iterator[str]:
+def _in_table(certificate: Fields, table: str, expected: Schema, schemas: Schemas) -> Iterator[str]:
     """What is wrong with the columns of one table, in words."""
-    found = schema_told(sections(certificate)[table]["columns"]).attributes
-    if strange := [column for column in found if column not in expected.attributes]:
+    attributes = schema_told(sections(certificate)[table]["columns"]).attributes
+    if strange := [column for column in attributes if column not in expected.attributes]:
         yield (
             f"{count_of(len(strange), 'column')} of {table} are not in the recipe:"
             f" {first_names(strange)}"
         )
     hidden = [
-        c for c in found if c in expected.attributes and set(expected[c].roles) & set(UNPUBLISHED)
+        c
+        for c in attributes
+        if c in expected.attributes and set(expected[c].roles) & set(UNPUBLISHED)
     ]
     if hidden:
         yield (
             f"{count_of(len(hidden), 'column')} of {table} have a role that is never published:"
             f" {first_names(hidden)}"
         )
-    meant = (
-        described.get(table, expected) if "tables" in certificate else expected
+    expected_schema = (
+        schemas.get(table, expected) if "tables" in certificate else expected
     )  # other shapes say what steps write
-    said = {c: a for c, a in meant.attributes.items() if not set(a.roles) & set(UNPUBLISHED)}
-    if gone := [c for c in said if c not in found and c not in left_out_columns(certificate)]:
+    published = {
+        c: a for c, a in expected_schema.attributes.items() if not set(a.roles) & set(UNPUBLISHED)
+    }
+    if gone := [
+        c for c in published if c not in attributes and c not in left_out_columns(certificate)
+    ]:
         yield (
             f"{count_of(len(gone), 'column')} of {table} are missing, and no step left them out:"
             f" {first_names(gone)}"
         )
-    known = {c: a for c, a in found.items() if c in expected.attributes}
-    if other := [
+    expected_columns = {c: a for c, a in attributes.items() if c in expected.attributes}
+    if differing := [
         c
-        for c, a in known.items()
+        for c, a in expected_columns.items()
         if set(a.roles) != set(expected[c].roles) or a.of != expected[c].of
     ]:
-        yield f"{len(other)} have another role than the recipe gives them: {first_names(other)}"
-    if other := [c for c, a in known.items() if not _kind_fits(a, expected[c])]:
+        names = first_names(differing)
+        yield f"{len(differing)} have another role than the recipe gives them: {names}"
+    if differing := [c for c, a in expected_columns.items() if not _kind_fits(a, expected[c])]:
         yield (
-            f"{count_of(len(other), 'column')} of {table} are of another kind than the recipe says:"
-            f" {first_names(other)}"
+            f"{count_of(len(differing), 'column')} of {table} are of another kind than the recipe"
+            " says:"
+            f" {first_names(differing)}"
         )
 
 
-def _kind_fits(found: Attribute, said: Attribute) -> bool:
+def _kind_fits(attribute: Attribute, expected: Attribute) -> bool:
     """Recoding turns amounts and dates of quasi-identifiers into labels; everything else stays what
     it is.
     """
-    return found.kind is said.kind or (Role.QUASI in said.roles and found.kind in RECODED)
+    return attribute.kind is expected.kind or (
+        Role.QUASI in expected.roles and attribute.kind in RECODED
+    )
 
 
-def _cut(described: Schemas, expected: Schemas) -> list[str]:
+def _cut(schemas: Schemas, expected: Schemas) -> list[str]:
     """Tables that belong to another one in the recipe, and to none in the release."""
     return [
         table
-        for table, schema in described.items()
+        for table, schema in schemas.items()
         if any(
             c in expected[table].attributes and schema[c].of != expected[table][c].of
             for c in schema.attributes
@@ -157,8 +171,16 @@ def _cut(described: Schemas, expected: Schemas) -> list[str]:
 
 
 def _said_to_cut(steps: Sequence[Any]) -> bool:
-    options = [said for step in steps if isinstance(step, Mapping) for said in step.values()]
-    return any(isinstance(said, Mapping) and said.get("split") is True for said in options)
+    options = [
+        step_options
+        for step in steps
+        if isinstance(step, Mapping)
+        for step_options in step.values()
+    ]
+    return any(
+        isinstance(step_options, Mapping) and step_options.get("split") is True
+        for step_options in options
+    )
 
 
 def numbers_of_recipe(
@@ -169,10 +191,12 @@ def numbers_of_recipe(
     """
     wrong = []
     for table, frame in shared.released.to_tables().items():
-        for column, said in schema_told(sections(certificate)[table]["columns"]).attributes.items():
+        for column, attribute in schema_told(
+            sections(certificate)[table]["columns"]
+        ).attributes.items():
             if (
-                said.kind is Kind.NUMERIC
-                and Role.QUASI not in said.roles
+                attribute.kind is Kind.NUMERIC
+                and Role.QUASI not in attribute.roles
                 and has_words(frame[column])
             ):
                 wrong.append(f"{table}.{column}")
@@ -203,17 +227,17 @@ def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original
 
     A table is not asked in which a later step may have changed the values.
     """
-    described, tables = columns_in_recipe(certificate["recipe"]), shared.released.to_tables()
+    columns, tables = columns_in_recipe(certificate["recipe"]), shared.released.to_tables()
     levels = dict[tuple[str, str], Any]()
     for plan in certificate["plan"]:
         table = plan.get("table")
-        if table in described and registry.is_placed("steps", plan["step"], plan, shared.shape):
-            levels = {place: level for place, level in levels.items() if place[0] != table}
+        if table in columns and registry.is_placed("steps", plan["step"], plan, shared.shape):
+            levels = {location: level for location, level in levels.items() if location[0] != table}
             levels |= {(table, column): level for column, level in plan.get("levels", {}).items()}
     wrong = []
     for (table, column), level in levels.items():
         if not is_on_level(
-            described[table].get(column, {}), level, tables[table].get_column(column, default=None)
+            columns[table].get(column, {}), level, tables[table].get_column(column, default=None)
         ):
             wrong.append(f"{table}.{column}")
     words = f"the values are not of the levels that are certified: {first_names(wrong)}"
@@ -224,14 +248,14 @@ def people_gone(certificate: Fields, shared: SharedFolder, original: Original) -
     """No fewer people are said to have gone than the steps say went; whoever goes with a row is not
     told of there.
     """
-    said, told = (
+    certified, suppressed = (
         certificate["suppressed_people"],
         sum(plan.get("people_dropped", 0) for plan in certificate["plan"]),
     )
-    if said is None or told <= said:
+    if certified is None or suppressed <= certified:
         return None
     return Claim(
         "steps",
         "fails",
-        f"{told:,} people went by the steps, and {said:,} are certified as left out",
+        f"{suppressed:,} people went by the steps, and {certified:,} are certified as left out",
     )

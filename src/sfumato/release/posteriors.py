@@ -31,14 +31,14 @@ def posteriors_of(release: TableRelease) -> tuple[Posterior, ...]:
     from sfumato.release.intruders import intruder_from
 
     pair = TablePair.of(original, released, levels_of(plan.describe() for _, plan in release.plans))
-    who = intruder_from(pair, pair.quasi, sample=len(original), seed=seed)
-    scene = Scene(pair, who, recipe.steps, recipe.meet, seed=seed, seconds=UNHURRIED)
+    intruder = intruder_from(pair, pair.quasi, sample=len(original), seed=seed)
+    scene = Scene(pair, intruder, recipe.steps, recipe.meet, seed=seed, seconds=UNHURRIED)
     attacks = [
-        registry.measured(limit)
+        registry.build_measured(limit)
         for limit in limits_of(recipe.limits)
         if limit.name in registry.attacks()
     ]
-    found = []
+    posteriors = []
     for attack in attacks:
         reason = attack.out_of_place(scene)
         if reason is not None:
@@ -47,5 +47,5 @@ def posteriors_of(release: TableRelease) -> tuple[Posterior, ...]:
             )
         posterior = attack.posterior(scene)
         if posterior is not None:
-            found.append(posterior)
-    return tuple(found)
+            posteriors.append(posterior)
+    return tuple(posteriors)

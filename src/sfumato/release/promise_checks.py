@@ -54,10 +54,10 @@ def promises_kept(certificate: Fields, shared: SharedFolder, original: Original)
         yield Claim(
             "promises", "fails", "the certificate judges other promises than its recipe names"
         )
-    for spec, said in zip(meet, verdicts, strict=False):
+    for spec, entry in zip(meet, verdicts, strict=False):
         title = promise_title(spec, shared.shape)
         try:
-            status, detail = _judge(spec, said, shared, original)
+            status, detail = _judge(spec, entry, shared, original)
         except SfumatoError as error:
             status, detail = "fails", f"it cannot be judged on what was released: {error}"
         yield Claim(title, status, detail, True)  # type: ignore[arg-type]
@@ -66,9 +66,9 @@ def promises_kept(certificate: Fields, shared: SharedFolder, original: Original)
             yield Claim(f"{title}: attained value", "needs original", words)
 
 
-def _judge(spec: Any, said: Fields, shared: SharedFolder, original: Original) -> tuple[str, str]:
+def _judge(spec: Any, entry: Fields, shared: SharedFolder, original: Original) -> tuple[str, str]:
     released = shared.judged
-    if said["model"] != name_of(spec):
+    if entry["model"] != name_of(spec):
         return "fails", "the certificate's recipe names another promise"
     if (words := _mechanism_problem(spec, shared)) is not None:
         return "fails", words
@@ -78,31 +78,33 @@ def _judge(spec: Any, said: Fields, shared: SharedFolder, original: Original) ->
     # What is required is a parameter of the promise, whatever else can be judged: t, k, l …
     parameters = vars(getattr(model, "method", model)).values()  # of a placed promise, its own
     numbers = [value for value in parameters if isinstance(value, int | float)]
-    if said["required"] is not None and not any(near(said["required"], one) for one in numbers):
+    if entry["required"] is not None and not any(
+        near(entry["required"], number) for number in numbers
+    ):
         return "fails", "the certificate requires something else than its recipe"
-    if not said["holds"]:
+    if not entry["holds"]:
         return "fails", "the certificate itself says that it does not hold"
-    known = {column for schema in released.schemas.values() for column in schema.attributes}
-    if absent := [column for column in model.about if column not in known]:
+    columns = {column for schema in released.schemas.values() for column in schema.attributes}
+    if absent := [column for column in model.about if column not in columns]:
         return "fails", f"it is about a column that is not there: {', '.join(absent)}"
     before = original.as_judged
-    lacking = lacking_for(model, released, before)
-    if lacking:
-        bounded = _judge_bounded(model, said, shared) if before is None else None
-        return bounded or ("needs original", lacking)
+    reason = lacking_for(model, released, before)
+    if reason:
+        bounded = _judge_bounded(model, entry, shared) if before is None else None
+        return bounded or ("needs original", reason)
     verdict = model.judge(released.evidence([model], original=before))
-    if "synthetic" in shared.certificate and not said.get("of_persons", True):
+    if "synthetic" in shared.certificate and not entry.get("of_persons", True):
         verdict = verdict.of_the_file
-    return _compare(verdict, said)
+    return _compare(verdict, entry)
 
 
-def _judge_bounded(model: Model, said: Fields, shared: SharedFolder) -> tuple[str, str] | None:
+def _judge_bounded(model: Model, entry: Fields, shared: SharedFolder) -> tuple[str, str] | None:
     """A promise that compares with the original, where the released data and how many were
     suppressed decide it; else None.
     """
     certificate, released = shared.certificate, shared.judged
     suppressed = certificate[f"suppressed_{released.units}"]
-    if suppressed is None or said["attained"] is None or released.schema.person is not None:
+    if suppressed is None or entry["attained"] is None or released.schema.person is not None:
         return None
     if (
         _needs_more(model, released)
@@ -111,11 +113,11 @@ def _judge_bounded(model: Model, said: Fields, shared: SharedFolder) -> tuple[st
     ):
         return None
     verdict = model.judge_without_suppressed(
-        released.evidence([model]), suppressed, said["attained"]
+        released.evidence([model]), suppressed, entry["attained"]
     )
     if verdict is None:
         return None
-    status, detail = _compare(verdict, said)
+    status, detail = _compare(verdict, entry)
     among = f"{suppressed:,} of {released.size + suppressed:,} {released.units}"
     return (
         status,
@@ -123,17 +125,17 @@ def _judge_bounded(model: Model, said: Fields, shared: SharedFolder) -> tuple[st
     )
 
 
-def _compare(verdict: Verdict, said: Fields) -> tuple[str, str]:
+def _compare(verdict: Verdict, entry: Fields) -> tuple[str, str]:
     """A promise judged again, beside the fields of the certificate."""
-    found = verdict.to_dict()
-    if not near(found["attained"], said["attained"]):
-        return "fails", f"attained {verdict.attained}, certified {said['attained']}"
+    fields = verdict.to_dict()
+    if not near(fields["attained"], entry["attained"]):
+        return "fails", f"attained {verdict.attained}, certified {entry['attained']}"
     exact = ("holds", "required", "failing_classes", "failing_records", "missing_rule")
-    others = [part.replace("_", " ") for part in exact if said[part] != found[part]]
-    if found.get("of_persons", True) != said.get("of_persons", True):
-        others.append("of persons")
-    if others:
-        return "fails", f"the certificate says otherwise what is {join_words(others)}"
+    differing = [part.replace("_", " ") for part in exact if entry[part] != fields[part]]
+    if fields.get("of_persons", True) != entry.get("of_persons", True):
+        differing.append("of persons")
+    if differing:
+        return "fails", f"the certificate says otherwise what is {join_words(differing)}"
     return ("holds" if verdict.holds else "fails"), verdict.sentence
 
 
@@ -143,8 +145,8 @@ def lacking_for(model: Model, released: Any, original: Any) -> str | None:
         return WHO_IS_WHO
     if (words := model.lacking(released)) is not None:
         return words
-    if (more := _needs_more(model, released)) is not None:
-        return more
+    if (reason := _needs_more(model, released)) is not None:
+        return reason
     if model.needs(released.schema).reference and original is None:
         return COMPARES
     return None
@@ -175,8 +177,8 @@ def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
         return None
     column = fields_of(spec).get("sensitive")
     quasi = [name for name, roles in certificate.get("roles", {}).items() if Role.QUASI in roles]
-    shown = [step for step in certificate["recipe"]["steps"] if not hides(step)]
-    if told_in_plans(certificate["plan"], str(column), quasi) and _may_apply(spec, shown):
+    public_steps = [step for step in certificate["recipe"]["steps"] if not hides(step)]
+    if told_in_plans(certificate["plan"], str(column), quasi) and _may_apply(spec, public_steps):
         return None
     return (
         f"no step of the recipe released {column} by this mechanism, last of all that changed"
@@ -216,9 +218,9 @@ def released_unchanged(certificate: Fields, columns: Iterable[str]) -> bool:
         changed = touched_columns(certificate) | {
             column for spec in steps for column in _changed_by(spec)
         }
-        described = certificate["recipe"]["columns"]
+        column_specs = certificate["recipe"]["columns"]
         quasi = {
-            column for column, spec in described.items() if Role.QUASI in roles_in(spec["role"])
+            column for column, spec in column_specs.items() if Role.QUASI in roles_in(spec["role"])
         }
     except (
         SfumatoError,
@@ -259,14 +261,14 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
     """ε, δ and whom they are about follow from the recipe; that it ran as it is written no file
     shows.
     """
-    said, plans = certificate.get("differential_privacy"), certificate["plan"]
-    if said is None and any(
+    section, plans = certificate.get("differential_privacy"), certificate["plan"]
+    if section is None and any(
         plan.get("certified") is True or plan.get("epsilon") is not None for plan in plans
     ):
         words = "a step tells of an ε, and the certificate does not say what holds of the whole"
         return Claim("ε", "fails", words, True)
-    stated = said is not None and said["certified"]
-    cost = (None, None) if said is None else (said["epsilon"], said["delta"])
+    stated = section is not None and section["certified"]
+    cost = (None, None) if section is None else (section["epsilon"], section["delta"])
     if stated and None in cost:
         return Claim("ε", "fails", "the certificate does not say which one is certified", True)
     if not stated and cost != (None, None):
@@ -274,45 +276,50 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
             "ε", "fails", "it stands in the certificate, which says that none is certified", True
         )
     title = (
-        f"ε = {said['epsilon']:g}, δ = {said['delta']:g}" if said is not None and stated else "ε"
+        f"ε = {section['epsilon']:g}, δ = {section['delta']:g}"
+        if section is not None and stated
+        else "ε"
     )
     try:
         recipe = recipes.any_from_dict(certificate["recipe"])
-        found = certified(recipe, shared.first.seen, shared.judged.schema)
+        privacy = certified(recipe, shared.first.seen, shared.judged.schema)
     except SfumatoError:
         words = "the certificate leaves out parts of the recipe that it follows from"
         return Claim(title, "needs original", words, True) if stated else None
-    if said is None:
+    if section is None:
         words = "a step accounts for one, and the certificate does not say what holds of the whole"
-        return None if found is None else Claim(title, "fails", words, True)
-    if found is None or (stated and not found.holds):
+        return None if privacy is None else Claim(title, "fails", words, True)
+    if privacy is None or (stated and not privacy.holds):
         return Claim(title, "fails", "it does not follow from the steps of the recipe", True)
-    problem = _accounted_otherwise(found, said) or _plans_otherwise(found, plans, whole=stated)
+    problem = _accounted_otherwise(privacy, section) or _plans_otherwise(
+        privacy, plans, whole=stated
+    )
     if problem is not None:
         return Claim(title, "fails", problem, True)
     if not stated:
         return None
     words = (
-        f"it follows from the steps of the recipe, about {found.unit}; that they ran as written no"
+        f"it follows from the steps of the recipe, about {privacy.unit}; that they ran as written"
+        " no"
         " file shows, a signature vouches for it (--key)"
     )
     return Claim(title, "needs original", words, True)
 
 
-def _accounted_otherwise(found: Certified, said: Fields) -> str | None:
+def _accounted_otherwise(privacy: Certified, section: Fields) -> str | None:
     """That the section about ε says another one than the steps of the recipe account for, of one of
     them or of the whole.
     """
-    again = found.to_dict()
+    fields = privacy.to_dict()
     parts = (
         ("epsilon", "delta", "neighbours", "unit_of_privacy")
-        if said["certified"]
+        if section["certified"]
         else ("neighbours",)
     )
-    if any(said[part] != again[part] for part in parts):
-        return f"the steps of the recipe account for ε = {found.epsilon:g}, δ = {found.delta:g}"
+    if any(section[part] != fields[part] for part in parts):
+        return f"the steps of the recipe account for ε = {privacy.epsilon:g}, δ = {privacy.delta:g}"
     costs = []
-    for document in (said, again):
+    for document in (section, fields):
         steps = document["steps"]
         costs.append(
             [
@@ -325,13 +332,13 @@ def _accounted_otherwise(found: Certified, said: Fields) -> str | None:
     )
 
 
-def _plans_otherwise(found: Certified, plans: Sequence[Fields], *, whole: bool) -> str | None:
+def _plans_otherwise(privacy: Certified, plans: Sequence[Fields], *, whole: bool) -> str | None:
     """That the plan of an accounted step does not tell of its ε: then nothing says that it applied
     its mechanism.
 
     Where none is certified for the ``whole`` recipe it may tell of none, and of no other.
     """
-    for part, plan in zip(found.parts, plans, strict=False):
+    for part, plan in zip(privacy.parts, plans, strict=False):
         if part.account.effect is not Effect.ACCOUNTED or (
             not whole and plan.get("epsilon") is None
         ):

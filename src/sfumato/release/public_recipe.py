@@ -70,10 +70,12 @@ def _shown_columns(table: Fields) -> dict[str, Any]:
     """What a recipe says of a table, without orders and hierarchies that list values."""
     columns = {}
     for name, spec in table.get("columns", {}).items():
-        shown = {key: value for key, value in spec.items() if key != "order"}
-        if "hierarchy" in shown and recipes.keeps_back("hierarchies", shown["hierarchy"]):
-            del shown["hierarchy"]
-        columns[name] = shown
+        public_spec = {key: value for key, value in spec.items() if key != "order"}
+        if "hierarchy" in public_spec and recipes.keeps_back(
+            "hierarchies", public_spec["hierarchy"]
+        ):
+            del public_spec["hierarchy"]
+        columns[name] = public_spec
     return {**table, "columns": columns}
 
 

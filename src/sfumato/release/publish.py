@@ -61,7 +61,7 @@ def publish(
     force: bool,
     sign: Path | None,
     options: WriteOptions,
-) -> Path:
+) -> WrittenFiles:
     """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder
     as it was.
 
@@ -86,7 +86,7 @@ def publish(
             options.more(owner)
         seal(draft, files.certificate, files.record, sign=sign, pictures=options.pictures)
         keep_pseudonyms(release)
-    return folder
+    return files
 
 
 def drafted(
@@ -120,7 +120,10 @@ def drafted(
             sign=None,
             pictures=False,
         )
-        public, private = ((place / REPORT).read_text(encoding="utf-8") for place in (share, owner))
+        public, private = (
+            (folder_of_page / REPORT).read_text(encoding="utf-8")
+            for folder_of_page in (share, owner)
+        )
     return public, private
 
 
@@ -186,7 +189,16 @@ def write_table_files(
     write_json(
         owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body)
     )
-    _write_alignment(release, owner / ALIGNMENT)
+    if not release.parts:
+        # Row of the original for every released row, in released order; a table that an engine
+        # holds has no row numbers. Shuffled numbers hardly compress: thorough compression takes ten
+        # times as long, and saves a seventh.
+        origin = release.released.origin
+        rows = np.arange(len(release.released)) if origin is None else origin
+        ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.released.drawn else ()))
+        kind = np.result_type(*map(np.min_scalar_type, ends))
+        alignment = pl.DataFrame({ORIGINAL_ROW: rows.astype(kind)})
+        alignment.write_parquet(owner / ALIGNMENT, compression="lz4")
     if release.learnt_from is not None:
         # For attacks: the rows that synthetic rows were learnt from, and those set aside before.
         aside = np.zeros(0, dtype=np.int64) if release.held_out is None else release.held_out
@@ -215,40 +227,27 @@ def _write_and_summarize(
     """Write the table while it is summarized; summarize again where the file holds something
     else.
     """
-    if len(release.released) > ONE_AFTER_THE_OTHER:
-        written, data_file = _write_data(release, share, format, defuse=defuse)
-        return written, ReleaseSummary.of(written), data_file
-    summary = meanwhile(lambda: ReleaseSummary.of(release))
+    summaries = []
+    if len(release.released) <= ONE_AFTER_THE_OTHER:
+        summaries.append(meanwhile(lambda: ReleaseSummary.of(release)))
     try:
-        written, data_file = _write_data(release, share, format, defuse=defuse)
+        if release.parts:
+            release_written = release
+            data_file = _put_parts(release.parts, share, format, defuse=defuse)
+        else:
+            source, frame = release.original.source, release.released.to_polars()
+            file_format = format or ("csv" if source.format == "frame" else source.format)
+            table = write_section(DATA, frame, share, source, file_format, defuse=defuse)
+            del frame  # not beside what is read back: of a large table there is no room for both
+            release_written = as_written(release, table.file, table.form)
+            data_file = table.section
     except Exception:
         # Else it would hold the release, and what lies on the disk for it, a while longer.
-        wait([summary])
+        wait(summaries)
         raise
-    return (
-        written,
-        summary.result() if written is release else ReleaseSummary.of(written),
-        data_file,
-    )
-
-
-def _write_data(
-    release: TableRelease,
-    share: Path,
-    format: str | None,  # noqa: A002
-    *,
-    defuse: bool,
-) -> tuple[TableRelease, dict[str, Any]]:
-    """Write the released table and read it back: the release as the file holds it, and what a
-    certificate says of the file.
-    """
-    if release.parts:
-        return release, _put_parts(release.parts, share, format, defuse=defuse)
-    source, frame = release.original.source, release.released.to_polars()
-    chosen = format or ("csv" if source.format == "frame" else source.format)
-    table = write_section(DATA, frame, share, source, chosen, defuse=defuse)
-    del frame  # not beside what is read back: of a large table there is no room for both
-    return as_written(release, table.file, table.form), table.section
+    if summaries and release_written is release:
+        return release_written, summaries[0].result(), data_file
+    return release_written, ReleaseSummary.of(release_written), data_file
 
 
 def _put_parts(
@@ -274,19 +273,3 @@ def _put_parts(
         "form": {},
         "parts": len(parts),
     }
-
-
-def _write_alignment(release: TableRelease, file: Path) -> None:
-    """Row of the original for every released row, in released order; a table that an engine holds
-    has no row numbers.
-
-    Shuffled numbers hardly compress: thorough compression takes ten times as long, and saves a
-    seventh.
-    """
-    if release.parts:
-        return
-    origin = release.released.origin
-    rows = np.arange(len(release.released)) if origin is None else origin
-    ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.released.drawn else ()))
-    kind = np.result_type(*map(np.min_scalar_type, ends))
-    pl.DataFrame({ORIGINAL_ROW: rows.astype(kind)}).write_parquet(file, compression="lz4")

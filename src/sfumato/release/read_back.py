@@ -84,7 +84,7 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
         else {}
     )
     if numbers:
-        _judged(
+        _judge_frame(
             release,
             frame.with_columns(**numbers),
             f"whoever reads {listed(list(numbers))} as numbers finds fewer values",
@@ -94,23 +94,23 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
     return release
 
 
-def as_it_stands(release: TableRelease, found: Table, data: Mapping[str, Any]) -> TableRelease:
+def as_it_stands(release: TableRelease, table: Table, data: Mapping[str, Any]) -> TableRelease:
     """A release made again, judged on the values that its file holds: a format may write some as
     missing, or as others.
 
-    ``found`` is what was read of the file that stands, which the ``data`` section of its
+    ``table`` is what was read of the file that stands, which the ``data`` section of its
     certificate describes.
     """
-    if found.columns == release.released.columns and all(
+    if table.columns == release.released.columns and all(
         len(column) == len(release.released) and _came_back(release.released, column)
-        for column in map(found.column, found.columns)
+        for column in map(table.column, table.columns)
     ):
         return release
-    with tempfile.TemporaryDirectory() as place:
-        file, defuse = Path(place) / data["file"], bool(data.get("form", {}).get("defused"))
-        made = release.released.to_polars()
+    with tempfile.TemporaryDirectory() as folder:
+        file, defuse = Path(folder) / data["file"], bool(data.get("form", {}).get("defused"))
+        frame = release.released.to_polars()
         form = write_table(
-            made, file, release.original.source, format=data["format"], defuse=defuse
+            frame, file, release.original.source, format=data["format"], defuse=defuse
         )
         return _with_rows(release, _read_back(release, file, form), form)
 
@@ -119,11 +119,13 @@ def _with_rows(release: TableRelease, frame: pl.DataFrame, form: Form) -> TableR
     """The release with the rows that were read back in its place, judged again where they are
     others.
     """
-    others = [name for name in frame.columns if not _came_back(release.released, frame[name])]
-    if not others:
+    changed_columns = [
+        name for name in frame.columns if not _came_back(release.released, frame[name])
+    ]
+    if not changed_columns:
         return release
-    return _judged(
-        release, frame, f"{form.format} does not tell all values of {listed(others)} apart"
+    return _judge_frame(
+        release, frame, f"{form.format} does not tell all values of {listed(changed_columns)} apart"
     )
 
 
@@ -131,9 +133,9 @@ def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsO
     """Refuse a release that a default reader would find broken, because it takes several values for
     one.
     """
-    found = reading.of(dataclasses.replace(release.released, frame=frame))  # type: ignore[arg-type]
+    table = reading.of(dataclasses.replace(release.released, frame=frame))  # type: ignore[arg-type]
     try:
-        judge_again(dataclasses.replace(release, original=reading.of(release.original)), found)
+        judge_again(dataclasses.replace(release, original=reading.of(release.original)), table)
     except SfumatoError as error:
         names = list(reading.keys)
         accept = ", ".join(f"{name}: text only" for name in names)
@@ -176,11 +178,11 @@ def _read_back(release: TableRelease, file: Path, form: Form) -> pl.DataFrame:
     return frame
 
 
-def _judged(release: TableRelease, frame: pl.DataFrame, reason: str) -> TableRelease:
+def _judge_frame(release: TableRelease, frame: pl.DataFrame, reason: str) -> TableRelease:
     """The release with what a reader finds in its place, judged again."""
-    found = dataclasses.replace(release.released, frame=frame)  # type: ignore[arg-type]
+    table_read = dataclasses.replace(release.released, frame=frame)  # type: ignore[arg-type]
     try:
-        return judge_again(release, found)
+        return judge_again(release, table_read)
     except SfumatoError as error:  # a model may also find too few values to judge
         raise ReleaseRefused(
             f"{reason}: {error}; make the release for the format it is written in (format=,"
@@ -262,36 +264,36 @@ class Target:
         """
         if is_same_table(source.name, self.shown):
             raise self._is_original()
-        place = address(self.given)
-        fresh = place.kind != "postgresql" and not place.file.exists()
-        running = begun(place, write=True)
+        database = address(self.given)
+        fresh = database.kind != "postgresql" and not database.file.exists()
+        running = begun(database, write=True)
         try:
             self._make_room(running, source, columns)
             yield running
         finally:
             running.close()
             if fresh and not running.stands:
-                place.file.unlink(missing_ok=True)
+                database.file.unlink(missing_ok=True)
 
     def _make_room(
         self, running: Transaction, source: Source, columns: Sequence[str] | None
     ) -> None:
         name = Name.of(self.table)
         with running.guarded():
-            there = running.exists(name)
-        if there and source.identity is not None and running.identity(name) == source.identity:
+            exists = running.exists(name)
+        if exists and source.identity is not None and running.identity(name) == source.identity:
             raise self._is_original()
-        if there and not self.force:
+        if exists and not self.force:
             raise OutputError(
                 f"{self.shown} is there already; choose another name, or replace it with force=True"
                 " (--force)"
             )
-        if there and columns is not None and list(running.columns(name)) != list(columns):
+        if exists and columns is not None and list(running.columns(name)) != list(columns):
             raise OutputError(
                 f"{self.shown} has other columns than this release, so it is no earlier one;"
                 " --force will not replace it"
             )
-        if there:
+        if exists:
             running.execute(f"DROP TABLE {name.quoted}")
 
     def require_room(self, source: Source) -> None:
@@ -306,18 +308,18 @@ class Target:
         )
 
 
-def target_in(given: str | None, table: str | None, *, force: bool) -> Target | None:
+def target_in(database: str | None, table: str | None, *, force: bool) -> Target | None:
     """The table of a database that was asked for, or None; one needs both, a database and a
     name.
     """
-    if given is None and table is None:
+    if database is None and table is None:
         return None
-    if given is None or table is None:
+    if database is None or table is None:
         raise ParameterError(
             "a table is written into a database under a name: say both, into and into_table"
             " (--into, --into-table)"
         )
-    return Target(given, table, force)
+    return Target(database, table, force)
 
 
 @contextlib.contextmanager
@@ -331,15 +333,15 @@ def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
     """
     name = Name.of(target.table)
     with target.begun(release.original.source, release.released_columns) as running:
-        digest = _put(release, running, name)
+        digest = _write_rows(release, running, name)
         database_table = DatabaseTable.within(running, name)
-        written = LazyTable(database_table, source=Source(target.shown))  # type: ignore[arg-type]
-        _require_same(release, written, digest)
+        table = LazyTable(database_table, source=Source(target.shown))  # type: ignore[arg-type]
+        _require_same(release, table, digest)
         yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest}
         running.commit()
 
 
-def _put(release: TableRelease, running: Transaction, name: Name) -> str:
+def _write_rows(release: TableRelease, running: Transaction, name: Name) -> str:
     """Write all rows in the order in which they are released; returns their digest."""
     digest = RowsDigest(release.released_columns)
     batches = (
@@ -363,19 +365,23 @@ def _require_same(release: TableRelease, table: LazyTable, digest: str) -> None:
             f"{table.source.name} does not give back the rows that were written into it; it is not"
             " kept"
         )
-    described = table.with_schema(release.released_schema)
-    shared = described.counted(release.released.columns) if release.parts else described.collected()
+    table_described = table.with_schema(release.released_schema)
+    shared = (
+        table_described.counted(release.released.columns)
+        if release.parts
+        else table_described.collected()
+    )
     models = [m for m in release.recipe.meet if not _needs_rows(m, release)]
-    found = judge_all(
+    verdicts = judge_all(
         gather(shared, models, original=release.original, population=release.population), models
     )
-    said = {verdict.promise: verdict for verdict in release.verdicts}
+    promises = {verdict.promise: verdict for verdict in release.verdicts}
     after = assess(shared)
-    same = all(
-        v.holds and near(v.to_dict()["attained"], said[v.promise].to_dict()["attained"])
-        for v in found
+    is_same = all(
+        v.holds and near(v.to_dict()["attained"], promises[v.promise].to_dict()["attained"])
+        for v in verdicts
     )
-    if not same or after.class_sizes != release.after.class_sizes:
+    if not is_same or after.class_sizes != release.after.class_sizes:
         raise ReleaseRefused(
             f"{table.source.name} was judged as it stands there, and is not what was certified; it"
             " is not kept"
@@ -404,5 +410,5 @@ def has_words(values: pl.Series) -> bool:
         values = values.cast(pl.String)
     if values.dtype != pl.String:
         return values.dtype == pl.Boolean
-    there = values.filter(values.str.strip_chars() != "*")
-    return 2 * int((~there.str.contains(r"\d")).sum()) > there.len()
+    texts = values.filter(values.str.strip_chars() != "*")
+    return 2 * int((~texts.str.contains(r"\d")).sum()) > texts.len()

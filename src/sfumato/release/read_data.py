@@ -54,7 +54,7 @@ def read_recipe_data(
     recipe: Recipe,
     *,
     people: Any = None,
-    said: Intake | None = None,
+    intake: Intake | None = None,
     format: str | None = None,  # noqa: A002
     engine: str | None = None,
     table: str | None = None,
@@ -64,8 +64,8 @@ def read_recipe_data(
 
     ``people`` is a second table, with the people's own columns, else the file that the recipe
     names. Several tables are given by name, as their folder or as a database; None: the files that
-    the recipe names. ``said`` goes before what the recipe says about reading. ``format`` is the one
-    a release will be written in: values that it cannot tell apart are one value from the start.
+    the recipe names. ``intake`` goes before what the recipe says about reading. ``format`` is the
+    one a release will be written in: values that it cannot tell apart are one value from the start.
     ``engine`` and ``table`` are those of :func:`read_one_table`.
     """
     kind = registry.data_class(recipe.shape)
@@ -73,9 +73,9 @@ def read_recipe_data(
     if is_data(data) and data.shape is recipe.shape:
         return data
     if kind.may_be_held():
-        options = {} if said is None else said.said()
+        options = {} if intake is None else intake.options()
         return read_one_table(data, recipe=recipe, engine=engine, table=table, options=options)
-    tables = tables_for(data, recipe, people=people, said=said)
+    tables = tables_for(data, recipe, people=people, stated_intake=intake)
     if accounts(recipe.steps, recipe.schema):
         tables = _in_fixed_form(kind, tables, recipe)
     return describe_tables(tables, recipe.shape, recipe.schemas, format=format)
@@ -107,7 +107,7 @@ def read_one_table(
     """One table from a path, a database or a frame, in memory or held by an engine;
     see :func:`sfumato.read`.
     """
-    about_values = {**(recipe.intake.about_values.said() if recipe else {}), **options}
+    about_values = {**(recipe.intake.about_values.options() if recipe else {}), **options}
     if is_address(data):
         return from_database(data, table, engine, about_values)
     if table is not None:
@@ -116,21 +116,21 @@ def read_one_table(
             " table='visits')"
         )
     if is_data(data):
-        known: Any = data.one_table()
+        table_given: Any = data.one_table()
         if options or engine:
-            said = ", ".join([*options, *(["engine"] if engine else [])])
+            option_names = ", ".join([*options, *(["engine"] if engine else [])])
             raise ParameterError(
-                f"the table is read already; {said} must be said when it is read first"
+                f"the table is read already; {option_names} must be said when it is read first"
             )
-        return known  # type: ignore[no-any-return]
+        return table_given  # type: ignore[no-any-return]
     lazy = take_lazily(data, about_values)
     if lazy is not None:
         return lazy
     if not isinstance(data, str | Path):
         return take_frame(data, recipe.intake if recipe else Intake(), options)
     require_named(data)
-    if str(data) != "-" and (held := opened(data, engine, about_values, recipe)) is not None:
-        return held
+    if str(data) != "-" and (lazy_table := opened(data, engine, about_values, recipe)) is not None:
+        return lazy_table
     if recipe is not None and accounts(recipe.steps, recipe.schema):
         options = {"text": True, **options}
     frame, source = read_table(data, otherwise=None if recipe is None else recipe.intake, **options)
@@ -143,7 +143,7 @@ def tables_for(
     recipe: Recipe,
     *,
     people: Any = None,
-    said: Intake | None = None,
+    stated_intake: Intake | None = None,
     intake: Intake | None = None,
 ) -> dict[str, TableRead]:
     """The tables that a recipe is about, as they are; ``intake`` is how they are read where that is
@@ -156,24 +156,27 @@ def tables_for(
                 "the people are one of the tables; give all of them by name, or the folder they"
                 " are in"
             )
-        places = locations_of(
+        locations = locations_of(
             data, {name: table.file for name, table in recipe.tables.items()}, recipe.base
         )
         read = {
-            name: _one(place, intake, said or Intake(), text=text) for name, place in places.items()
+            name: _read_table(location, intake, stated_intake or Intake(), text=text)
+            for name, location in locations.items()
         }
-        return {name: _called(name, table) for name, table in read.items()}
+        return {name: _name_table(name, table) for name, table in read.items()}
     beside = recipe.others.get(PEOPLE)
     if people is None and beside is not None and beside.file is not None:
         people = recipe.base / beside.file
-    return tables_of(data, recipe.shape, people=people, intake=intake, said=said, text=text)
+    return tables_of(
+        data, recipe.shape, people=people, intake=intake, stated_intake=stated_intake, text=text
+    )
 
 
-def _called(name: str, table: TableRead) -> TableRead:
+def _name_table(name: str, table: TableRead) -> TableRead:
     """A table that came as a frame has no name of its own: messages call it as the recipe does."""
-    named = dataclasses.replace(table.source, name=f"table {name!r}")
+    source = dataclasses.replace(table.source, name=f"table {name!r}")
     return (
-        TableRead(table.frame, named)
+        TableRead(table.frame, source)
         if table.source.format == "frame" and table.source.identity is None
         else table
     )
@@ -185,7 +188,7 @@ def tables_of(
     *,
     people: Any = None,
     intake: Intake | None = None,
-    said: Intake | None = None,
+    stated_intake: Intake | None = None,
     text: bool = False,
 ) -> dict[str, TableRead]:
     """The tables of a file or frame as they are, by the name that the noun of the shape knows them
@@ -194,8 +197,8 @@ def tables_of(
     ``text`` leaves all columns of a CSV as text: what they are then does not depend on single
     people.
     """
-    tables = _several(data, shape) or {
-        DATA: _one(data, intake or Intake(), said or Intake(), text=text)
+    tables = _read_own_format(data, shape) or {
+        DATA: _read_table(data, intake or Intake(), stated_intake or Intake(), text=text)
     }
     if people is None:
         return tables
@@ -205,38 +208,42 @@ def tables_of(
             " file out"
         )
     if isinstance(people, str | Path):
-        require_plain(people, most=MOST_BYTES, what="the table of people's own columns")
+        require_plain(people, limit=MOST_BYTES, purpose="the table of people's own columns")
     about_values = (intake or Intake()).about_values
     return {
         **tables,
-        PEOPLE: _one(people, about_values, (said or Intake()).about_values, text=text),
+        PEOPLE: _read_table(
+            people, about_values, (stated_intake or Intake()).about_values, text=text
+        ),
     }
 
 
-def _several(data: Any, shape: Shape) -> dict[str, TableRead] | None:
+def _read_own_format(data: Any, shape: Shape) -> dict[str, TableRead] | None:
     """The tables of a file in a format that only data of this shape has, or None."""
     if not isinstance(data, str | Path) or str(data) == "-":
         return None
     file = Path(data)
-    held = registry.data_class(shape).read_own_format(file)
-    if held is None:
+    frames = registry.data_class(shape).read_own_format(file)
+    if frames is None:
         return None
     source = Source(file.name, "frame", digest=sha256_of(file))
-    return {name: TableRead(frame, source) for name, frame in held.items()}
+    return {name: TableRead(frame, source) for name, frame in frames.items()}
 
 
-def _one(data: Any, intake: Intake, said: Intake, *, text: bool) -> TableRead:
+def _read_table(data: Any, intake: Intake, stated_intake: Intake, *, text: bool) -> TableRead:
     if isinstance(data, str | Path):
-        frame, source = read_table(data, otherwise=intake, lists=True, text=text, **said.said())
+        frame, source = read_table(
+            data, otherwise=intake, lists=True, text=text, **stated_intake.options()
+        )
         return TableRead(frame, source)
     if is_data(data):
         read_already: Table = data.one_table().in_memory("data of several rows a person")
         return TableRead(read_already.to_polars(), read_already.source)
     if isinstance(data, InDatabase):
-        taken = data.read(intake.about_values.said() | said.said())
-        return TableRead(taken.to_polars(), taken.source)
-    taken = take_frame(data, intake, said.said())
-    return TableRead(taken.to_polars(), taken.source)
+        table = data.read(intake.about_values.options() | stated_intake.options())
+        return TableRead(table.to_polars(), table.source)
+    table = take_frame(data, intake, stated_intake.options())
+    return TableRead(table.to_polars(), table.source)
 
 
 def describe_tables(
@@ -253,22 +260,27 @@ def describe_tables(
     """
     require_roles(tables, shape, schemas)
     _require_numbers(tables, schemas)
-    kept, notes = {}, list[str]()
-    named = shape in SEVERAL_TABLES
+    frames, notes = {}, list[str]()
+    has_names = shape in SEVERAL_TABLES
     first = next(iter(tables.values())).source
     for name, table in tables.items():
-        schema, chosen = schemas[name], format or _format(first)
+        schema, file_format = schemas[name], format or _format(first)
         refuse_free_text(_watched(table, schema))
-        frame, more = _distinct(table, schema, chosen)
-        kept[name] = frame
-        about = (*with_names(table.source, table.frame.columns, schema.attributes).notes, *more)
-        notes += [f"{table.source.name}: {note}" if named else note for note in about]
-    said = {name: schemas[name] for name in tables}
-    names = and_more([table.source.name for table in tables.values()], 3) if named else first.name
-    source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=said)
+        frame, new_notes = _distinct(table, schema, file_format)
+        frames[name] = frame
+        about = (
+            *with_names(table.source, table.frame.columns, schema.attributes).notes,
+            *new_notes,
+        )
+        notes += [f"{table.source.name}: {note}" if has_names else note for note in about]
+    table_schemas = {name: schemas[name] for name in tables}
+    names = (
+        and_more([table.source.name for table in tables.values()], 3) if has_names else first.name
+    )
+    source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=table_schemas)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
     bare = {name: schemas[name].without(schemas[name].dropped_columns) for name in tables}
-    return registry.data_class(shape).from_tables(kept, bare, source)
+    return registry.data_class(shape).from_tables(frames, bare, source)
 
 
 def require_roles(
@@ -313,9 +325,9 @@ def _require_numbers(tables: Mapping[str, TableRead], schemas: Mapping[str, Sche
         f"{table.source.name}: column {column!r} is said to be numeric, and most of its values are"
         " no numbers; leave 'kind' out, or say which it is"
         for name, table in tables.items()
-        for column, said in schemas[name].attributes.items()
-        if said.kind is Kind.NUMERIC
-        and not set(said.roles) & RECODED
+        for column, attribute in schemas[name].attributes.items()
+        if attribute.kind is Kind.NUMERIC
+        and not set(attribute.roles) & RECODED
         and has_words(table.frame[column])
     ]
     if problems:
@@ -326,13 +338,13 @@ def _watched(table: TableRead, schema: Schema) -> Table:
     """The columns in which free text would be an oversight: what a shape itself consists of was
     chosen to be words.
     """
-    seen = {
+    watched = {
         n: a
         for n, a in schema.attributes.items()
         if not set(a.roles) & set(SHAPED) and not _is_nested(table, n)
     }
-    frame = table.frame.select(list(seen))
-    return Table(frame, source=table.source).with_schema(Schema(seen))  # type: ignore[arg-type]
+    frame = table.frame.select(list(watched))
+    return Table(frame, source=table.source).with_schema(Schema(watched))  # type: ignore[arg-type]
 
 
 def _is_nested(table: TableRead, column: str) -> bool:
@@ -354,9 +366,15 @@ def _distinct(
     plain = Schema.from_roles({"keep": frame.columns})
     shared = Table(frame, source=table.source).with_schema(plain)  # type: ignore[arg-type]
     refuse_unwritable(shared, format, header=Form.of(format, table.source).header)
-    made, notes = made_one(shared, format)
-    told = frame if made is shared else made.to_polars()
-    return (keys.hstack(told) if keys.width and told.width else keys if keys.width else told), notes
+    merged, notes = made_one(shared, format)
+    shared_frame = frame if merged is shared else merged.to_polars()
+    return (
+        keys.hstack(shared_frame)
+        if keys.width and shared_frame.width
+        else keys
+        if keys.width
+        else shared_frame
+    ), notes
 
 
 def _format(source: Source) -> str:

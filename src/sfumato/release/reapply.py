@@ -27,28 +27,36 @@ def recipe_like(folder: str | Path) -> tuple[Recipe, tuple[str, ...]]:
     chose by looking at all rows (clusters, regions, donors) looks at the new ones, and is named, as
     is a hierarchy that is made from the data.
     """
-    made = Path(folder)
-    require_both(made)
-    certificate = read_certificate(made / "share", Shape.TABLE)
+    release_folder = Path(folder)
+    require_both(release_folder)
+    certificate = read_certificate(release_folder / "share", Shape.TABLE)
     if certificate["digest"] != digest_of(certificate):
         raise UnreadableInput(
-            f"the certificate in {made / 'share'} was edited: nobody knows what was decided"
+            f"the certificate in {release_folder / 'share'} was edited: nobody knows what was"
+            " decided"
         )
     plans = certificate.get("plan", ())
     try:
-        recipe = recipes.from_dict(read_json(made / "owner" / "lock.json")["recipe"])
-        again = [step.as_before(plan) for step, plan in zip(recipe.steps, plans, strict=True)]
+        recipe = recipes.from_dict(read_json(release_folder / "owner" / "lock.json")["recipe"])
+        steps_before = [
+            step.as_before(plan) for step, plan in zip(recipe.steps, plans, strict=True)
+        ]
     except (KeyError, TypeError, ValueError, SfumatoError):
         raise UnreadableInput(
-            f"{made} does not say what was decided; was it written by an older version?"
+            f"{release_folder} does not say what was decided; was it written by an older version?"
         ) from None
-    anew = tuple(step.name for step, same in zip(recipe.steps, again, strict=True) if same is None)
+    anew = tuple(
+        step.name
+        for step, step_before in zip(recipe.steps, steps_before, strict=True)
+        if step_before is None
+    )
     anew += tuple(
         f"the hierarchy of column {name!r} ({attribute.hierarchy.name}, made from the data)"
         for name, attribute in recipe.schema.attributes.items()
         if attribute.hierarchy is not None and not is_fixed(attribute.hierarchy)
     )
     steps = tuple(
-        step if same is None else same for step, same in zip(recipe.steps, again, strict=True)
+        step if step_before is None else step_before
+        for step, step_before in zip(recipe.steps, steps_before, strict=True)
     )
     return dataclasses.replace(recipe, steps=steps), anew

@@ -59,15 +59,17 @@ def direct_identifiers_gone(certificate: Fields, shared: SharedFolder, original:
     """Direct identifiers are dropped, or replaced by pseudonyms; a column of that name is one of
     them that is still there.
     """
-    name, direct_columns, left = "direct identifiers gone", list[str](), list[str]()
+    name, direct_columns, remaining = "direct identifiers gone", list[str](), list[str]()
     replaced = {column for columns in pseudonym_columns(certificate) for column in columns}
     for table, columns in columns_in_recipe(certificate["recipe"]).items():
         direct = [column for column, spec in columns.items() if "drop" in spec["role"]]
-        there = shared.tables[table].columns if table in shared.tables else ()
+        columns_present = shared.tables[table].columns if table in shared.tables else ()
         direct_columns += direct
-        left += [column for column in direct if column in there and column not in replaced]
-    if left:
-        return Claim(name, "fails", f"still there: {', '.join(left)}")
+        remaining += [
+            column for column in direct if column in columns_present and column not in replaced
+        ]
+    if remaining:
+        return Claim(name, "fails", f"still there: {', '.join(remaining)}")
     words = f"{len(direct_columns) - len(replaced)} dropped"
     if replaced:
         words += f", {len(replaced)} replaced by pseudonyms"
@@ -112,13 +114,19 @@ def _field_contradiction(spec: Any, plan: Fields, shape: Shape) -> str | None:
     retold = (
         () if method is None else method.retold
     )  # the step itself holds these against each other
-    other = []
+    differing = []
     for field in fields:
         if field not in plan or field in ("step", *retold):
             continue
         if type(plan[field]) is type(fields[field]) and plan[field] != fields[field]:
-            other.append(field)  # where types differ, one lists what the other describes further
-    return f"recipe and plan of {plan['step']} differ in {first_names(other)}" if other else None
+            differing.append(
+                field
+            )  # where types differ, one lists what the other describes further
+    return (
+        f"recipe and plan of {plan['step']} differ in {first_names(differing)}"
+        if differing
+        else None
+    )
 
 
 def _step_contradiction(spec: Any, plan: Fields, shared: SharedFolder) -> str | None:
@@ -127,9 +135,9 @@ def _step_contradiction(spec: Any, plan: Fields, shared: SharedFolder) -> str | 
         return None
     try:
         step = registry.build("steps", spec, shape=shared.shape)
-        lacking = [field for field in step.tells if field not in plan]
-        if lacking:
-            return f"the plan of {step.name} lacks {first_names(lacking)}"
+        missing_fields = [field for field in step.tells if field not in plan]
+        if missing_fields:
+            return f"the plan of {step.name} lacks {first_names(missing_fields)}"
         schemas = shared.recipe.schemas
         schema = schemas.get(
             plan.get("table", ""), shared.recipe.schema
@@ -151,57 +159,63 @@ def limits_kept(certificate: Fields, shared: SharedFolder, original: Original) -
         limits = limits_of(certificate["recipe"].get("limits") or {})
     except (ParameterError, AttributeError, TypeError):  # an edited recipe may hold anything
         limits = ()
-    judged = certificate["limits"]
+    entries = certificate["limits"]
     pairs = [(limit.name, limit.parameters) for limit in limits]
-    if pairs != [(said["name"], said.get("parameters", {})) for said in judged] or not all(
-        near(limit.bound, said["limit"]) for limit, said in zip(limits, judged, strict=True)
+    if pairs != [(entry["name"], entry.get("parameters", {})) for entry in entries] or not all(
+        near(limit.bound, entry["limit"]) for limit, entry in zip(limits, entries, strict=True)
     ):
         yield Claim("limits", "fails", "the certificate judges other limits than its recipe names")
         return
     if not limits and certificate["recipe"].get("limits"):
         yield Claim("limits", "fails", "what the recipe names as limits is none")
-    for limit, said in zip(limits, judged, strict=True):
+    for limit, entry in zip(limits, entries, strict=True):
         try:
-            yield _limit_claim(limit, said, shared)
+            yield _limit_claim(limit, entry, shared)
         except SfumatoError as error:
             yield Claim(limit.label, "fails", str(error), True)
 
 
-def _limit_claim(limit: Limit, said: Fields, shared: SharedFolder) -> Claim:
+def _limit_claim(limit: Limit, entry: Fields, shared: SharedFolder) -> Claim:
     risk = registry.family("risk", shared.shape).get(limit.name)
     if risk is not None and issubclass(risk, Risk):
-        measure = registry.measured(limit, shared.shape).measure(shared.judged.evidence(()))
-        found = kept_within(limit, measure)
-        if not near(found.value, said["value"]):
+        measure = registry.build_measured(limit, shared.shape).measure(shared.judged.evidence(()))
+        limit_check = kept_within(limit, measure)
+        if not near(limit_check.value, entry["value"]):
             return Claim(
-                limit.label, "fails", f"measured {found.value:.4g}, certified {said['value']}", True
+                limit.label,
+                "fails",
+                f"measured {limit_check.value:.4g}, certified {entry['value']}",
+                True,
             )
-        words = _bound_contradiction(found, said)
+        words = _bound_contradiction(limit_check, entry)
         return Claim(
             limit.label,
-            "holds" if found.holds and words is None else "fails",
-            words or found.sentence,
+            "holds" if limit_check.holds and words is None else "fails",
+            words or limit_check.sentence,
             True,
         )
-    registry.measured(limit, shared.shape)  # raises where nobody could have measured it
-    if said["value"] is None:
+    registry.build_measured(limit, shared.shape)  # raises where nobody could have measured it
+    if entry["value"] is None:
         return Claim(limit.label, "fails", "what is limited was not measured", True)
     better = "higher" if is_better_when_higher(limit.name, shared.shape) else "lower"
-    measure = Measure(limit.name, float(said["value"]), better, "")  # type: ignore[arg-type]
-    found = kept_within(limit, measure)
-    words = _bound_contradiction(found, said)
-    if not found.holds or words is not None:
+    measure = Measure(limit.name, float(entry["value"]), better, "")  # type: ignore[arg-type]
+    limit_check = kept_within(limit, measure)
+    words = _bound_contradiction(limit_check, entry)
+    if not limit_check.holds or words is not None:
         return Claim(limit.label, "fails", words or "it is not kept", True)
     reason = NEEDS_REGISTER if about_all_releases(limit.name) else NEEDS_BOTH
     return Claim(label_of(limit.name, limit.parameters), "needs original", reason, True)
 
 
-def _bound_contradiction(found: Kept, said: Fields) -> str | None:
+def _bound_contradiction(limit_check: Kept, entry: Fields) -> str | None:
     """Which fields of a bound are other than what follows from its value."""
-    stated = (said["name"], said["holds"], said["refuses"], said.get("parameters", {}))
-    if stated == (found.name, found.holds, found.refuses, dict(found.parameters)) and near(
-        found.limit, said["limit"]
-    ):
+    stated = (entry["name"], entry["holds"], entry["refuses"], entry.get("parameters", {}))
+    if stated == (
+        limit_check.name,
+        limit_check.holds,
+        limit_check.refuses,
+        dict(limit_check.parameters),
+    ) and near(limit_check.limit, entry["limit"]):
         return None
     return "bound, value and verdict contradict each other"
 
@@ -210,21 +224,23 @@ def contract_kept(certificate: Fields, shared: SharedFolder, original: Original)
     """The contract is the one of the recipe, and every verdict on it follows from what was
     measured.
     """
-    asked, judged = certificate["recipe"].get("contract") or [], certificate["contract"]
+    agreements, entries = certificate["recipe"].get("contract") or [], certificate["contract"]
     if certificate.get("differential_privacy", {}).get("certified"):
-        return Claim("contract", "fails", "it is told beside a certified ε") if judged else None
-    if len(asked) != len(judged):
+        return Claim("contract", "fails", "it is told beside a certified ε") if entries else None
+    if len(agreements) != len(entries):
         return Claim(
             "contract", "fails", "the certificate judges another contract than its recipe names"
         )
-    shown = [said for spec, said in zip(asked, judged, strict=True) if not hides(spec)]
-    for agreement, said in zip(shared.recipe.contract, shown, strict=True):
-        measured = "it was not measured" if said["value"] is None else float(said["value"])
-        found = agreement.held(measured)
-        if found.refuses and not found.holds:
-            return Claim("contract", "fails", f"{said['name']} is not kept")
-        if words := _bound_contradiction(found, said):
-            return Claim("contract", "fails", f"{said['name']}: {words}")
+    public_entries = [
+        entry for spec, entry in zip(agreements, entries, strict=True) if not hides(spec)
+    ]
+    for agreement, entry in zip(shared.recipe.contract, public_entries, strict=True):
+        value = "it was not measured" if entry["value"] is None else float(entry["value"])
+        limit_check = agreement.check(value)
+        if limit_check.refuses and not limit_check.holds:
+            return Claim("contract", "fails", f"{entry['name']} is not kept")
+        if words := _bound_contradiction(limit_check, entry):
+            return Claim("contract", "fails", f"{entry['name']}: {words}")
     return None
 
 
@@ -250,9 +266,9 @@ def _attack_fits(attack: Fields) -> bool:
     finding = Finding(
         attack["attack"], attack["value"], "", interval=interval, baseline=attack["baseline"]
     )
-    tried = Tried(
+    outcome = Tried(
         attack["intruder"], tuple(attack["knows"]), finding, attack["threshold"], attack["limit"]
     )
     if not near(finding.beyond_guessing, attack["beyond_guessing"]):
         return False
-    return (tried.exceeds, finding.certain) == (attack["exceeds"], attack["certain"])
+    return (outcome.exceeds, finding.certain) == (attack["exceeds"], attack["certain"])

@@ -55,9 +55,9 @@ class Remembering:
         """
         elsewhere = options.into is not None
         with self.registered(release, Path(folder), elsewhere=elsewhere) as enter:
-            written = release.write(folder, options=options, **how)
-            enter(written)
-        return written
+            folder_written = release.write(folder, options=options, **how)
+            enter(folder_written)
+        return folder_written
 
     def together(self, release: TableRelease) -> Together:
         """What a release tells together with those of the register, before anything is written."""
@@ -79,44 +79,44 @@ class Remembering:
             yield lambda _: None
             return
         stood = _digest(folder)
-        self._planned(self.register, release, folder)
-        done: list[str | None] = []
+        self._plan_release(self.register, release, folder)
+        digests: list[str | None] = []
         try:
-            yield lambda made: done.append(_digest(made))
+            yield lambda folder_written: digests.append(_digest(folder_written))
         finally:
-            if done or not (elsewhere or _digest(folder) != stood):
+            if digests or not (elsewhere or _digest(folder) != stood):
                 with self.register.turn():
-                    state: Any = "released" if done else "withdrawn"
+                    state: Any = "released" if digests else "withdrawn"
                     self.register.now_is(
-                        int(self.number or 0), state, certificate=done[0] if done else None
+                        int(self.number or 0), state, certificate=digests[0] if digests else None
                     )
 
     def _newcomer(self, register: Register, release: TableRelease) -> Newcomer:
         from sfumato.release.register.memory import Newcomer
 
-        judged = release.certified
-        private = None if judged is None else judged.to_dict()
+        privacy = release.certified
+        private = None if privacy is None else privacy.to_dict()
         return Newcomer.of(register, release.pair, person=self.person, private=private)
 
-    def _planned(self, register: Register, release: TableRelease, folder: Path) -> None:
+    def _plan_release(self, register: Register, release: TableRelease, folder: Path) -> None:
         from sfumato.release.register.joint_disclosure import NAME
 
         newcomer = self._newcomer(register, release)
         with register.turn():  # nobody registers anything between looking and writing down
             self.found = newcomer.together()
             limit = release.recipe.limits.get(NAME)
-            if limit is not None and not (kept := self.found.kept(float(limit))):
+            if limit is not None and not (limit_check := self.found.kept(float(limit))):
                 raise ReleaseRefused(
                     "another release was registered meanwhile, nothing is released:"
-                    f" {kept.sentence}"
+                    f" {limit_check.sentence}"
                 )
-            told: dict[str, Any] = {
+            fields: dict[str, Any] = {
                 "certificate": "",
                 "digest": release.original.input_digest(),
                 "k": release.after.smallest_class,
             }
             self.number = register.plan(
-                newcomer.entry(recipient=self.to, folder=folder, **told), newcomer.people
+                newcomer.entry(recipient=self.to, folder=folder, **fields), newcomer.people
             )
 
     @property

@@ -202,12 +202,12 @@ class Release(Reportable):
         pages.
         """
         bounds = {
-            name: [kept.to_dict() for kept in getattr(self, name)]
+            name: [bound.to_dict() for bound in getattr(self, name)]
             for name in ("limits", "contract")
         }
         attacks = None if self.attacks is None else self.attacks.to_dict()
-        judged = None if self.verdicts else self.certified  # where an ε is all that is promised
-        private = {} if judged is None else {"differential_privacy": judged.to_dict()}
+        privacy = None if self.verdicts else self.certified  # where an ε is all that is promised
+        private = {} if privacy is None else {"differential_privacy": privacy.to_dict()}
         return headline(
             {
                 "verdicts": [v.to_dict() for v in self.verdicts],
@@ -250,11 +250,11 @@ class Release(Reportable):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What steps warn of, and why no ε is certified where a step accounts for one."""
-        judged = self.certified
+        privacy = self.certified
         broken = (
             ()
-            if judged is None
-            else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
+            if privacy is None
+            else tuple(f"no ε is certified: {reason}" for reason in privacy.reasons)
         )
         return (*(warning for _, plan in self.plans for warning in plan.warnings), *broken)
 
@@ -307,7 +307,7 @@ class Release(Reportable):
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "plan": [{"step": name, **plan.describe()} for name, plan in self.plans],
             "limits": [limit.to_dict() for limit in self.limits],
-            "contract": [kept.to_dict() for kept in self.contract],
+            "contract": [agreement.to_dict() for agreement in self.contract],
             "attacks_before": (
                 None if self.attacks_before is None else self.attacks_before.to_dict()
             ),
@@ -415,7 +415,7 @@ class Release(Reportable):
             return attacked.write(
                 folder, format=format, force=force, sign=sign, attack=0, options=options
             )
-        written: Path = VERBS["write"](
+        VERBS["write"](
             self,
             Path(folder),
             format=format,
@@ -423,7 +423,7 @@ class Release(Reportable):
             sign=None if sign is None else Path(sign),
             options=options,
         )
-        return written
+        return Path(folder)
 
     def plot(self) -> alt.LayerChart | None:
         """The share of people who are alone by what is known of them, before and after; None where
@@ -444,7 +444,10 @@ class Release(Reportable):
             *self.headline.blocks(),
             Paragraph(f"{self.original.source.name}: {self.told_records}"),
             *(verdict.verdict_block for verdict in self.verdicts),
-            *(VerdictBlock(kept.holds, kept.sentence) for kept in (*self.limits, *self.contract)),
+            *(
+                VerdictBlock(bound.holds, bound.sentence)
+                for bound in (*self.limits, *self.contract)
+            ),
             *self.change_blocks(),
             *self.attack_blocks(),
             *(() if self.utility is None else self.utility.blocks()),

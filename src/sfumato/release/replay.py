@@ -188,8 +188,8 @@ def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) ->
     Of a table in parts the columns that promises look at, counted.
     """
     if in_parts(shared.certificate):
-        seen = shared.first.seen
-        table: Table = original.counted(name for name in seen if name in original.columns)
+        columns = shared.first.seen
+        table: Table = original.counted(name for name in columns if name in original.columns)
     else:
         table = _as_taken_in(original, locked_recipe(owner, original.shape))
     made_for = _made_for(shared.certificate, read_lock(owner))
@@ -211,8 +211,8 @@ def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
 
 def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) -> str | None:
     """The format the release was made for, which may be another than it was written in."""
-    found = (lock or {}).get("made_for", certificate["data"].get("format"))
-    return found if found is None else require_format(found)
+    format_name = (lock or {}).get("made_for", certificate["data"].get("format"))
+    return format_name if format_name is None else require_format(format_name)
 
 
 def _replay(original: Original) -> Replayed:
@@ -236,30 +236,30 @@ def _replay(original: Original) -> Replayed:
             return Replayed("fails", f"the lock is about data of shape {recipe.shape}")
         if (words := unseeded(recipe, seed)) is not None:
             return Replayed("needs original", words)
-        here = _made_here(inputs.release, data, lock)
-        if here is not None:
-            again: Any = here
+        own_release = _made_here(inputs.release, data, lock)
+        if own_release is not None:
+            release: Any = own_release
         elif is_table:
-            again = make_table_again(shared.certificate, data, recipe, lock, inputs)
+            release = make_table_again(shared.certificate, data, recipe, lock, inputs)
         else:
-            again = _make_people_again(shared.certificate, data, recipe, lock)
+            release = _make_people_again(shared.certificate, data, recipe, lock)
         in_order = True
         if is_table:
-            same = is_same(again, shared.released, shared.certificate)
+            is_equal = is_same(release, shared.released, shared.certificate)
             words = "made again from recipe and seed, row for row"
-            if not same:
+            if not is_equal:
                 words = "the recipe gives other rows than were released"
             else:
-                in_order = _is_in_order(again, shared.released, shared.certificate)
+                in_order = _is_in_order(release, shared.released, shared.certificate)
         else:
-            same, words = _compare_files(again, shared.certificate)
+            is_equal, words = _compare_files(release, shared.certificate)
     except KeyError:
         return Replayed("fails", "the lock lacks what a release is made again from")
     except SfumatoError as error:
         return Replayed("fails", f"the release cannot be made again: {error}")
-    if same and here is not None:
+    if is_equal and own_release is not None:
         words = MADE_HERE
-    return Replayed("holds" if same else "fails", words, again, in_order)
+    return Replayed("holds" if is_equal else "fails", words, release, in_order)
 
 
 def _made_here(
@@ -293,15 +293,19 @@ class AsCertified(Memory):
 
     def kept(self, limit: float, pair: TablePair) -> Kept:
         """As it is certified."""
-        said = next(
-            (known for known in self.certificate["limits"] if about_all_releases(known["name"])),
+        entry = next(
+            (
+                limit_entry
+                for limit_entry in self.certificate["limits"]
+                if about_all_releases(limit_entry["name"])
+            ),
             None,
         )
-        if said is None or not isinstance(said["value"], int | float):
+        if entry is None or not isinstance(entry["value"], int | float):
             raise UnreadableInput(
                 "the certificate does not say what the release tells together with earlier ones"
             )
-        return Kept(said["name"], float(said["value"]), limit, bool(said["holds"]), "")
+        return Kept(entry["name"], float(entry["value"]), limit, bool(entry["holds"]), "")
 
 
 def make_table_again(
@@ -337,17 +341,18 @@ def _make_people_again(
     return release
 
 
-def _compare_files(again: Release, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+def _compare_files(release: Release, certificate: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether a release gives the files that stand; another version may write the same values in
     other bytes.
     """
-    said = sections(certificate)
-    with tempfile.TemporaryDirectory() as place:
-        first = next(iter(said.values()))
+    table_sections = sections(certificate)
+    with tempfile.TemporaryDirectory() as folder:
+        first = next(iter(table_sections.values()))
         defused = bool(first.get("form", {}).get("defused"))
-        written = write_tables(again, Path(place), first["format"], defuse=defused)
+        sections_again = write_tables(release, Path(folder), first["format"], defuse=defused)
     digests = [
-        {name: section["sha256"] for name, section in tables.items()} for tables in (written, said)
+        {name: section["sha256"] for name, section in tables.items()}
+        for tables in (sections_again, table_sections)
     ]
     if digests[0] == digests[1]:
         return True, "made again from recipe and seed, byte for byte"
@@ -362,7 +367,7 @@ def _compare_files(again: Release, certificate: Mapping[str, Any]) -> tuple[bool
     return False, "the recipe gives other files than were released"
 
 
-def is_same(again: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
+def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
     """Whether a release of a table holds the same rows as the one that stands, whatever their
     order.
     """
@@ -371,23 +376,25 @@ def is_same(again: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
             secrets.randbits(63),
             secrets.randbits(63),
         )  # nobody could make a table that suits them
-        same = again.table.columns == released.columns
-        return same and _adds_up_to(again.table, keys) == _adds_up_to(released, keys)
+        has_same_columns = release.table.columns == released.columns
+        return has_same_columns and _adds_up_to(release.table, keys) == _adds_up_to(released, keys)
     rows = _rows_as_text(released)
-    if again.released.columns == released.columns and _rows_as_text(again.released).equals(rows):
+    if release.released.columns == released.columns and _rows_as_text(release.released).equals(
+        rows
+    ):
         return True  # as a rule the file gives the values back as they were
-    made = _as_written(again.released, certificate)
-    return made.columns == released.columns and _same_rows(_rows_as_text(made), rows)
+    table = _as_written(release.released, certificate)
+    return table.columns == released.columns and _same_rows(_rows_as_text(table), rows)
 
 
-def _is_in_order(again: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
+def _is_in_order(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
     """Whether the same rows stand in the same order; ``is_same`` asked for the rows before."""
     if in_parts(certificate):
-        return _hash_in_order(again.table) == _hash_in_order(released)
+        return _hash_in_order(release.table) == _hash_in_order(released)
     rows = _rows_as_text(released)
-    if _rows_as_text(again.released).equals(rows):
+    if _rows_as_text(release.released).equals(rows):
         return True
-    return _rows_as_text(_as_written(again.released, certificate)).equals(rows)
+    return _rows_as_text(_as_written(release.released, certificate)).equals(rows)
 
 
 def _hash_in_order(table: LazyTable) -> str:
@@ -404,16 +411,16 @@ def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:
     return total.text
 
 
-def _as_written(made: Table, certificate: Mapping[str, Any]) -> Table:
+def _as_written(table: Table, certificate: Mapping[str, Any]) -> Table:
     """The table as a file of the certified format gives it back; as it is where no certificate says
     how a file is read.
     """
     data = certificate["data"]
     if "types" not in data.get("form", {}):
-        return made
-    with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / data["file"]
-        form = write_table(made.to_polars(), file, made.source, format=data["format"])
+        return table
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / data["file"]
+        form = write_table(table.to_polars(), file, table.source, format=data["format"])
         return Table(read_written(file, form)[0])  # type: ignore[arg-type]
 
 
@@ -421,15 +428,17 @@ def _rows_as_text(dataset: Table) -> pl.DataFrame:
     """All cells as text; columns are numbered, for the name of one may mean something else to a
     frame, as "*" and "len" do.
     """
-    columns = [dataset.column(name).alias(str(place)) for place, name in enumerate(dataset.columns)]
+    columns = [dataset.column(name).alias(str(index)) for index, name in enumerate(dataset.columns)]
     return pl.DataFrame(
         [c.bin.encode("hex") if c.dtype == pl.Binary else c.cast(pl.String) for c in columns]
     )
 
 
-def _same_rows(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+def _same_rows(left_rows: pl.DataFrame, right_rows: pl.DataFrame) -> bool:
     """Whether two tables of text hold the same rows, whatever their order."""
-    if one.equals(other):  # as a rule the seed gives the order too, and sorting takes longest
+    if left_rows.equals(
+        right_rows
+    ):  # as a rule the seed gives the order too, and sorting takes longest
         return True
-    counted = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (one, other)]
-    return counted[0].equals(counted[1])
+    row_counts = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (left_rows, right_rows)]
+    return row_counts[0].equals(row_counts[1])

@@ -17,13 +17,8 @@ from sfumato.core.chart_drawing import chart_png
 from sfumato.core.portable import keep_private, sync_folder
 from sfumato.release.certificate_words import with_words, without_words, words_in
 from sfumato.release.manifest import DESCRIPTIONS, FILE, PICTURES, REPORT, VERSION, manifest_of
-from sfumato.release.report.pages import (
-    charts_of,
-    describe_owner_page,
-    describe_shared_page,
-    owner_page,
-    public_page,
-)
+from sfumato.release.report.page_html import ReportPage, render_page
+from sfumato.release.report.pages import charts_of, describe_owner_page, describe_shared_page
 from sfumato.release.signatures import digest_of, public_half, signed
 from sfumato.release.written_files import replace_file, write_json
 
@@ -43,22 +38,26 @@ def seal(
     """
     share, owner = folder / "share", folder / "owner"
     fields = without_words(_unsealed(body))
-    shown = fields if sign is None else {**fields, "signature": public_half(sign)}
-    replace_file(share / REPORT, draw_page(shown).encode())
+    page = describe_certificate(
+        fields if sign is None else {**fields, "signature": public_half(sign)}
+    )
+    replace_file(share / REPORT, render_page(page).encode())
     if pictures:
-        write_pictures(share / PICTURES, draw_pictures(shown))
+        write_pictures(share / PICTURES, charts_of(page.blocks))
     certificate = seal_certificate(share, fields, sign)
     record = {**record, "certificate": certificate, "words": words_in(body)}
     write_json(owner / "release.json", record)
-    told = as_owner_sees(record)
-    replace_file(owner / REPORT, owner_page(told).encode())
+    page = describe_owner_page(as_owner_sees(record))
+    replace_file(owner / REPORT, render_page(page).encode())
     if pictures:
-        write_pictures(owner / PICTURES, charts_of(describe_owner_page(told).blocks))
+        write_pictures(owner / PICTURES, charts_of(page.blocks))
+    # All of it lasts through a power cut before the folder is put in its place.
     for path in [*share.rglob("*"), *owner.rglob("*"), share, owner, folder]:
         if path.is_dir():
             sync_folder(path)
         else:
-            _sync_file(path)
+            with path.open("rb") as handle:
+                os.fsync(handle.fileno())
     keep_private(owner)
 
 
@@ -82,21 +81,22 @@ def as_owner_sees(record: Document) -> dict[str, Any]:
     }
 
 
-def draw_page(certificate: Document) -> str:
-    """The page for people that goes with a certificate, sealed or not."""
-    return public_page(_to_draw(certificate))
+def describe_certificate(certificate: Document) -> ReportPage:
+    """The page for people that goes with a certificate, sealed or not: it tells all but what covers
+    the page itself.
+    """
+    document = with_words(_unsealed(certificate))
+    if "signature" in certificate:
+        signature = certificate["signature"]
+        document["signature"] = {key: signature[key] for key in ("algorithm", "public_key")}
+    return describe_shared_page(document)
 
 
-def draw_pictures(certificate: Document) -> dict[str, ChartBlock]:
-    """The pictures of that page, by name."""
-    return charts_of(describe_shared_page(_to_draw(certificate)).blocks)
-
-
-def describe_pictures(drawn: Mapping[str, ChartBlock]) -> str:
+def describe_pictures(charts: Mapping[str, ChartBlock]) -> str:
     """What pictures show, in words."""
     words = [
         f"{name}.png\n{chart.alternative_text}\n{chart.caption}".rstrip()
-        for name, chart in drawn.items()
+        for name, chart in charts.items()
     ]
     return "\n\n".join(words) + "\n"
 
@@ -105,28 +105,14 @@ def _unsealed(document: Document) -> dict[str, Any]:
     return {key: value for key, value in document.items() if key not in SEALS}
 
 
-def _to_draw(certificate: Document) -> dict[str, Any]:
-    """What a page tells of a certificate: all but what covers the page itself."""
-    document = with_words(_unsealed(certificate))
-    if "signature" in certificate:
-        signature = certificate["signature"]
-        document["signature"] = {key: signature[key] for key in ("algorithm", "public_key")}
-    return document
-
-
-def write_pictures(folder: Path, drawn: Mapping[str, ChartBlock]) -> None:
+def write_pictures(folder: Path, charts: Mapping[str, ChartBlock]) -> None:
     """The pictures of a report as PNG files, with what they show in words beside them; earlier ones
     go.
     """
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.png"):
-        if old.stem not in drawn:
+        if old.stem not in charts:
             old.unlink()
-    for name, chart in drawn.items():
+    for name, chart in charts.items():
         replace_file(folder / f"{name}.png", chart_png(chart))
-    replace_file(folder / DESCRIPTIONS, describe_pictures(drawn).encode())
-
-
-def _sync_file(file: Path) -> None:
-    with file.open("rb") as handle:
-        os.fsync(handle.fileno())
+    replace_file(folder / DESCRIPTIONS, describe_pictures(charts).encode())

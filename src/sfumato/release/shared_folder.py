@@ -177,12 +177,14 @@ def _open_table(shared: SharedFolder) -> OpenedData:
         raise UnreadableInput(f"{file} is one file, and the certificate tells of a table in parts")
     if file.is_dir():
         released = _parts(file, certificate)
-        judged = released.counted(columns_seen(_shown_models(certificate), released.schema))
+        judged_table = released.counted(columns_seen(_shown_models(certificate), released.schema))
     else:
-        released = judged = _in_memory(file, certificate)
-    formulas = runnable_cells(judged.to_polars()) if _tells_formulas(certificate[DATA]) else None
-    table = FileOfTable(judged.records, released.columns, judged.columns, formulas)
-    return OpenedData({DATA: table}, released, judged)
+        released = judged_table = _in_memory(file, certificate)
+    formulas = (
+        runnable_cells(judged_table.to_polars()) if _tells_formulas(certificate[DATA]) else None
+    )
+    table = FileOfTable(judged_table.records, released.columns, judged_table.columns, formulas)
+    return OpenedData({DATA: table}, released, judged_table)
 
 
 def _tells_formulas(section: Mapping[str, Any]) -> bool:
@@ -209,10 +211,10 @@ def _parts(folder: Path, certificate: Mapping[str, Any]) -> LazyTable:
 
 
 def _shown_models(certificate: Mapping[str, Any]) -> list[Any]:
-    shown = [
+    public_specs = [
         spec for spec in certificate["recipe"]["meet"] if not recipes.keeps_back("models", spec)
     ]
-    return [registry.build("models", spec) for spec in shown]
+    return [registry.build("models", spec) for spec in public_specs]
 
 
 def _released_schema(certificate: Mapping[str, Any]) -> Schema:
@@ -228,10 +230,10 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
     """What the certificate says of a column; orders and hierarchies that list values are not
     shown.
     """
-    said = certificate["recipe"]["columns"].get(name, {})
-    hierarchy = said.get("hierarchy")
+    spec = certificate["recipe"]["columns"].get(name, {})
+    hierarchy = spec.get("hierarchy")
     kind: Any = (
-        Kind.NOMINAL if "quasi" in roles else said.get("kind", Kind.NOMINAL)
+        Kind.NOMINAL if "quasi" in roles else spec.get("kind", Kind.NOMINAL)
     )  # recoding changes the kind
     listed = hierarchy is None or recipes.keeps_back("hierarchies", hierarchy)
     return Attribute(
@@ -239,19 +241,19 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
         kind=kind,
         hierarchy=None if listed or "quasi" in roles else registry.build("hierarchies", hierarchy),
         missing=certificate.get("missing_rule", {}).get(name, "category"),
-        unit=said.get("unit"),
+        unit=spec.get("unit"),
     )
 
 
 # People who are described by more than a row.
 
 
-def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Data:
+def read_released(share: Path, certificate: Mapping[str, Any], shape: Shape) -> Data:
     """The people of a shared folder, read and described as its certificate says and no other
     way.
     """
     tables, schemas = {}, {}
-    for name, section in sections(said).items():
+    for name, section in sections(certificate).items():
         file = require_plain_file(share, own_file(section))
         try:
             frame, source = read_described(file, section, lists=True)
@@ -293,6 +295,6 @@ def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:
 
 
 def _above(spec: Mapping[str, Any]) -> Attribute:
-    kept = recipes.keeps_back("hierarchies", spec["hierarchy"])
-    hierarchy = None if kept else registry.build("hierarchies", spec["hierarchy"])
+    is_secret = recipes.keeps_back("hierarchies", spec["hierarchy"])
+    hierarchy = None if is_secret else registry.build("hierarchies", spec["hierarchy"])
     return Attribute((Role.SENSITIVE,), hierarchy=hierarchy)

@@ -39,13 +39,15 @@ def story_of(release: TableRelease, pair: TablePair) -> dict[str, Any]:
     Bins are named by data values: it is for the owner (see :func:`public_story`).
     """
     whole, pair = pair, _sampled(release, pair)
-    shown = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
-    drawn = set(_by_role(pair, shown)[:MOST_CARDS])
-    bins = {c: binned(pair, c, fewest=FEWEST) for c in shown if c in drawn}
+    columns = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
+    card_columns = set(_by_role(pair, columns)[:MOST_CARDS])
+    bins = {c: binned(pair, c, fewest=FEWEST) for c in columns if c in card_columns}
     return {
         "cards": [card_of(pair, b) for b in bins.values()],
-        "maps": maps_of(pair, [bins[c] for c in _by_role(pair, shown)[:MOST_IN_MAP] if c in bins]),
-        "suppressed_cells": {c: _gone(whole, pair, c) for c in shown},
+        "maps": maps_of(
+            pair, [bins[c] for c in _by_role(pair, columns)[:MOST_IN_MAP] if c in bins]
+        ),
+        "suppressed_cells": {c: _gone(whole, pair, c) for c in columns},
         "sampled": len(pair.released) < release.released.records,
     }
 
@@ -108,10 +110,10 @@ def maps_of(pair: TablePair, columns: list[Binned]) -> dict[str, Any]:
     never makes columns go together more.
     """
     tables, before, after = [], [], []
-    for i, one in enumerate(columns):
-        for other in columns[:i]:
-            then, now = table_before(one, other), table_after(one, other)
-            tables.append(distance_of_tables(one, then, now))
+    for i, column in enumerate(columns):
+        for earlier in columns[:i]:
+            then, now = table_before(column, earlier), table_after(column, earlier)
+            tables.append(distance_of_tables(column, then, now))
             before.append(_cramers_v(then, _freedom(then)))
             after.append(_cramers_v(now, _freedom(then)))
     return {
@@ -134,8 +136,8 @@ def _cramers_v(table: NDArray[np.float64], freedom: int) -> float:
     if freedom < 1 or total <= 0:
         return 0.0
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / total
-    there = expected > 0
-    squared = float(((table - expected)[there] ** 2 / expected[there]).sum())
+    is_expected = expected > 0
+    squared = float(((table - expected)[is_expected] ** 2 / expected[is_expected]).sum())
     return float(np.clip(np.sqrt(squared / total / freedom), 0.0, 1.0))
 
 

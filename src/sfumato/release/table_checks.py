@@ -73,22 +73,30 @@ def _unknown(certificate: Fields) -> set[str]:
 
 def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[str]:
     """What is wrong with the columns of the file, in words."""
-    said, unknown, known = certificate["roles"], _unknown(certificate), expected.attributes
-    if strange := [c for c in names if c not in known and c not in unknown]:
+    roles_certified, unknown, expected_columns = (
+        certificate["roles"],
+        _unknown(certificate),
+        expected.attributes,
+    )
+    if strange := [c for c in names if c not in expected_columns and c not in unknown]:
         yield f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}"
-    replaced = {c for c in unknown if c not in known or known[c].has(Role.DROP)}
-    roles = {
-        c: [Role.KEEP] if c in replaced else list(known[c].roles)
-        for c in names
-        if c in known or c in replaced
+    replaced = {
+        c for c in unknown if c not in expected_columns or expected_columns[c].has(Role.DROP)
     }
-    if other := [c for c in roles if sorted(said.get(c, ())) != sorted(map(str, roles[c]))]:
+    roles = {
+        c: [Role.KEEP] if c in replaced else list(expected_columns[c].roles)
+        for c in names
+        if c in expected_columns or c in replaced
+    }
+    if differing := [
+        c for c in roles if sorted(roles_certified.get(c, ())) != sorted(map(str, roles[c]))
+    ]:
         yield (
-            f"{count_of(len(other), 'column')} have another role than the recipe gives them:"
-            f" {first_names(other)}"
+            f"{count_of(len(differing), 'column')} have another role than the recipe gives them:"
+            f" {first_names(differing)}"
         )
     dropped = [c for c in certificate["recipe"]["columns"] if c not in names]
-    gone = [c for c in dropped if c in known and not known[c].has(Role.DROP)]
+    gone = [c for c in dropped if c in expected_columns and not expected_columns[c].has(Role.DROP)]
     if gone := [c for c in gone if c not in left_out_columns(certificate)]:
         yield (
             f"{count_of(len(gone), 'column')} are missing, and no step left them out:"
@@ -100,19 +108,19 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
 
 def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
     """A missing value counts as the recipe says, or as a cell that a step says it suppressed."""
-    said, recipe = certificate["missing_rule"], certificate["recipe"]["columns"]
+    rules, recipe = certificate["missing_rule"], certificate["recipe"]["columns"]
     quasi = [c for c, roles in certificate["roles"].items() if Role.QUASI in roles]
-    if set(said) != set(quasi):
+    if set(rules) != set(quasi):
         yield "missing_rule: a rule is not about a quasi-identifier, or one has none"
     emptied = {c for plan in certificate["plan"] for c in plan.get("suppressed_cells", ())}
-    both = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
-    kept = any(
-        hides(spec) and "suppressed_cells" in plan for spec, plan in both
+    pairs = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
+    has_hidden_step = any(
+        hides(spec) and "suppressed_cells" in plan for spec, plan in pairs
     )  # which columns it may empty is not told
-    ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in said}
-    wild = [c for c in said if said[c] == Missing.WILDCARD and (c in emptied or kept)]
-    if other := [c for c in said if said[c] != ruled[c] and c not in wild]:
-        yield f"missing_rule: {first_names(other)} count otherwise than the recipe says"
+    ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in rules}
+    wild = [c for c in rules if rules[c] == Missing.WILDCARD and (c in emptied or has_hidden_step)]
+    if differing := [c for c in rules if rules[c] != ruled[c] and c not in wild]:
+        yield f"missing_rule: {first_names(differing)} count otherwise than the recipe says"
 
 
 def numbers_of_recipe(
@@ -123,10 +131,10 @@ def numbers_of_recipe(
     A column of them that holds words in most of its cells is another one.
     """
     expected, released, unknown = _expected_schema(shared), shared.judged, _unknown(certificate)
-    there = [c for c in released.columns if c in expected.attributes and c not in unknown]
+    columns = [c for c in released.columns if c in expected.attributes and c not in unknown]
     exact = [
         c
-        for c in there
+        for c in columns
         if expected[c].kind in (Kind.NUMERIC, Kind.DATE) and not expected[c].has(Role.QUASI)
     ]
     wrong = [
@@ -148,18 +156,18 @@ def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original
     levels = dict[str, Any]()
     for plan in certificate["plan"]:
         changed = {*plan.get("masked", ()), *plan.get("columns", ())}
-        levels = {c: place for c, place in levels.items() if c not in changed} | plan.get(
-            "levels", {}
-        )
-    described, released = certificate["recipe"]["columns"], shared.judged
-    if strange := [c for c in levels if c not in described]:
+        levels = {
+            c: level_entry for c, level_entry in levels.items() if c not in changed
+        } | plan.get("levels", {})
+    specs, released = certificate["recipe"]["columns"], shared.judged
+    if strange := [c for c in levels if c not in specs]:
         return Claim(
             "levels",
             "fails",
             f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}",
         )
-    there = [c for c in levels if c in released.columns]
-    wrong = [c for c in there if not is_on_level(described[c], levels[c], released.column(c))]
+    columns = [c for c in levels if c in released.columns]
+    wrong = [c for c in columns if not is_on_level(specs[c], levels[c], released.column(c))]
     words = f"the values are not of the levels that are certified: {first_names(wrong)}"
     return Claim("levels", "fails", words) if wrong else None
 
@@ -168,15 +176,15 @@ def records_gone(certificate: Fields, shared: SharedFolder, original: Original) 
     """As many records are said to have gone as the steps say they suppressed, or more where others
     leave records out, too.
     """
-    said, plans = certificate["suppressed_records"], certificate["plan"]
-    told = sum(plan.get("suppressed_records", 0) + _not_drawn(plan) for plan in plans)
+    certified, plans = certificate["suppressed_records"], certificate["plan"]
+    suppressed = sum(plan.get("suppressed_records", 0) + _not_drawn(plan) for plan in plans)
     whole = all("suppressed_records" in plan for plan in plans)
-    if said is None or (said == told if whole else told <= said):
+    if certified is None or (certified == suppressed if whole else suppressed <= certified):
         return None
     return Claim(
         "steps",
         "fails",
-        f"{told:,} records went by the steps, and {said:,} are certified as suppressed",
+        f"{suppressed:,} records went by the steps, and {certified:,} are certified as suppressed",
     )
 
 
@@ -211,9 +219,11 @@ def _drawn_wrongly(certificate: Fields, story: Mapping[str, Any]) -> Iterator[st
         story["maps"],
         story["suppressed_cells"],
     )
-    shown, drawn = [card["column"] for card in cards], maps["columns"]
-    pairs = len(drawn) * (len(drawn) - 1) // 2
-    if any(c not in columns for c in (*shown, *drawn, *gone)) or len(set(shown)) < len(shown):
+    card_columns, map_columns = [card["column"] for card in cards], maps["columns"]
+    pairs = len(map_columns) * (len(map_columns) - 1) // 2
+    if any(c not in columns for c in (*card_columns, *map_columns, *gone)) or len(
+        set(card_columns)
+    ) < len(card_columns):
         yield "they are not about the columns of the recipe"
     if pairs != len(maps["table_distance"]):
         yield "not every two columns that are drawn have a distance"
@@ -238,18 +248,19 @@ def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> 
         return
     cards, gone = certificate["story"]["cards"], certificate["story"]["suppressed_cells"]
     went = certificate["suppressed_records"]
-    more = [
+    lossy_columns = [
         c for c, share in gone.items() if c not in touched and share > went / max(1, records) + NEAR
     ]
     lost = [card["column"] for card in cards if card["loss"] and card["column"] not in touched]
     coarse = {
-        c: _came_coarse(certificate["recipe"]["columns"][c], released, c) for c in {*more, *lost}
+        c: _came_coarse(certificate["recipe"]["columns"][c], released, c)
+        for c in {*lossy_columns, *lost}
     }
     # a format that cannot write a cell (infinities in Excel and JSON lines) leaves it missing in
     # the file
     empty = {c: released.column(c).null_count() if c in released.columns else 0 for c in coarse}
     if any(share < went / max(1, records) - NEAR for share in gone.values()) or any(
-        gone[c] > (went + coarse[c] + empty[c]) / max(1, records) + NEAR for c in more
+        gone[c] > (went + coarse[c] + empty[c]) / max(1, records) + NEAR for c in lossy_columns
     ):
         yield "other cells are said to be gone than went with the records and by the steps"
     if not all(coarse[c] or empty[c] for c in lost):
@@ -300,8 +311,8 @@ def utility_of_file(certificate: Fields, shared: SharedFolder, original: Origina
     stated += [(agreement.metric, line["value"]) for agreement, line in agreements]
     wrong = []
     for metric, value in stated:
-        found = metric.told_alone(shared.judged, shared.recipe.schema, records)
-        if found is not None and not near(found, value):
+        measure = metric.told_alone(shared.judged, shared.recipe.schema, records)
+        if measure is not None and not near(measure, value):
             wrong.append(metric.name)
     words = f"the file gives another {first_names(wrong)}"
     return Claim("utility", "fails", words) if wrong else None
@@ -315,15 +326,19 @@ def implied_of_recipe(
 
     What was found in them only the original tells.
     """
-    said, recipe, name = certificate["implied"], shared.recipe, "released columns beside the labels"
+    section, recipe, name = (
+        certificate["implied"],
+        shared.recipe,
+        "released columns beside the labels",
+    )
     if (
-        not said["unknown"]
-        <= said["compared"]
+        not section["unknown"]
+        <= section["compared"]
         <= len(certificate["roles"]) * len(recipe.schema.quasi)
     ):
         return Claim(name, "fails", "more pairs are counted than there are")
     taken_on = {
-        (column, pair["implies"]) for pair in said["accepted"] for column in pair["columns"]
+        (column, pair["implies"]) for pair in section["accepted"] for column in pair["columns"]
     }
     if taken_on <= set(accepted_pairs(recipe.accept)):
         return None
@@ -337,16 +352,18 @@ def implied_of_recipe(
 
 def class_sizes(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """The classes of the file and its risks are those certified."""
-    found, said = assess(shared.judged), certificate["classes"]
-    sizes = {str(size): count for size, count in found.class_sizes.items()}
-    risks = {measure.name: measure.value for measure in found.measures}
+    assessment, section = assess(shared.judged), certificate["classes"]
+    sizes = {str(size): count for size, count in assessment.class_sizes.items()}
+    risks = {measure.name: measure.value for measure in assessment.measures}
     risks_fit = all(
-        name in risks and near(risks[name], value) for name, value in said["risks"].items()
+        name in risks and near(risks[name], value) for name, value in section["risks"].items()
     )
-    counted = (sizes, found.classes, found.smallest_class, DEFAULT_THRESHOLD)
-    stated = (said["sizes"], said["count"], said["smallest"], said["risk_threshold"])
-    if counted == stated and risks_fit:
-        return Claim("class sizes and risks", "holds", f"{found.classes:,} classes, recomputed")
+    figures = (sizes, assessment.classes, assessment.smallest_class, DEFAULT_THRESHOLD)
+    stated = (section["sizes"], section["count"], section["smallest"], section["risk_threshold"])
+    if figures == stated and risks_fit:
+        return Claim(
+            "class sizes and risks", "holds", f"{assessment.classes:,} classes, recomputed"
+        )
     return Claim(
         "class sizes and risks", "fails", "the classes of the file are not those certified"
     )
@@ -385,7 +402,7 @@ def _broken_for(released: Table, spec: Any, original: Table | None) -> str | Non
         model: Model = registry.build("models", spec)
         if lacking_for(model, released, original):
             return None
-        found = model.judge(released.evidence([model], original=original))
+        verdict = model.judge(released.evidence([model], original=original))
     except SfumatoError as error:
         return f"a promise cannot be judged: {error}"
-    return None if found.holds else f"{found.promise} does not hold: {found.sentence}"
+    return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"

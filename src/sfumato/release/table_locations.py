@@ -47,7 +47,7 @@ def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict
     database; None: where the recipe says.
     """
     if isinstance(data, Mapping):
-        return _given(data, list(files))
+        return _select_tables(data, list(files))
     if is_address(data):
         return {name: InDatabase(data, name) for name in files}
     if data is None:
@@ -65,16 +65,16 @@ def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict
     return {name: _in_folder(Path(data), name, file, base) for name, file in files.items()}
 
 
-def _given(data: Mapping[Any, Any], wanted: list[str]) -> dict[str, Any]:
-    strange = [str(name) for name in data if name not in wanted]
+def _select_tables(data: Mapping[Any, Any], names: list[str]) -> dict[str, Any]:
+    strange = [str(name) for name in data if name not in names]
     if strange:
         raise ParameterError(
-            f"there is no table {strange[0]!r} in the recipe.{did_you_mean(strange[0], wanted)}"
+            f"there is no table {strange[0]!r} in the recipe.{did_you_mean(strange[0], names)}"
         )
-    lacking = [name for name in wanted if name not in data]
-    if lacking:
-        raise ParameterError(f"the recipe has a table {lacking[0]!r}, and it was not given")
-    return {name: data[name] for name in wanted}
+    missing_names = [name for name in names if name not in data]
+    if missing_names:
+        raise ParameterError(f"the recipe has a table {missing_names[0]!r}, and it was not given")
+    return {name: data[name] for name in names}
 
 
 def _in_folder(folder: Path, name: str, file: str | None, base: Path) -> Path:
@@ -86,60 +86,67 @@ def _in_folder(folder: Path, name: str, file: str | None, base: Path) -> Path:
             f"{folder} is no folder; several tables are given as the folder they are in"
         )
     if file is not None:
-        places = (folder / file, folder / Path(file).name, base / file)
-        return _plain(next((place for place in places if place.is_file()), places[0]))
-    named = tables_in(folder).get(name, [])
-    if not named:
+        candidates = (folder / file, folder / Path(file).name, base / file)
+        return _plain(
+            next((candidate for candidate in candidates if candidate.is_file()), candidates[0])
+        )
+    files = tables_in(folder).get(name, [])
+    if not files:
         raise UnreadableInput(
             f"{folder} holds no table {name!r} ({name}.csv, {name}.parquet …); name its file in the"
             " recipe"
         )
-    if len(named) > 1:
+    if len(files) > 1:
         raise UnreadableInput(
-            f"{folder} holds {len(named)} files called {name}; name the one that is meant in the"
+            f"{folder} holds {len(files)} files called {name}; name the one that is meant in the"
             " recipe (file: …)"
         )
-    return _plain(named[0])
+    return _plain(files[0])
 
 
 def tables_in(folder: Path) -> dict[str, list[Path]]:
     """The files of a folder that are tables, by their name without its end."""
-    found: dict[str, list[Path]] = {}
+    files_by_name: dict[str, list[Path]] = {}
     for file in sorted(folder.iterdir()):
         if file.is_file() and format_of_suffix(file.suffix) and not file.name.startswith("."):
-            found.setdefault(file.stem, []).append(file)
-    return found
+            files_by_name.setdefault(file.stem, []).append(file)
+    return files_by_name
 
 
-def locations_in(given: Sequence[str]) -> Mapping[str, Path | InDatabase] | None:
+def locations_in(texts: Sequence[str]) -> Mapping[str, Path | InDatabase] | None:
     """Where several tables are, by the name of each: files given, those of a folder, or a database;
     None where one table is meant.
 
     A folder of Parquet files with the same columns is one table in parts. Tables of a database that
     are called as no file may be are left out.
     """
-    if len(given) == 1 and is_address(given[0]):
-        names = [name for name in open_table.tables_in(given[0]) if NAME.fullmatch(name)]
-        return {name: InDatabase(given[0], name) for name in names} if len(names) > 1 else None
-    return _several_files(given)
+    if len(texts) == 1 and is_address(texts[0]):
+        names = [name for name in open_table.tables_in(texts[0]) if NAME.fullmatch(name)]
+        return {name: InDatabase(texts[0], name) for name in names} if len(names) > 1 else None
+    return _several_files(texts)
 
 
-def _several_files(given: Sequence[str]) -> dict[str, Path] | None:
-    if len(given) > 1:
-        files = {called(Path(one).stem): Path(one) for one in given}
-        if len({name.casefold() for name in files}) < len(given):
+def _several_files(texts: Sequence[str]) -> dict[str, Path] | None:
+    if len(texts) > 1:
+        files = {table_name(Path(text).stem): Path(text) for text in texts}
+        if len({name.casefold() for name in files}) < len(texts):
             raise ParameterError(
                 "two of the files have the same name but for the folder, the end or capitals;"
                 " rename one"
             )
         return files
-    require_named(given[0])
-    folder = Path(given[0])
+    require_named(texts[0])
+    folder = Path(texts[0])
     if not folder.is_dir():
         return None
-    found = [file for several in tables_in(folder).values() for file in several if _surely(file)]
-    files = {called(file.stem): file for file in found}
-    if len({name.casefold() for name in files}) < len(found):
+    table_files = [
+        file
+        for files_of_name in tables_in(folder).values()
+        for file in files_of_name
+        if _surely(file)
+    ]
+    files = {table_name(file.stem): file for file in table_files}
+    if len({name.casefold() for name in files}) < len(table_files):
         raise UnreadableInput(
             f"{folder} holds files of one name that end otherwise, or differ in capitals or signs;"
             " leave one of each, or name the files"
@@ -147,12 +154,12 @@ def _several_files(given: Sequence[str]) -> dict[str, Path] | None:
     return None if len(files) < 2 or _parts(list(files.values())) else files
 
 
-def called(stem: str) -> str:
+def table_name(stem: str) -> str:
     """What the table of a file is called: as the file is, with ``_`` for signs that no table's name
     may have.
 
-    >>> called("visits 2024"), called("the people's"), called("2024"), called("drug-list")
-    ('visits_2024', 'the_people_s', 'table_2024', 'drug-list')
+    >>> [table_name(stem) for stem in ("visits 2024", "the people's", "2024", "drug-list")]
+    ['visits_2024', 'the_people_s', 'table_2024', 'drug-list']
     """
     if NAME.fullmatch(stem):
         return stem
@@ -176,5 +183,5 @@ def _parts(files: Sequence[Path]) -> bool:
 
 
 def _plain(file: Path) -> Path:
-    require_plain(file, most=MOST_BYTES, what="a table")
+    require_plain(file, limit=MOST_BYTES, purpose="a table")
     return file

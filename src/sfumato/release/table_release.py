@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import polars as pl
 
 from sfumato.core import environment
+from sfumato.core.acceptance import accepted_pairs
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, Share, TableBlock
 from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.data import StepsResult
@@ -23,11 +24,12 @@ from sfumato.core.threads import meanwhile
 from sfumato.core.words import percent, plain_name, score
 from sfumato.data.table.fixed_form import without_hierarchies
 from sfumato.data.table.formats import chosen_format
+from sfumato.methods.formulas.dependence_search import find_dependences
 from sfumato.release import VERBS
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
 from sfumato.release.assessment import assessing
 from sfumato.release.column_changes import changes_of
-from sfumato.release.implied import Implied, implied_by
+from sfumato.release.implied import Implied
 from sfumato.release.release import Release
 from sfumato.release.report.charts import chart_risks
 from sfumato.release.report.headline import NOT_ATTACKED
@@ -173,15 +175,25 @@ class TableRelease(Release):
         """What released columns tell of quasi-identifiers beyond their released labels, and what of
         it the recipe accepts.
         """
-        crowds = [verdict.crowd for verdict in self.verdicts]
-        return implied_by(lambda: self.pair, self.recipe, crowds, self.released.memo)
+        # It is remembered with the released table, so that it is looked for once.
+        k = max((verdict.crowd for verdict in self.verdicts if verdict.crowd), default=None)
+        recipe, memo = self.recipe, self.released.memo
+        key = ("implied", k, recipe.accept)
+        if key not in memo:
+            pair = self.pair
+            dependences = find_dependences(pair, k=k)
+            accepted = accepted_pairs(recipe.accept) if recipe.accept else {}
+            decides = not accounts(recipe.steps, recipe.schema)
+            memo[key] = Implied(dependences, accepted, k, decides, pair.of_a_sample)
+        implied: Implied = memo[key]
+        return implied
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:
         """What masking steps kept of the original, exactly or approximately, and how far it is
         off.
         """
-        return tuple(kept for _, plan in self.plans for kept in plan.preserved)
+        return tuple(statistic for _, plan in self.plans for statistic in plan.preserved)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -202,16 +214,18 @@ class TableRelease(Release):
         learnt from is none.
         """
         drawing = next(
-            (place for place, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0
+            (index for index, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0
         )
-        looked = [step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS]
-        if not looked:
+        step_names = [
+            step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS
+        ]
+        if not step_names:
             return ()
-        told = (
+        sentence = (
             "looked at all people before some were set aside: copies may be more than attacks tell;"
             " draw records first"
         )
-        return (f"{', '.join(looked)} {told}",)
+        return (f"{', '.join(step_names)} {sentence}",)
 
     def once(self, name: Any, work_out: Callable[[], T]) -> T:
         """What was worked out about this release before, by its name, else what is worked out now;
@@ -224,7 +238,8 @@ class TableRelease(Release):
         run = (self.original, self.recipe, self.plans)
         remembered = self.released.memo.get(("release", name))
         if remembered is not None and all(
-            one is other for one, other in zip(remembered[0], run, strict=True)
+            remembered_part is part
+            for remembered_part, part in zip(remembered[0], run, strict=True)
         ):
             value: T = remembered[1]
             return value
@@ -232,10 +247,10 @@ class TableRelease(Release):
         self.released.memo["release", name] = (run, value)
         return value
 
-    def before_step(self, place: int) -> Table:
+    def before_step(self, index: int) -> Table:
         """The table as a step of the recipe saw it, by its place."""
         shared = self.original.drop(self.original.schema.dropped_columns)
-        for step, (_, plan) in zip(self.recipe.steps[:place], self.plans, strict=False):
+        for step, (_, plan) in zip(self.recipe.steps[:index], self.plans, strict=False):
             shared = step.apply(shared, plan)
         return shared
 
@@ -276,16 +291,18 @@ class TableRelease(Release):
     @property
     def told_records(self) -> str:
         """How many records were released, and what became of the others, in one line."""
-        made, given = self.released.records, self.original.records
+        released_records, original_records = self.released.records, self.original.records
         if not self.released.drawn:
-            lost = percent(self.suppressed / max(1, given))
+            lost = percent(self.suppressed / max(1, original_records))
             return (
-                f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed ({lost})"
+                f"{released_records:,} of {original_records:,} records released,"
+                f" {self.suppressed:,} suppressed ({lost})"
             )
-        learnt = given if self.learnt_from is None else len(self.learnt_from)
+        training_records = original_records if self.learnt_from is None else len(self.learnt_from)
         aside = 0 if self.held_out is None else len(self.held_out)
         return (
-            f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records,"
+            f"{released_records:,} records drawn anew, nobody's; learnt from {training_records:,}"
+            f" of {original_records:,} records,"
             f" {aside:,} set aside"
         )
 
@@ -317,8 +334,8 @@ class TableRelease(Release):
             "risks_before": {m.name: m.value for m in self.before.measures},
             "risks_after": {m.name: m.value for m in self.after.measures},
             "limits": [limit.to_dict() for limit in self.limits],
-            "contract": [kept.to_dict() for kept in self.contract],
-            "preserved": [dataclasses.asdict(kept) for kept in self.preserved],
+            "contract": [entry.to_dict() for entry in self.contract],
+            "preserved": [dataclasses.asdict(entry) for entry in self.preserved],
             "warnings": list(self.warnings),
             **attacks,
         }
@@ -390,10 +407,11 @@ class TableRelease(Release):
     def plot(self) -> alt.LayerChart | None:
         """Every risk before and after, with the bar that a promised k sets."""
         was, now = (
-            {m.name: m.value for m in found.measures} for found in (self.before, self.after)
+            {m.name: m.value for m in assessment.measures}
+            for assessment in (self.before, self.after)
         )
-        asked = [v.crowd for v in self.verdicts if v.crowd]
-        chart = chart_risks(was, now, 1 / max(asked) if asked else None)
+        sizes = [v.crowd for v in self.verdicts if v.crowd]
+        chart = chart_risks(was, now, 1 / max(sizes) if sizes else None)
         return None if chart is None else plot_chart(chart)
 
     def change_blocks(self) -> Sequence[Block]:
@@ -414,8 +432,10 @@ class TableRelease(Release):
             scores = tuple((plain_name(name), score(value)) for name, value in self.scores.items())
             blocks.append(TableBlock(("score of the search", "value"), scores))
         if self.preserved:
-            kept = tuple(f"{'=' if one.exactly else '≈'} {one}" for one in self.preserved)
-            blocks.append(ListBlock(kept, "What masking kept:"))
+            statistics = tuple(
+                f"{'=' if statistic.exactly else '≈'} {statistic}" for statistic in self.preserved
+            )
+            blocks.append(ListBlock(statistics, "What masking kept:"))
         return blocks
 
     def attack_blocks(self) -> Sequence[Block]:

@@ -23,32 +23,37 @@ def as_released(schema: Schema) -> Schema:
     So do sensitive columns, which are no quasi-identifiers and are released as they are: distances
     between their values need it.
     """
-    kept = schema.without(schema.dropped_columns).attributes
-    return Schema({name: said if _as_it_is(said) else _bare(said) for name, said in kept.items()})
-
-
-def _as_it_is(said: Attribute) -> bool:
-    return said.has(Role.SENSITIVE) and not said.has(Role.QUASI)
-
-
-def _bare(said: Attribute) -> Attribute:
-    return dataclasses.replace(
-        said, hierarchy=said.hierarchy if said.has(Role.ITEM) else None, order=None
+    attributes = schema.without(schema.dropped_columns).attributes
+    return Schema(
+        {
+            name: attribute if _as_it_is(attribute) else _bare(attribute)
+            for name, attribute in attributes.items()
+        }
     )
 
 
-def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _as_it_is(attribute: Attribute) -> bool:
+    return attribute.has(Role.SENSITIVE) and not attribute.has(Role.QUASI)
+
+
+def _bare(attribute: Attribute) -> Attribute:
+    return dataclasses.replace(
+        attribute, hierarchy=attribute.hierarchy if attribute.has(Role.ITEM) else None, order=None
+    )
+
+
+def sections(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """What a certificate says of each table of a release; of several tables together, else of one
     or two by themselves.
     """
-    found = (
-        dict(said["tables"])
-        if "tables" in said
-        else {name: said[name] for name in (DATA, PEOPLE) if name in said}
+    table_sections = (
+        dict(certificate["tables"])
+        if "tables" in certificate
+        else {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate}
     )
-    if not found:
+    if not table_sections:
         raise UnreadableInput("the certificate describes no table")
-    return found
+    return table_sections
 
 
 def as_sections(tables: Mapping[str, Mapping[str, Any]], shape: Shape) -> dict[str, Any]:
@@ -69,8 +74,8 @@ def schema_told(columns: Mapping[str, Any]) -> Schema:
 
 
 def _attribute(spec: Mapping[str, Any]) -> Attribute:
-    said = spec["role"]
-    roles: Any = (said,) if isinstance(said, str) else tuple(said)
+    role = spec["role"]
+    roles: Any = (role,) if isinstance(role, str) else tuple(role)
     return Attribute(roles, **{key: spec[key] for key in TOLD if key in spec})
 
 
@@ -78,23 +83,23 @@ def columns_told(released: Data, recipe: Recipe) -> dict[str, dict[str, Any]]:
     """What a certificate says of the columns of each table: their roles and kinds, nothing that
     lists values.
     """
-    told: dict[str, dict[str, Any]] = {}
+    columns: dict[str, dict[str, Any]] = {}
     for name, frame in released.to_tables().items():
         own = released.schemas.get(name)
-        known = {
+        attributes = {
             **recipe.schemas.get(name, recipe.schema).attributes,
             **({} if own is None else own.attributes),
         }
-        lost = [column for column in frame.columns if column not in known]
+        lost = [column for column in frame.columns if column not in attributes]
         if lost:
             raise SchemaError(
                 f"{len(lost)} column(s) of the release have no role: {', '.join(lost[:5])}"
             )
-        told[name] = {column: _told(known[column]) for column in frame.columns}
-    return told
+        columns[name] = {column: _column_dict(attributes[column]) for column in frame.columns}
+    return columns
 
 
-def _told(attribute: Attribute) -> dict[str, Any]:
+def _column_dict(attribute: Attribute) -> dict[str, Any]:
     roles = [str(role) for role in attribute.roles]
     plain: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
     for field in dataclasses.fields(attribute):

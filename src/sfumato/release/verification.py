@@ -72,8 +72,10 @@ class Verification(Reportable):
         beside_original: dict[str, list[str]] = {}
         for claim in self.claims:
             if claim.promise:
-                judged = beside_original if claim.name.endswith(AGAINST_ORIGINAL) else on_file
-                judged.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(
+                statuses_by_name = (
+                    beside_original if claim.name.endswith(AGAINST_ORIGINAL) else on_file
+                )
+                statuses_by_name.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(
                     claim.status
                 )
         statuses = []
@@ -168,13 +170,13 @@ def _without_replayed(claims: list[Claim]) -> list[Claim]:
 
     Only a promise settles a promise: a certificate may call one like some other claim.
     """
-    judged = {claim.name for claim in claims if claim.promise}
+    promise_names = {claim.name for claim in claims if claim.promise}
     return [
         claim
         for claim in claims
         if not claim.promise
         or claim.status != "needs original"
-        or claim.name + AGAINST_ORIGINAL not in judged
+        or claim.name + AGAINST_ORIGINAL not in promise_names
     ]
 
 

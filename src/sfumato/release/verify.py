@@ -85,8 +85,10 @@ def _claims_of(
         claims = check(certificate, shared, original)
         if claims is None:
             return []
-        several = [claims] if isinstance(claims, Claim) else claims
-        return [dataclasses.replace(one, section=one.section or section) for one in several]
+        claim_list = [claims] if isinstance(claims, Claim) else claims
+        return [
+            dataclasses.replace(claim, section=claim.section or section) for claim in claim_list
+        ]
     except UnreadableRecipe:
         return []  # that the recipe is none is a claim of its own
     except (UnreadableData, UnreadableLock):

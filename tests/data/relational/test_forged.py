@@ -14,9 +14,9 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.errors import UnreadableInput
 from sfumato.release.manifest import manifest_of, sha256_of
-from sfumato.release.sealing import draw_page
 from sfumato.release.signatures import digest_of
 from tests.data.relational.test_released import RECIPE
+from tests.release.report.samples import draw_page
 
 
 @pytest.fixture(scope="module")

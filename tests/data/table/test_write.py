@@ -126,11 +126,11 @@ def test_nothing_half_written_is_left(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_bytes(b"before")
 
-    def interrupted(frame, target, source, **_):
+    def interrupted(self, frame, target, source, form):
         target.write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sfumato.data.table.delimited.write", interrupted)
+    monkeypatch.setattr("sfumato.data.table.delimited.Csv.write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_table(TABLE, path, Source())
     assert path.read_bytes() == b"before"
@@ -138,11 +138,11 @@ def test_nothing_half_written_is_left(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
-    def full(frame, target, source, **_):
+    def full(self, frame, target, source, form):
         target.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.data.table.delimited.write", full)
+    monkeypatch.setattr("sfumato.data.table.delimited.Csv.write", full)
     with pytest.raises(OutputError, match="No space left on device"):
         write_table(TABLE, tmp_path / "t.csv", Source())
     assert list(tmp_path.iterdir()) == []

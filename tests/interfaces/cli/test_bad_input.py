@@ -176,7 +176,7 @@ def test_disk_full_leaves_nothing(sfumato, tmp_path, monkeypatch):
     def full(*_args, **_kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.release.publish._write_alignment", full)
+    monkeypatch.setattr("sfumato.release.publish.owner_record", full)
     done = sfumato("run", data, "-r", file, "-o", tmp_path / "out")
     assert (
         done.code == 2
@@ -192,7 +192,7 @@ def test_interrupt_during_the_write_leaves_nothing(sfumato, tmp_path, monkeypatc
     def interrupt(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sfumato.release.sealing.draw_page", interrupt)
+    monkeypatch.setattr("sfumato.release.sealing.render_page", interrupt)
     assert sfumato("run", data, "-r", file, "-o", tmp_path / "out").code == 130
     assert sorted(p.name for p in tmp_path.iterdir()) == ["visits.csv", "visits.yaml"]
 

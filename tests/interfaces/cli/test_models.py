@@ -13,7 +13,8 @@ from sfumato import examples
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.errors import ParameterError
-from sfumato.release.sealing import draw_page, seal_certificate
+from sfumato.release.sealing import seal_certificate
+from tests.release.report.samples import draw_page
 
 ROLES = """
 sfumato: 1

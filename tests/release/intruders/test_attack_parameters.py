@@ -329,11 +329,11 @@ def test_random_limits_survive_every_form():
             for key, bound in limits.items()
         ]
         assert sorted(map(str, wanted)) == sorted(
-            str((registry.measured(one), one.bound)) for one in several
+            str((registry.build_measured(one), one.bound)) for one in several
         )
         for one in several:
             spec = read_yaml(label_of(one.name, one.parameters), "--attack")
-            assert registry.asked_attack(spec) == registry.measured(one)
+            assert registry.asked_attack(spec) == registry.build_measured(one)
 
 
 def variant(cls, rng):

@@ -7,6 +7,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from sfumato.release.report.page_html import render_page
+from sfumato.release.report.pages import describe_owner_page, describe_shared_page
+from sfumato.release.sealing import describe_certificate
+
 K = 3
 SIZES = {"3": 2, "4": 1, "12": 1}  # 6 + 4 + 12 = 22 records in 4 classes
 
@@ -301,3 +305,18 @@ def full_record() -> dict[str, Any]:
         "warnings": ["a warning"],
         "preserved": [],
     }
+
+
+def public_page(certificate: dict[str, Any]) -> str:
+    """The page that goes with the released files, as HTML."""
+    return render_page(describe_shared_page(certificate))
+
+
+def owner_page(record: dict[str, Any]) -> str:
+    """The page that stays with the owner, as HTML."""
+    return render_page(describe_owner_page(record))
+
+
+def draw_page(certificate: dict[str, Any]) -> str:
+    """The page that belongs to a certificate, sealed or not, as HTML."""
+    return render_page(describe_certificate(certificate))

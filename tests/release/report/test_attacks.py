@@ -21,8 +21,8 @@ from sfumato.release.report.attacks import (
 )
 from sfumato.release.report.charts import chart_attacks
 from sfumato.release.report.measures import plain_words
-from sfumato.release.report.pages import public_page
 from tests.release.report import samples
+from tests.release.report.samples import public_page
 from tests.release.report.test_pages import Page
 
 

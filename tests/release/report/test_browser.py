@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.release.report.pages import owner_page, public_page
 from sfumato.release.report.risk_utility import comparison_page
 from tests.release.report import samples
+from tests.release.report.samples import owner_page, public_page
 from tests.release.report.test_risk_utility import THREE
 
 BROWSER = next(

@@ -56,10 +56,10 @@ def test_bars_are_as_long_as_their_numbers():
 
 
 def test_histogram_can_count_persons_and_classes():
-    assert chart_class_sizes(SIZES, k=None, counted="persons").alternative_text.startswith(
+    assert chart_class_sizes(SIZES, k=None, unit="persons").alternative_text.startswith(
         "Number of persons"
     )
-    classes = chart_class_sizes(SIZES, k=None, counted="classes")
+    classes = chart_class_sizes(SIZES, k=None, unit="classes")
     assert (
         "1: 3 (42.9 %); 2: 1 (14.3 %); 3: 0; 4: 0; 5–9: 2 (28.6 %); 10–19: 1 (14.3 %)."
         in classes.alternative_text

@@ -6,8 +6,8 @@ import pytest
 
 from sfumato.core import registry
 from sfumato.release.report.differences import ATTACKED, BY_MODEL, BY_STEP, WILDCARD, differences_of
-from sfumato.release.report.pages import public_page
 from tests.release.report import samples
+from tests.release.report.samples import public_page
 from tests.release.report.test_pages import Page
 
 

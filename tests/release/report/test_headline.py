@@ -10,8 +10,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.release.report.headline import headline
-from sfumato.release.report.pages import owner_page, public_page
 from tests.release.report import samples
+from tests.release.report.samples import owner_page, public_page
 from tests.release.report.test_pages import Page
 
 GOOD, BAD = {"holds": True}, {"holds": False, "refuses": True}

@@ -39,5 +39,5 @@ def test_what_is_not_ours_is_shown_last_under_its_own_name():
     first, more = measures.first_and_more([("their_metric", 1), ("loss", 2), ("means", 3)])
     assert (first, more) == ([2], [1, 3])
     assert measures.title_of("their_metric") == "Their metric"
-    assert measures.meaning_of("their_metric") == "" == measures.risk_line("their_risk")
+    assert measures.meaning_of("their_metric") == ""
     assert measures.best_of("their_metric") == "0 is best"

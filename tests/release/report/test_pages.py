@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pytest
 
 from sfumato.errors import printable
-from sfumato.release.report.pages import owner_page, public_page
 from tests.release.report import samples
+from tests.release.report.samples import owner_page, public_page
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -372,7 +372,8 @@ def test_a_real_release(tmp_path):
     from sfumato.interfaces import api
     from sfumato.methods.models.k_anonymity import KAnonymity
     from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-    from sfumato.release.sealing import as_owner_sees, draw_page
+    from sfumato.release.sealing import as_owner_sees
+    from tests.release.report.samples import draw_page
 
     release = api.anonymize(examples.hospital(400), [KAnonymity(4)], [GlobalRecoding(budget=0.1)])
     release.write(tmp_path / "out")

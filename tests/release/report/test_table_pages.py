@@ -11,8 +11,8 @@ import pytest
 from sfumato.core.chart_drawing import chart_png, draw_chart
 from sfumato.core.drawing import decades
 from sfumato.release.report.charts import chart_alternatives
-from sfumato.release.report.pages import owner_page
 from tests.release.report import samples
+from tests.release.report.samples import owner_page
 
 
 def option(score, risk, *, age=1, sex=0, within=True, suppressed=3):

@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.core.encoding import encode
 from sfumato.core.schema import SHAPED, Role, Schema
-from sfumato.core.source import lacking, without_role
+from sfumato.core.source import missing_column_problems, without_role
 from sfumato.core.words import count_of, inflect
 from sfumato.errors import SchemaError
 from sfumato.methods.formulas.itemsets import ItemSets
@@ -67,7 +67,7 @@ def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
     present_schema = schema.without(
         name for name in schema.dropped_columns if name not in data.columns
     )
-    problems = lacking(data.columns, source, present_schema.attributes)
+    problems = missing_column_problems(data.columns, source, present_schema.attributes)
     problems += without_role(data.columns, source, schema.attributes, ROLES)
     problems += schema.undecided(source.name) + _misplaced(schema, source.name)
     items = schema.columns(Role.ITEM)
@@ -363,7 +363,7 @@ def _apart(
     present_schema = schema.without(
         name for name in schema.dropped_columns if name not in table.columns
     )
-    problems = lacking(table.columns, source, present_schema.attributes)
+    problems = missing_column_problems(table.columns, source, present_schema.attributes)
     problems += without_role(table.columns, source, schema.attributes, ROLES)
     person = schema.person
     if person is None or own.person is None:

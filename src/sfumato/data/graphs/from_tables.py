@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.schema import ANSWERS, Role, Schema
-from sfumato.core.source import and_more, lacking, without_role
+from sfumato.core.source import and_more, missing_column_problems, without_role
 from sfumato.errors import SchemaError, UnreadableInput
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _fitting(table: pl.DataFrame, schema: Schema, source: Source, part: str) -> 
         if name in table.columns or not schema[name].has(Role.DROP)
     ]
     roles = ", ".join((*ANSWERS, Role.FROM, Role.TO) if part == "the ties" else ANSWERS)
-    problems = lacking(table.columns, source, open_columns)
+    problems = missing_column_problems(table.columns, source, open_columns)
     problems += without_role(table.columns, source, schema.attributes, roles)
     return problems + schema.undecided(source.name)
 

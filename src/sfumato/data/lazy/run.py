@@ -382,7 +382,7 @@ def _require_unchanged(table: LazyTable, original: Table, watch: Watch) -> None:
     if watch.sums is None:
         is_same = is_same and digest_of_parts(table.parts) == table.source.digest
     elif (
-        not table.source.intake.said()
+        not table.source.intake.options()
     ):  # what is said of values may be read otherwise in some rows than in all
         fingerprint = Fingerprint(watch.sums.columns, watch.sums.keys)
         fingerprint.see(original.to_polars(), original.copies)

@@ -15,7 +15,7 @@ import polars as pl
 from sfumato.core.data import PeopleData
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
-from sfumato.core.source import Source, lacking, without_role
+from sfumato.core.source import Source, missing_column_problems, without_role
 from sfumato.core.words import join_words
 from sfumato.data.paths.clock import Clock, read_times
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
@@ -331,7 +331,7 @@ def _columns(
 ) -> tuple[str, str, tuple[str, ...]]:
     """The columns of person, time and place; everything wrong with the roles is told at once."""
     problems = [
-        *lacking(data.columns, source, schema.attributes),
+        *missing_column_problems(data.columns, source, schema.attributes),
         *without_role(data.columns, source, schema.attributes, SERVED),
         *schema.undecided(source.name),
         *(
@@ -462,7 +462,7 @@ def _beside(
     without points are left out.
     """
     problems = [
-        *lacking(
+        *missing_column_problems(
             table.columns,
             dataclasses.replace(source, name="the table of people"),
             schema.attributes,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.calendar import FIRST, LAST, days_of, moved
+from sfumato.core.calendar import FIRST, LAST, days_of, shift_column
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
@@ -140,7 +140,9 @@ class ShiftPersonDates(Step):
         tables = require_tables(people, self.name)
         for table, names in self.columns.items():
             rows = tables[table]
-            fresh = [moved(rows.frame[name], table, plan.shifts[rows.owner]) for name in names]
+            fresh = [
+                shift_column(rows.frame[name], table, plan.shifts[rows.owner]) for name in names
+            ]
             tables = tables.with_rows(
                 dataclasses.replace(rows, frame=rows.frame.with_columns(fresh))
             )

@@ -88,10 +88,10 @@ def parquet_parts(file: Path) -> Iterator[tuple[int, pl.DataFrame]]:
         names, rows = lazy.collect_schema().names(), int(lazy.select(pl.len()).collect().item())
     width = max(1, PART_CELLS // max(1, min(rows, PART)))
     for first in range(0, max(1, len(names)), width):
-        some = lazy.select(names[first : first + width])
+        columns = lazy.select(names[first : first + width])
         for start in range(0, max(1, rows), PART):
             with refusing(unreadable):
-                part = some.slice(start, PART).collect()
+                part = columns.slice(start, PART).collect()
             yield start, part
 
 
@@ -108,11 +108,11 @@ def more_in_parquet(file: Path, *, exact: bool) -> bool:
     ``exact``: this version of polars wrote it, and describes the columns in the same bytes.
     """
     with refusing(f"{file.name} cannot be read"):
-        found, empty = pl.read_parquet_metadata(file), io.BytesIO()
+        metadata, empty = pl.read_parquet_metadata(file), io.BytesIO()
         if not exact or not _is_of_polars(file):
-            return bool(set(found) - {"ARROW:schema"})
+            return bool(set(metadata) - {"ARROW:schema"})
         pl.DataFrame(schema=pl.read_parquet_schema(file)).write_parquet(empty)
-        return found != pl.read_parquet_metadata(io.BytesIO(empty.getvalue()))
+        return metadata != pl.read_parquet_metadata(io.BytesIO(empty.getvalue()))
 
 
 def _is_of_polars(file: Path) -> bool:

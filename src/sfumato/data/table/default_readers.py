@@ -98,9 +98,10 @@ class Reader:
 
     def key_for(self, values: Iterable[str]) -> Key:
         """What this reader makes of the values of a column that has these."""
-        there = [value for value in values if value not in self.missing]
+        present = [value for value in values if value not in self.missing]
         kind = next(
-            (kind for kind in self.kinds if there and all(kind(v) is not None for v in there)), None
+            (kind for kind in self.kinds if present and all(kind(v) is not None for v in present)),
+            None,
         )
 
         def key(text: str) -> Hashable | None:
@@ -178,7 +179,7 @@ def read_as_one(
     texts = [
         c for c in frame.iter_columns() if readers and c.dtype in TEXT and c.name not in set(but)
     ]
-    found = []
+    readings = []
     distinct = {
         c.name: (c.cast(pl.String).drop_nulls().unique().sort().to_list(), c.null_count() > 0)
         for c in texts
@@ -202,8 +203,8 @@ def read_as_one(
                     for k, group in groups.items()
                 }
         if keys:
-            found.append(ReadAsOne(reader.name, keys, spellings))
-    return found
+            readings.append(ReadAsOne(reader.name, keys, spellings))
+    return readings
 
 
 def _shortest(text: str) -> tuple[int, str]:

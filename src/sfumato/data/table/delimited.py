@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 import polars as pl
 
-from sfumato.core.source import Intake, Source, placed
+from sfumato.core.source import Source, placed
 from sfumato.core.words import count_of, inflect
 from sfumato.data.table import inference
 from sfumato.data.table.form import LAYOUT, Form, defused
@@ -62,7 +62,7 @@ class Records:
 def find_records(data: bytes, *, delimiter: str, line_end: str, offset: int = 0) -> Records:
     """Split the bytes into records; a line end or delimiter inside quotes does not count."""
     ends, marks = [], []
-    inside, seen = 0, 0
+    inside, mark_count = 0, 0
     for start in range(offset, len(data), _CHUNK):
         chunk = np.frombuffer(
             data, dtype=np.uint8, count=min(_CHUNK, len(data) - start), offset=start
@@ -70,13 +70,13 @@ def find_records(data: bytes, *, delimiter: str, line_end: str, offset: int = 0)
         quotes = np.cumsum(chunk == _QUOTE, dtype=np.int64) + inside
         outside = quotes % 2 == 0
         breaks = np.flatnonzero((chunk == ord(line_end)) & outside)
-        counts = np.cumsum((chunk == ord(delimiter)) & outside, dtype=np.int64) + seen
+        counts = np.cumsum((chunk == ord(delimiter)) & outside, dtype=np.int64) + mark_count
         ends.append(breaks + start)
         marks.append(counts[breaks])
-        inside, seen = int(quotes[-1]) % 2, int(counts[-1])
+        inside, mark_count = int(quotes[-1]) % 2, int(counts[-1])
     all_ends, all_marks = _concatenated(ends), _concatenated(marks)
     if not len(all_ends) or all_ends[-1] != len(data) - 1:  # the last line has no line end
-        all_ends, all_marks = np.append(all_ends, len(data)), np.append(all_marks, seen)
+        all_ends, all_marks = np.append(all_ends, len(data)), np.append(all_marks, mark_count)
     starts = np.concatenate([[offset], all_ends[:-1] + 1]).astype(np.int64)
     return Records(starts, all_ends, np.diff(all_marks, prepend=0) + 1)
 
@@ -150,70 +150,6 @@ _WORDS = re.compile(r"\w+")
 _SPELLED = {"\t": "tab", " ": "blank"}
 
 
-def read(
-    data: bytes,
-    *,
-    name: str,
-    intake: Intake,
-    text: bool = False,
-    prefer_tab: bool = False,
-    exact: bool = False,
-) -> tuple[pl.DataFrame, Source]:
-    """Read a delimited text; with ``text`` every column stays text, each cell read for itself.
-
-    ``exact`` is for files we wrote: blanks after the delimiter belong to the values.
-    """
-    data, encoding, notes = to_utf8(data, name=name, encoding=intake.encoding)
-    offset = len(data) - len(data.lstrip(b"\r\n")) if data[:1] in (b"\r", b"\n") else 0
-    if offset == len(data):
-        raise UnreadableInput(
-            f"{name} is empty: it needs at least a line with the names of the columns"
-        )
-    layout = sniff(
-        data[offset:] if offset else data,
-        delimiter=intake.delimiter,
-        header=intake.header,
-        prefer_tab=prefer_tab,
-    )
-    if exact:
-        layout = dataclasses.replace(layout, padded=False)
-    cells = _Text(data, name, offset, layout, rename=bool(intake.rename_duplicates))
-    columns, more = cells.columns()
-    del cells, data  # free the bytes before the columns are converted
-    if intake.delimiter is None and layout.delimiter != ",":
-        notes.append(f"delimiter found: {_SPELLED.get(layout.delimiter, layout.delimiter)}")
-    # One column whose every value has blanks in it, or signs that are no usual delimiter.
-    below = [row for row in layout.rows[int(layout.header) :] if row]
-    words = bool(below) and all(len(row) == 1 and len(_WORDS.findall(row[0])) > 2 for row in below)
-    if intake.delimiter is None and words:
-        notes.append(
-            "one column was found; say --delimiter (delimiter=) if something else parts its values"
-        )
-    if intake.header is None and not layout.header:
-        notes.append(
-            "the first line looks like data: columns are named column_1, column_2, …; say --header"
-            " (header=True) if it names them"
-        )
-    if layout.padded:
-        notes.append("blanks after the delimiter were left out")
-    notes += more
-    # Blanks, codes and types are settled in place; what there is to say about them is noted in this
-    # order.
-    decimal = intake.decimal or "."
-    if text:
-        notes += about_codes(settle_values(columns, intake))
-    else:
-        notes += [] if intake.blanks else strip_habit(columns)
-        blanked = settle_values(columns, intake)
-        decimal, about_numbers = inference.convert(columns, decimal=intake.decimal)
-        blanked += settle_values(columns, intake)  # -9 as a number: -9.0 is the same
-        notes += [*about_codes(blanked), *about_numbers]
-    source = Source(
-        name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes)
-    )
-    return pl.DataFrame(columns), dataclasses.replace(source, types_found=not text)
-
-
 @dataclasses.dataclass(frozen=True)
 class _Text:
     """A text in UTF-8 and its layout; the first line that is not empty begins at ``offset``."""
@@ -258,8 +194,8 @@ class _Text:
             and frame[:, -1].null_count()
             and self._absent_fields(frame)
         ):
-            frame, more = self._without_blank_lines(frame, names)
-            notes += more
+            frame, line_notes = self._without_blank_lines(frame, names)
+            notes += line_notes
         frame.columns = names
         columns = frame.get_columns()
         if self.layout.padded:
@@ -310,70 +246,27 @@ class _Text:
             )
         return should - self.data.count(mark.encode(), self.offset)
 
-    def _unpadded(self, place: int, column: pl.Series) -> pl.Series:
+    def _unpadded(self, position: int, column: pl.Series) -> pl.Series:
         bare = column.str.strip_chars_start(" ")
         if bare.str.starts_with('"').any():
             raise UnreadableInput(
-                f"{self.name}: {placed([place])} has blanks between delimiter and quote; remove"
+                f"{self.name}: {placed([position])} has blanks between delimiter and quote; remove"
                 " them"
             )
         return pl.select(pl.when(bare != "").then(bare)).to_series().alias(column.name)
 
 
-def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
-    """Write with the delimiter, encoding, decimal mark and header the source had; NaN becomes
-    missing.
-    """
-    unfit = (pl.Binary, pl.Duration)
-    refused = [
-        name
-        for name, dtype in frame.schema.items()
-        if dtype.is_nested() or dtype.is_object() or dtype in unfit
-    ]
-    if refused:
-        raise OutputError(
-            f"{listed(refused)}: nested or binary values and durations do not fit into CSV; drop"
-            " them, or write Parquet"
-        )
-    # What CSV cannot say is put in words: no NaN, and no decimals that could be thousands.
-    numbers = [name for name, dtype in frame.schema.items() if dtype.is_float()]
-    ready = frame.with_columns(_decided(frame[name], source.decimal) for name in numbers)
-    encoding = codecs.lookup(source.encoding).name
-    encoder = codecs.getincrementalencoder(encoding)()
-    with target.open("wb") as out:
-        for start in range(0, max(ready.height, 1), _WRITTEN_ROWS):
-            piece = io.BytesIO()
-            ready.slice(start, _WRITTEN_ROWS).write_csv(
-                piece,
-                include_header=source.header and start == 0,
-                separator=source.delimiter,
-                decimal_comma=source.decimal == ",",
-                # alone on its line a missing value would be an empty line: quoted it is seen
-                quote_style="always" if ready.width == 1 else "necessary",
-            )
-            try:
-                out.write(
-                    piece.getvalue()
-                    if encoding == "utf-8"
-                    else encoder.encode(piece.getvalue().decode())
-                )
-            except UnicodeEncodeError:
-                raise OutputError(_unencodable(frame, source)) from None
-
-
-def _unencodable(frame: pl.DataFrame, source: Source) -> str:
+def _unencodable(frame: pl.DataFrame, name: str, encoding: str) -> str:
     def fits(column: str) -> bool:
         try:
-            (column + "".join(map(str, frame[column].unique().drop_nulls()))).encode(
-                source.encoding
-            )
+            (column + "".join(map(str, frame[column].unique().drop_nulls()))).encode(encoding)
         except UnicodeEncodeError:
             return False
         return True
 
     columns = [column for column in frame.columns if not fits(column)]
     return (
-        f"{listed(columns)} cannot be written in {source.encoding}, the encoding of {source.name}; "
+        f"{listed(columns)} cannot be written in {encoding}, the encoding of {name}; "
         "use labels that fit it, save the input as UTF-8, or ask for another format"
     )
 
@@ -400,19 +293,102 @@ class Csv(FileFormat):
     settles_values: ClassVar[bool] = True
 
     def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
-        """What :func:`read` reads."""
-        return read(
-            data,
-            name=name,
-            intake=request.intake,
-            text=request.text,
+        """Read a delimited text; on request every column stays text, each cell read for itself.
+
+        An exact reading is for files we wrote: blanks after the delimiter belong to the values.
+        """
+        intake = request.intake
+        data, encoding, notes = to_utf8(data, name=name, encoding=intake.encoding)
+        offset = len(data) - len(data.lstrip(b"\r\n")) if data[:1] in (b"\r", b"\n") else 0
+        if offset == len(data):
+            raise UnreadableInput(
+                f"{name} is empty: it needs at least a line with the names of the columns"
+            )
+        layout = sniff(
+            data[offset:] if offset else data,
+            delimiter=intake.delimiter,
+            header=intake.header,
             prefer_tab=request.prefer_tab,
-            exact=request.exact,
         )
+        if request.exact:
+            layout = dataclasses.replace(layout, padded=False)
+        cells = _Text(data, name, offset, layout, rename=bool(intake.rename_duplicates))
+        columns, cell_notes = cells.columns()
+        del cells, data  # free the bytes before the columns are converted
+        if intake.delimiter is None and layout.delimiter != ",":
+            notes.append(f"delimiter found: {_SPELLED.get(layout.delimiter, layout.delimiter)}")
+        # One column whose every value has blanks in it, or signs that are no usual delimiter.
+        below = [row for row in layout.rows[int(layout.header) :] if row]
+        words = bool(below) and all(
+            len(row) == 1 and len(_WORDS.findall(row[0])) > 2 for row in below
+        )
+        if intake.delimiter is None and words:
+            notes.append(
+                "one column was found; say --delimiter (delimiter=) if something else parts its"
+                " values"
+            )
+        if intake.header is None and not layout.header:
+            notes.append(
+                "the first line looks like data: columns are named column_1, column_2, …; say"
+                " --header (header=True) if it names them"
+            )
+        if layout.padded:
+            notes.append("blanks after the delimiter were left out")
+        notes += cell_notes
+        # Blanks, codes and types are settled in place; what there is to say about them is noted in
+        # this order.
+        decimal = intake.decimal or "."
+        if request.text:
+            notes += about_codes(settle_values(columns, intake))
+        else:
+            notes += [] if intake.blanks else strip_habit(columns)
+            blanked = settle_values(columns, intake)
+            decimal, about_numbers = inference.convert(columns, decimal=intake.decimal)
+            blanked += settle_values(columns, intake)  # -9 as a number: -9.0 is the same
+            notes += [*about_codes(blanked), *about_numbers]
+        source = Source(
+            name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes)
+        )
+        return pl.DataFrame(columns), dataclasses.replace(source, types_found=not request.text)
 
     def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
-        """What :func:`write` writes, in the layout of the form."""
-        layout = {name: getattr(form, name) for name in LAYOUT}
-        write(
-            defused(frame) if form.defused else frame, target, Source(source.name, "csv", **layout)
-        )
+        """Write with the delimiter, encoding, decimal mark and header of the form; NaN becomes
+        missing.
+        """
+        if form.defused:
+            frame = defused(frame)
+        unfit = (pl.Binary, pl.Duration)
+        refused = [
+            name
+            for name, dtype in frame.schema.items()
+            if dtype.is_nested() or dtype.is_object() or dtype in unfit
+        ]
+        if refused:
+            raise OutputError(
+                f"{listed(refused)}: nested or binary values and durations do not fit into CSV;"
+                " drop them, or write Parquet"
+            )
+        # What CSV cannot say is put in words: no NaN, and no decimals that could be thousands.
+        numbers = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+        ready = frame.with_columns(_decided(frame[name], form.decimal) for name in numbers)
+        codec = codecs.lookup(form.encoding).name
+        encoder = codecs.getincrementalencoder(codec)()
+        with target.open("wb") as out:
+            for start in range(0, max(ready.height, 1), _WRITTEN_ROWS):
+                piece = io.BytesIO()
+                ready.slice(start, _WRITTEN_ROWS).write_csv(
+                    piece,
+                    include_header=form.header and start == 0,
+                    separator=form.delimiter,
+                    decimal_comma=form.decimal == ",",
+                    # alone on its line a missing value would be an empty line: quoted it is seen
+                    quote_style="always" if ready.width == 1 else "necessary",
+                )
+                try:
+                    out.write(
+                        piece.getvalue()
+                        if codec == "utf-8"
+                        else encoder.encode(piece.getvalue().decode())
+                    )
+                except UnicodeEncodeError:
+                    raise OutputError(_unencodable(frame, source.name, form.encoding)) from None

@@ -71,24 +71,24 @@ def padded_widths(data: bytes, sheet: str | None = None) -> dict[int, int]:
         return {}
 
 
-def _part(book: zipfile.ZipFile, path: str, most: int = _PART_BYTES) -> str:
+def _part(book: zipfile.ZipFile, path: str, limit: int = _PART_BYTES) -> str:
     with book.open(path) as part:
-        return part.read(most).decode("utf-8", errors="ignore")
+        return part.read(limit).decode("utf-8", errors="ignore")
 
 
 def _sheet_file(book: zipfile.ZipFile, sheet: str | None) -> str:
     """The part of a workbook that holds a sheet; an unknown name has none."""
-    found = None
+    link_id = None
     for tag in re.findall(r"<sheet [^>]*>", _part(book, "xl/workbook.xml")):
-        called = re.search(r' name="([^"]*)"', tag)
-        if sheet is None or (called is not None and html.unescape(called[1]) == sheet):
-            found = re.search(r' r:id="([^"]+)"', tag)
+        sheet_name = re.search(r' name="([^"]*)"', tag)
+        if sheet is None or (sheet_name is not None and html.unescape(sheet_name[1]) == sheet):
+            link_id = re.search(r' r:id="([^"]+)"', tag)
             break
-    if sheet is not None and found is None:
+    if sheet is not None and link_id is None:
         raise KeyError(sheet)
     links = _part(book, "xl/_rels/workbook.xml.rels")
     for link in re.findall(r"<Relationship [^>]*>", links):
-        if found is not None and f'Id="{found[1]}"' in link:
+        if link_id is not None and f'Id="{link_id[1]}"' in link:
             target = re.search(r'Target="([^"]+)"', link)
             if target is not None:
                 return target[1].lstrip("/") if target[1].startswith("/") else f"xl/{target[1]}"
@@ -115,8 +115,8 @@ def _column_widths(sheet: str, widths: dict[int, int]) -> dict[int, int]:
             by_column.setdefault(_position(letters) - first, set()).add(
                 widths.get(int(style[1])) if style else None
             )
-    shown = {position: next(iter(seen)) for position, seen in by_column.items() if len(seen) == 1}
-    return {position: width for position, width in shown.items() if width is not None}
+    uniform = {position: next(iter(seen)) for position, seen in by_column.items() if len(seen) == 1}
+    return {position: width for position, width in uniform.items() if width is not None}
 
 
 def _position(letters: str) -> int:
@@ -150,7 +150,7 @@ def sheets_of(path: Path) -> list[str]:
     return list(_opened(str(path), path.name).sheet_names)
 
 
-def _place(sheets: list[str], sheet: str | None, name: str) -> int:
+def _sheet_index(sheets: list[str], sheet: str | None, name: str) -> int:
     """Where the sheet stands that was named. Names of others are not told: a workbook may have a
     sheet a person.
     """
@@ -173,7 +173,7 @@ def read(
     """Read a sheet of a workbook, by default the first one."""
     book = _opened(data, name)
     sheets: list[str] = book.sheet_names
-    at = _place(sheets, sheet, name)
+    at = _sheet_index(sheets, sheet, name)
     which = "the first sheet" if sheet is None else "the sheet"
     with refusing(f"{name}: {which} cannot be read"), _quiet():
         above, cells = _head(book, at) if sheets else (0, [])
@@ -182,9 +182,9 @@ def read(
             f"{name}: {which} is empty, or does not begin with the names of the columns in its"
             " first row"
         )
-    named = has_header(cells) if header is None else header
+    has_names = has_header(cells) if header is None else header
     names, about_names = [f"column_{i}" for i in range(1, len(cells[0]) + 1)], list[str]()
-    if named:
+    if has_names:
         names, about_names = column_names(
             cells[0], where=f"{name}, row {above + 1}", rename=bool(rename_duplicates)
         )
@@ -195,14 +195,17 @@ def read(
             "skip_whitespace_tail_rows": True,
         }
         rows = (
-            book.load_sheet(at, skip_rows=above + int(named), **options)
-            if len(cells) > named
+            book.load_sheet(at, skip_rows=above + int(has_names), **options)
+            if len(cells) > has_names
             else None
         )
         frame = None if rows is None else rows.to_polars()
     frame, codes = _tidied(frame, names, name, padded_widths(data, sheet))
-    about = (*_notes(sheets if sheet is None else [], named, header, codes, names), *about_names)
-    return frame, Source(name, "excel", header=named, notes=about, types_found=True)
+    about = (
+        *_notes(sheets if sheet is None else [], has_names, header, codes, names),
+        *about_names,
+    )
+    return frame, Source(name, "excel", header=has_names, notes=about, types_found=True)
 
 
 def _head(book: Any, at: int) -> tuple[int, list[tuple[str, ...]]]:
@@ -238,7 +241,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _notes(
-    sheets: list[str], named: bool, header: bool | None, codes: list[int], names: list[str]
+    sheets: list[str], has_names: bool, header: bool | None, codes: list[int], names: list[str]
 ) -> list[str]:
     notes: list[str] = []
     if len(sheets) > 1:
@@ -246,17 +249,17 @@ def _notes(
             f"the workbook has {len(sheets)} sheets; only the first was read, --sheet (sheet=)"
             " names another"
         )
-    if header is None and not named:
+    if header is None and not has_names:
         notes.append(
             "the first row looks like data: columns are named column_1, column_2, …; say --header"
             " (header=True) if it names them"
         )
     if codes:
-        said = (
+        sentence = (
             "{}: codes stored as numbers became text, with the leading zeros their cell format"
             " shows"
         )
-        notes.append(ColumnNote.of(said, codes, names))
+        notes.append(ColumnNote.of(sentence, codes, names))
     return notes
 
 
@@ -363,7 +366,7 @@ def _write_column(
     elif dtype == pl.Boolean:
         _write_cells(sheet.write_boolean, position, column, first)
     elif dtype.is_temporal() and dtype != pl.Duration:
-        shown = (
+        date_format = (
             formats.date
             if dtype == pl.Date
             else formats.time
@@ -371,7 +374,7 @@ def _write_column(
             else formats.moment
         )
         naive = column.dt.replace_time_zone(None) if dtype == pl.Datetime else column
-        _write_cells(sheet.write_datetime, position, naive, first, shown)
+        _write_cells(sheet.write_datetime, position, naive, first, date_format)
     elif dtype.is_nested() or dtype.is_object() or dtype == pl.Binary:
         raise OutputError(
             f"column {column.name!r}: nested or binary values do not fit into Excel; drop them, or"
@@ -381,10 +384,10 @@ def _write_column(
         _write_cells(sheet.write_string, position, column.cast(pl.String), first)
 
 
-def _write_cells(write: Any, position: int, values: pl.Series, first: int, *shown: Any) -> None:
+def _write_cells(write: Any, position: int, values: pl.Series, first: int, *formats: Any) -> None:
     for row, value in enumerate(values, start=first):
         if value is not None:
-            write(row, position, value, *shown)
+            write(row, position, value, *formats)
 
 
 class Excel(FileFormat):

@@ -66,9 +66,10 @@ def in_fixed_form(dataset: Table, recipe: Recipe) -> Table:
         )
         for name, column in columns.items()
     }
-    said = {part: getattr(dataset.source.intake, part) for part in LAYOUT}
+    layout_options = {part: getattr(dataset.source.intake, part) for part in LAYOUT}
     layout = {
-        part: getattr(Form(), part) if value is None else value for part, value in said.items()
+        part: getattr(Form(), part) if value is None else value
+        for part, value in layout_options.items()
     }
     source = dataclasses.replace(dataset.source, digest=digest, labels={}, **layout)
     frame = nw.from_native(
@@ -109,16 +110,20 @@ def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) 
         return _numbers(column, attribute, mark, rules)
     spelled = _day if attribute.kind is Kind.DATE else shortest_spelling
     coded = attribute.has(Role.DROP) or is_identifier_name(column.name)
-    lists = [set(given) for given in (attribute.domain, attribute.order) if given is not None]
+    lists = [
+        set(value_list)
+        for value_list in (attribute.domain, attribute.order)
+        if value_list is not None
+    ]
 
-    def one(text: str | None) -> str | None:
+    def keep_known(text: str | None) -> str | None:
         if text is None or not _storable(text):
             return None
         text = text if coded else spelled(text)
-        known = all(text in values for values in lists) and (rules is None or rules.knows(text))
-        return text if known else None
+        is_known = all(text in values for values in lists) and (rules is None or rules.knows(text))
+        return text if is_known else None
 
-    return mapped_text(column, one)
+    return mapped_text(column, keep_known)
 
 
 def _storable(text: str) -> bool:
@@ -126,8 +131,8 @@ def _storable(text: str) -> bool:
 
 
 def _day(text: str) -> str:
-    found = DAY.fullmatch(text)
-    return text if found is None else found[1]
+    match = DAY.fullmatch(text)
+    return text if match is None else match[1]
 
 
 def _numbers(
@@ -135,24 +140,24 @@ def _numbers(
 ) -> pl.Series:
     """A column of doubles within its bounds."""
     if column.dtype.is_numeric():
-        made = column.cast(pl.Float64)
+        values = column.cast(pl.Float64)
     else:
         encoded = encode(column)
         numbers = pl.Series(
             column.name, [_number(text, mark) for text in encoded.labels], dtype=pl.Float64
         )
-        made = numbers.gather(encoded.codes)
-    made = made.set(~made.is_finite() | (made.abs() >= LARGEST), None) + 0.0  # -0.0 is 0.0
+        values = numbers.gather(encoded.codes)
+    values = values.set(~values.is_finite() | (values.abs() >= LARGEST), None) + 0.0  # -0.0 is 0.0
     if attribute.bounds is not None:
-        made = made.clip(*attribute.bounds)
+        values = values.clip(*attribute.bounds)
     if rules is None:
-        return made.alias(column.name)
-    made = made.clip(*rules.hierarchy.ends)
-    encoded = encode(made)
-    known = pl.Series(
+        return values.alias(column.name)
+    values = values.clip(*rules.hierarchy.ends)
+    encoded = encode(values)
+    is_number = pl.Series(
         [text is not None and rules.knows(text) for text in encoded.labels], dtype=pl.Boolean
     )
-    return made.set(~known.gather(encoded.codes), None).alias(column.name)
+    return values.set(~is_number.gather(encoded.codes), None).alias(column.name)
 
 
 def _number(text: str | None, mark: str) -> float | None:

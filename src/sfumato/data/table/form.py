@@ -71,7 +71,7 @@ class Form:
         return {**({"header": self.header} if self.format == "excel" else {}), **types}
 
     @classmethod
-    def from_dict(cls, format: str | None, said: Mapping[str, Any]) -> Form:  # noqa: A002
+    def from_dict(cls, format: str | None, fields: Mapping[str, Any]) -> Form:  # noqa: A002
         """The form a certificate tells; the null marker and the quote are those of this version, or
         refused.
         """
@@ -84,17 +84,21 @@ class Form:
             "defused": bool,
             "types": Mapping,
         }
-        if not isinstance(said, Mapping):
+        if not isinstance(fields, Mapping):
             raise UnreadableInput("the certificate does not say in parts how its file is read")
-        wrong = [name for name in said if name not in keys]
+        wrong = [name for name in fields if name not in keys]
         wrong += [
-            name for name, kind in fits.items() if name in said and not isinstance(said[name], kind)
+            name
+            for name, kind in fits.items()
+            if name in fields and not isinstance(fields[name], kind)
         ]
-        if wrong or said.get("null", NULL) != NULL or said.get("quote", QUOTE) != QUOTE:
+        if wrong or fields.get("null", NULL) != NULL or fields.get("quote", QUOTE) != QUOTE:
             raise UnreadableInput(
                 "the certificate says in words that this sfumato does not know how its file is read"
             )
-        return cls(format or "csv", **{k: v for k, v in said.items() if k not in ("null", "quote")})
+        return cls(
+            format or "csv", **{k: v for k, v in fields.items() if k not in ("null", "quote")}
+        )
 
 
 def types_of(frame: pl.DataFrame) -> dict[str, str]:
@@ -244,11 +248,11 @@ def repeated_once(text: pl.Series) -> pl.Series:
 def defused(frame: pl.DataFrame) -> pl.DataFrame:
     """The table with an apostrophe before every name and text that a spreadsheet would run."""
 
-    def one(column: pl.Series) -> pl.Series:
+    def defuse_column(column: pl.Series) -> pl.Series:
         name = _marked(pl.Series([column.name])).item()
         return (_marked(column.cast(pl.String)) if column.dtype in TEXT else column).alias(name)
 
-    return pl.DataFrame([one(column) for column in frame])
+    return pl.DataFrame([defuse_column(column) for column in frame])
 
 
 def restored(frame: pl.DataFrame) -> pl.DataFrame:
@@ -260,16 +264,16 @@ def restored(frame: pl.DataFrame) -> pl.DataFrame:
     (["'=1+1", '-5', "''=1", 'a'], True)
     """
 
-    def one(column: pl.Series) -> pl.Series:
+    def restore_column(column: pl.Series) -> pl.Series:
         return (
             column.str.replace(r"^'('*[=+\-@\t\r\n])", "$1")
             if column.dtype == pl.String
             else column
         )
 
-    names = one(pl.Series(frame.columns, dtype=pl.String)).to_list()
+    names = restore_column(pl.Series(frame.columns, dtype=pl.String)).to_list()
     return pl.DataFrame(
-        [one(column).alias(name) for column, name in zip(frame, names, strict=True)]
+        [restore_column(column).alias(name) for column, name in zip(frame, names, strict=True)]
     )
 
 
@@ -279,9 +283,9 @@ def _runs(text: pl.Series) -> pl.Series:
 
 def _marked(text: pl.Series) -> pl.Series:
     marked = _runs(text) | text.str.contains(_HARMLESS)
-    named = text.alias("text").to_frame().with_columns(marked.alias("marked"))
+    marked_text = text.alias("text").to_frame().with_columns(marked.alias("marked"))
     return (
-        named.select(pl.when("marked").then("'" + pl.col("text")).otherwise("text"))
+        marked_text.select(pl.when("marked").then("'" + pl.col("text")).otherwise("text"))
         .to_series()
         .alias(text.name)
     )

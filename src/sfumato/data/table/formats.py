@@ -125,8 +125,8 @@ def require_format(name: str) -> str:
 
 def file_format(name: str) -> FileFormat:
     """A format by its name."""
-    chosen: FileFormat = FORMATS[require_format(name)]()
-    return chosen
+    format_found: FileFormat = FORMATS[require_format(name)]()
+    return format_found
 
 
 def format_of_suffix(suffix: str) -> str | None:
@@ -146,10 +146,10 @@ def table_suffixes() -> tuple[str, ...]:
     return tuple(suffix for cls in FORMATS.values() for suffix in cls.suffixes)
 
 
-def choose_format(data: bytes, *, name: str, suffix: str, asked: str | None) -> str:
+def choose_format(data: bytes, *, name: str, suffix: str, requested: str | None) -> str:
     """Decide how to read a file: as asked, else by suffix, else by its first bytes, else as CSV."""
-    if asked is not None:
-        return require_format(asked)
+    if requested is not None:
+        return require_format(requested)
     packed = next((kind for magic, kind in COMPRESSED if data.startswith(magic)), None)
     if packed is not None:
         raise UnreadableInput(f"{name} is compressed with {packed}: unpack it first")
@@ -169,7 +169,7 @@ def choose_format(data: bytes, *, name: str, suffix: str, asked: str | None) -> 
 
 def _format_of_bytes(data: bytes, names: Iterable[str]) -> str | None:
     """The format among these that the first bytes announce, or None for text and the unknown."""
-    return next((name for name in names if file_format(name).is_announced_by(data)), None)
+    return next((name for name in names if FORMATS[name]().is_announced_by(data)), None)
 
 
 @contextlib.contextmanager
@@ -214,15 +214,15 @@ def is_list(dtype: pl.DataType) -> bool:
     return inner is not None and not inner.is_nested() and not inner.is_object()
 
 
-def listed(columns: list[str], most: int = 5) -> str:
+def listed(columns: list[str], limit: int = 5) -> str:
     """Name columns in a sentence, at most a few of them.
 
-    >>> listed(["zip"]), listed(["a", "b", "c"], most=2)
+    >>> listed(["zip"]), listed(["a", "b", "c"], limit=2)
     ("column 'zip'", "columns 'a', 'b' and 1 more")
     """
-    names = ", ".join(repr(column) for column in columns[:most])
-    rest = f" and {len(columns) - most:,} more" if len(columns) > most else ""
-    return f"{inflect(len(columns), 'column')} {names}{rest}"
+    names = ", ".join(repr(column) for column in columns[:limit])
+    remainder = f" and {len(columns) - limit:,} more" if len(columns) > limit else ""
+    return f"{inflect(len(columns), 'column')} {names}{remainder}"
 
 
 def chosen_format(source: Source, requested: str | None) -> str:

@@ -40,8 +40,8 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Tab
     intake = Intake.of(options).over(Intake(**defaults))
     notes = [INDEX_LEFT] if _has_index(frame) else []
     if intake.rename_duplicates:
-        frame, more = _renamed(frame)
-        notes += more
+        frame, rename_notes = _renamed(frame)
+        notes += rename_notes
     dataset = Table(frame, source=Source(name=NAME, notes=tuple(notes)))
     return with_values(dataset, intake)
 
@@ -53,16 +53,16 @@ def _has_index(frame: Any) -> bool:
     if type(frame).__module__.split(".")[0] != "pandas" or not hasattr(frame, "index"):
         return False
     index = frame.index
-    counted = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-    return not counted or index.name is not None
+    is_range = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    return not is_range or index.name is not None
 
 
 def _renamed(frame: Any) -> tuple[Any, list[str]]:
     """A pandas or Arrow frame whose columns have different names; polars frames always have."""
     arrow = hasattr(frame, "rename_columns")
     names = [str(name) for name in getattr(frame, "column_names" if arrow else "columns", ())]
-    if not (again := repeated(names)):
+    if not (repeated_names := repeated(names)):
         return frame, []
     fresh = numbered(names)
-    notes = [f"names that came twice got a number: columns {', '.join(map(str, again))}"]
+    notes = [f"names that came twice got a number: columns {', '.join(map(str, repeated_names))}"]
     return (frame.rename_columns(fresh) if arrow else frame.set_axis(fresh, axis=1)), notes

@@ -86,11 +86,11 @@ def refuse_unwritable(dataset: Table, format: str, *, header: bool) -> None:  # 
     shared = [n for n in dataset.columns if Role.DROP not in dataset.schema[n].roles]
     problems = []
     if format in _TRIMS_NAMES and header:
-        for place, name in enumerate(dataset.columns, start=1):
+        for position, name in enumerate(dataset.columns, start=1):
             plain = name and name == name.strip() and "\0" not in name and "\ufeff" not in name
             if name in shared and not plain:
                 problems.append(
-                    f"column {place} has a name that is empty, begins or ends with a blank, "
+                    f"column {position} has a name that is empty, begins or ends with a blank, "
                     "or holds a NUL or a byte-order mark"
                 )
     problems += [
@@ -115,16 +115,16 @@ def refuse_unwritable(dataset: Table, format: str, *, header: bool) -> None:  # 
 
 def _lost(text: pl.Series, format: str) -> list[str]:  # noqa: A002
     """What a format would lose of a column of text, in words."""
-    most = _LONGEST.get(format)
+    longest = _LONGEST.get(format)
     losses: dict[str, int] = {
         "with a NUL sign": (
             int(text.str.contains("\0", literal=True).sum()) if format in _NO_NUL else 0
         ),
-        f"of more than {most} signs": (
-            0 if most is None else int((text.str.len_chars() > most).sum())
+        f"of more than {longest} signs": (
+            0 if longest is None else int((text.str.len_chars() > longest).sum())
         ),
     }
-    return [f"{count_of(cells, 'cell')} {what}" for what, cells in losses.items() if cells]
+    return [f"{count_of(cells, 'cell')} {loss}" for loss, cells in losses.items() if cells]
 
 
 def _distinct_texts(dataset: Table, name: str) -> pl.Series:
@@ -160,15 +160,15 @@ def _numbers(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  #
     if not (lost.any() or negative.any() or finer):
         return None
     missing = column.is_null() | pl.Series(lost)
-    written = pl.Series(column.name, np.where(negative, 0.0, values), dtype=column.dtype).set(
-        missing, None
-    )
+    distinct_numbers = pl.Series(
+        column.name, np.where(negative, 0.0, values), dtype=column.dtype
+    ).set(missing, None)
     notes = {
         "no numbers, missing now": int(lost.sum()),
         "-0.0, now 0.0": int(negative.sum()),
         "rounded to 16 digits": finer,
     }
-    return written, _sentence(notes, format)
+    return distinct_numbers, _sentence(notes, format)
 
 
 def _texts(
@@ -197,13 +197,21 @@ def _respelled(text: pl.Series) -> tuple[pl.Series, int]:
     distinct = text.drop_nulls().unique()
     spelled = distinct.filter(distinct.str.contains(_NUMERAL)).to_list()
     shortest: dict[float, str] = {}
-    numbers = {one: float(one.replace(",", ".")) for one in spelled if not _grouped(one)}
-    for one, number in numbers.items():
-        shortest[number] = min(shortest.get(number, one), one, key=lambda s: (len(s), s))
-    other = {one: shortest[number] for one, number in numbers.items() if shortest[number] != one}
-    if not other:
+    numbers = {
+        spelling: float(spelling.replace(",", "."))
+        for spelling in spelled
+        if not _grouped(spelling)
+    }
+    for spelling, number in numbers.items():
+        shortest[number] = min(shortest.get(number, spelling), spelling, key=lambda s: (len(s), s))
+    replacements = {
+        spelling: shortest[number]
+        for spelling, number in numbers.items()
+        if shortest[number] != spelling
+    }
+    if not replacements:
         return text, 0
-    respelled = text.replace(list(other), list(other.values()))
+    respelled = text.replace(list(replacements), list(replacements.values()))
     return respelled, int((respelled != text).sum())
 
 

@@ -153,56 +153,55 @@ def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list
     """Replace text columns in the list by numbers where the rule allows; return the decimal mark
     and the notes.
     """
-    verdicts = [_settle(columns, i, decimal) for i in range(len(columns))]
-    seen = {mark: verdicts.count(mark) for mark in STYLES}
+    verdicts = []
+    for i, text in enumerate(columns):
+        verdict, numbers = _classify(text)
+        if verdict in STYLES:
+            marked = _has_mark(text, verdict)
+            if decimal not in (None, verdict) and marked:
+                verdicts.append("asked")
+                continue
+            numbers = _decimals(text, STYLES[verdict])
+            if numbers is None:
+                verdicts.append("digits")
+                continue
+            verdict = verdict if marked else "exponents"
+        # Its values alone decide about the column.
+        if numbers is not None:
+            columns[i] = numbers
+        verdicts.append(verdict)
+    mark_counts = {mark: verdicts.count(mark) for mark in STYLES}
     for i, verdict in enumerate(verdicts):
         if verdict.startswith("thousands"):
-            verdicts[i] = _settle_thousands(columns, i, verdict[-1], decimal, seen)
+            verdicts[i] = _settle_thousands(columns, i, verdict[-1], decimal, mark_counts)
     notes: list[str] = []
     names = [column.name for column in columns]
     for reason, sentence in _REASONS.items():
-        places = [i for i, verdict in enumerate(verdicts, start=1) if verdict == reason]
-        if places:
-            words = sentence.format("{}", s="s" if len(places) == 1 else "")
-            notes.append(ColumnNote.of(words, places, names))
+        positions = [i for i, verdict in enumerate(verdicts, start=1) if verdict == reason]
+        if positions:
+            words = sentence.format("{}", s="s" if len(positions) == 1 else "")
+            notes.append(ColumnNote.of(words, positions, names))
     for mark, word in ((".", "points"), (",", "commas")):
-        places = [i for i, verdict in enumerate(verdicts, start=1) if verdict == f"read{mark}"]
-        if places:
+        positions = [i for i, verdict in enumerate(verdicts, start=1) if verdict == f"read{mark}"]
+        if positions:
             words = f"{{}}: {word} before three digits read as asked or as elsewhere in the file"
-            notes.append(ColumnNote.of(words, places, names))
-    if all(seen.values()):
+            notes.append(ColumnNote.of(words, positions, names))
+    if all(mark_counts.values()):
         notes.append(
             "decimal points and decimal commas both occur; decimals will be written with one of"
             " them"
         )
-    return decimal or ("," if seen[","] > seen["."] else "."), notes
-
-
-def _settle(columns: list[pl.Series], i: int, decimal: str | None) -> str:
-    """Convert one column in place when its values alone decide; return what it is."""
-    text = columns[i]
-    verdict, numbers = _judged(text)
-    if verdict in STYLES:
-        marked = _has_mark(text, verdict)
-        if decimal not in (None, verdict) and marked:
-            return "asked"
-        numbers = _decimals(text, STYLES[verdict])
-        if numbers is None:
-            return "digits"
-        verdict = verdict if marked else "exponents"
-    if numbers is not None:
-        columns[i] = numbers
-    return verdict
+    return decimal or ("," if mark_counts[","] > mark_counts["."] else "."), notes
 
 
 def classify(text: pl.Series) -> str:
     """What a text column is: integer, a decimal mark, ``thousands`` and a mark, or the reason it
     stays text.
     """
-    return _judged(text)[0]
+    return _classify(text)[0]
 
 
-def _judged(text: pl.Series) -> tuple[str, pl.Series | None]:
+def _classify(text: pl.Series) -> tuple[str, pl.Series | None]:
     """What a text column is, and its numbers if it is an integer column."""
     sample = text.head(SAMPLE).drop_nulls()
     if not len(sample):
@@ -214,10 +213,10 @@ def _judged(text: pl.Series) -> tuple[str, pl.Series | None]:
         return "partly" if share > 0.5 and not code else "text", None
     if code:
         return "code", None
-    seen = (
+    is_short = (
         len(text) <= SAMPLE
     )  # a longer column is looked at in full only where a part of it is worth it
-    numbers = _integers(text) if seen or _integers(sample) is not None else None
+    numbers = _integers(text) if is_short or _integers(sample) is not None else None
     if numbers is None:
         return _style(text), None
     # Numbers of five digits or more that are all equally long are codes.
@@ -310,13 +309,13 @@ def _integers(text: pl.Series) -> pl.Series | None:
     for start in range(0, len(text), _PIECE):
         piece = text.slice(start, _PIECE)
         numbers = piece.cast(pl.Int64, strict=False)
-        least, most = numbers.min(), numbers.max()
+        smallest, largest = numbers.min(), numbers.max()
         if numbers.null_count() != piece.null_count() or piece.to_frame().select(_OTHERWISE).item():
             return None
         if (
-            isinstance(least, int)
-            and isinstance(most, int)
-            and (least <= -_LARGEST or most >= _LARGEST)
+            isinstance(smallest, int)
+            and isinstance(largest, int)
+            and (smallest <= -_LARGEST or largest >= _LARGEST)
         ):
             return None
         pieces.append(numbers)
@@ -330,22 +329,24 @@ def _decimals(text: pl.Series, style: Style) -> pl.Series | None:
         piece = text.slice(start, _PIECE)
         plain = style.plain(piece)
         numbers = plain.cast(pl.Float64, strict=False)
-        if numbers.null_count() != piece.null_count() or not _kept(plain, numbers):
+        if numbers.null_count() != piece.null_count() or not _keeps_digits(plain, numbers):
             return None
         pieces.append(numbers)
     return pl.concat(pieces)
 
 
-def _kept(plain: pl.Series, numbers: pl.Series) -> bool:
+def _keeps_digits(plain: pl.Series, numbers: pl.Series) -> bool:
     """Whether doubles still have every digit; short decimals always do."""
     doubtful = (plain.str.len_bytes() > _SAFE_LENGTH) | plain.str.contains("[eE]")
     if not doubtful.any():
         return True
-    written, kept = plain.filter(doubtful), numbers.filter(doubtful)
-    told = kept.cast(pl.String)
-    otherwise = written != told  # most are written as they would be again, and need no second look
-    same = _digits(written.filter(otherwise)) == _digits(told.filter(otherwise))
-    return bool(same.all()) and bool(kept.is_finite().all())
+    doubtful_texts, doubtful_numbers = plain.filter(doubtful), numbers.filter(doubtful)
+    number_texts = doubtful_numbers.cast(pl.String)
+    otherwise = (
+        doubtful_texts != number_texts
+    )  # most are written as they would be again, and need no second look
+    is_equal = _digits(doubtful_texts.filter(otherwise)) == _digits(number_texts.filter(otherwise))
+    return bool(is_equal.all()) and bool(doubtful_numbers.is_finite().all())
 
 
 def _digits(numbers: pl.Series) -> pl.Series:
@@ -357,16 +358,18 @@ def _digits(numbers: pl.Series) -> pl.Series:
 
 
 def _settle_thousands(
-    columns: list[pl.Series], i: int, mark: str, decimal: str | None, seen: dict[str, int]
+    columns: list[pl.Series], i: int, mark: str, decimal: str | None, mark_counts: dict[str, int]
 ) -> str:
-    other = "," if mark == "." else "."
+    other_mark = "," if mark == "." else "."
     if decimal == mark:
         numbers = (
             _decimals(columns[i], STYLES[mark])
             if columns[i].str.contains(STYLES[mark].number).all()
             else None
         )
-    elif decimal == other or (decimal is None and seen[other] and not seen[mark]):
+    elif decimal == other_mark or (
+        decimal is None and mark_counts[other_mark] and not mark_counts[mark]
+    ):
         numbers = _integers(columns[i].str.replace_all(mark, "", literal=True))
     else:
         return f"thousands{mark}"

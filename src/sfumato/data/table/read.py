@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from sfumato.core.source import LAYOUT, Intake, Source
 from sfumato.core.words import inflect, join_words
 from sfumato.data.table.form import Form, restored, typed
-from sfumato.data.table.formats import ReadRequest, choose_format, file_format
+from sfumato.data.table.formats import FileFormat, ReadRequest, choose_format, file_format
 from sfumato.data.table.values import about_codes, settle_values
 from sfumato.errors import ParameterError, UnreadableInput
 
@@ -62,11 +62,12 @@ def read_table(
         ParameterError: an option is out of its range or means nothing for the format.
     """
     name, suffix, data = _load(path)
-    kind = choose_format(data, name=name, suffix=suffix, asked=format)
+    kind = choose_format(data, name=name, suffix=suffix, requested=format)
     # What was said here must mean something for the format; of what a recipe says, the rest is left
     # out.
     options = {field.name for field in dataclasses.fields(Intake)}
-    meaningful = _ANY_FORMAT | file_format(kind).options
+    file_reader = file_format(kind)
+    meaningful = _ANY_FORMAT | file_reader.options
     idle = sorted(name for name in options - meaningful if said.get(name) is not None)
     if idle:
         raise ParameterError(
@@ -81,7 +82,7 @@ def read_table(
     digest = hashlib.sha256(data).hexdigest()
     tabs = suffix.lower() in (".tsv", ".tab")
     frame, source = _parse(
-        kind, data, name, ReadRequest(intake, text=text, prefer_tab=tabs, lists=lists)
+        file_reader, data, name, ReadRequest(intake, text=text, prefer_tab=tabs, lists=lists)
     )
     return frame, dataclasses.replace(source, digest=digest, intake=intake)
 
@@ -95,14 +96,16 @@ def read_written(
     A form without types (of a certificate that tells only the layout) leaves the types of a CSV to
     be found.
     """
-    chosen = file_format(form.format)
+    file_reader = file_format(form.format)
     has_layout = form.format in ("csv", "excel")
-    layout = {name: getattr(form, name) for name in LAYOUT if has_layout and name in chosen.options}
+    layout = {
+        name: getattr(form, name) for name in LAYOUT if has_layout and name in file_reader.options
+    }
     if form.types is None:
         return read_table(path, format=form.format, lists=lists, **layout)
     name, _, data = _load(path)
     frame, source = _parse(
-        form.format, data, name, ReadRequest(Intake(**layout), text=True, exact=True, lists=lists)
+        file_reader, data, name, ReadRequest(Intake(**layout), text=True, exact=True, lists=lists)
     )
     frame = restored(frame) if form.defused else frame
     if has_layout and not form.header and frame.width == len(form.types):
@@ -145,10 +148,11 @@ def _load_stream(stream: BinaryIO) -> tuple[str, str, bytes]:
     return file.name, file.suffix, data
 
 
-def _parse(kind: str, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
-    chosen = file_format(kind)
-    frame, source = chosen.read(data, name, request)
-    if chosen.settles_values:
+def _parse(
+    file_reader: FileFormat, data: bytes, name: str, request: ReadRequest
+) -> tuple[pl.DataFrame, Source]:
+    frame, source = file_reader.read(data, name, request)
+    if file_reader.settles_values:
         return frame, source
     columns = frame.get_columns()
     notes = about_codes(settle_values(columns, request.intake))

@@ -47,16 +47,16 @@ def describe_table(dataset: Table, recipe: Recipe) -> Table:
     source = dataset.source
     intake = source.intake.over(recipe.intake)
     meaningful = {"csv": LAYOUT, "excel": ("header",)}.get(source.format, ())
-    other = [
+    differing = [
         name for name in meaningful if getattr(intake, name) not in (None, getattr(source, name))
     ]
-    if "encoding" in other and codecs.lookup(str(intake.encoding)) == codecs.lookup(
+    if "encoding" in differing and codecs.lookup(str(intake.encoding)) == codecs.lookup(
         source.encoding
     ):
-        other.remove("encoding")
-    if other:
+        differing.remove("encoding")
+    if differing:
         raise ParameterError(
-            f"the recipe reads {source.name} with another {join_words(other)} than it was read"
+            f"the recipe reads {source.name} with another {join_words(differing)} than it was read"
             " with; read it as the recipe says: sf.read(path, recipe=...)"
         )
     recipe.schema.check(dataset.columns, dataset.source)
@@ -123,8 +123,8 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
     steps_taken: list[Taken] = []
     # Columns of which some promise says by which mechanism they are released.
     by_rule = {model.released_by[0] for model in recipe.meet if model.released_by is not None}
-    for place, step in enumerate(recipe.steps):
-        goal = Goal(recipe.goals, seed, context.progress, context.population, place, fixed=fixed)
+    for index, step in enumerate(recipe.steps):
+        goal = Goal(recipe.goals, seed, context.progress, context.population, index, fixed=fixed)
         plan = step.plan(table, goal)
         before, table = table, step.apply(table, plan)
         # The first step that draws rows decides.
@@ -161,8 +161,8 @@ def pair_tables(
     if not released.schema.attributes:
         schema = Schema(
             {
-                name: one
-                for name, one in original.schema.attributes.items()
+                name: attribute
+                for name, attribute in original.schema.attributes.items()
                 if name in released.columns
             }
         )

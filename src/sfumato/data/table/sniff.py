@@ -216,11 +216,11 @@ def first_broken_byte(data: bytes) -> int | None:
     decoder, view, start = codecs.getincrementaldecoder("utf-8")(), memoryview(data), 0
     try:
         while start < len(data):
-            kept = len(decoder.getstate()[0])
+            pending = len(decoder.getstate()[0])
             decoder.decode(view[start : start + _CHUNK], final=start + _CHUNK >= len(data))
             start += _CHUNK
     except UnicodeDecodeError as error:
-        return start - kept + error.start
+        return start - pending + error.start
     return None
 
 

@@ -130,7 +130,7 @@ def _notes(kind: str, missing: Mapping[str, Any]) -> tuple[str, ...]:
 def _settled(frame: pl.DataFrame) -> pl.DataFrame:
     """Whole doubles as integers (these formats know no other), empty text and NaN as missing."""
 
-    def one(column: pl.Series) -> pl.Series:
+    def settle_column(column: pl.Series) -> pl.Series:
         if column.dtype == pl.Null:
             return column.cast(pl.String)
         if column.dtype == pl.String:
@@ -141,7 +141,7 @@ def _settled(frame: pl.DataFrame) -> pl.DataFrame:
         whole = bool((bare == bare.round()).all()) and bool((bare.abs() < _EXACT).all())
         return column.fill_nan(None).cast(pl.Int64) if whole else column.fill_nan(None)
 
-    return frame.with_columns(one(column) for column in frame)
+    return frame.with_columns(settle_column(column) for column in frame)
 
 
 def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> None:
@@ -182,13 +182,13 @@ def surviving_labels(
     frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]]
 ) -> dict[str, dict[Any, str]]:
     """Value labels of the codes that still occur, per column that still holds codes."""
-    kept = {}
+    labels_kept = {}
     for name in (column for column in frame.columns if column in values):
         present = set(frame[name].unique().drop_nulls())
         labels = {code: label for code, label in values[name].items() if code in present}
         if labels:
-            kept[name] = labels
-    return kept
+            labels_kept[name] = labels
+    return labels_kept
 
 
 def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> dict[str, Any]:
@@ -203,12 +203,12 @@ def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> dict[str, Any]
     }
     words: dict[str, Any] = {"variable_format": formats or None}
     if kind == "spss":
-        for ours, theirs in (
+        for own_name, field_name in (
             ("measures", "variable_measure"),
             ("widths", "variable_display_width"),
         ):
-            words[theirs] = {
-                k: v for k, v in source.labels.get(ours, {}).items() if k in numeric
+            words[field_name] = {
+                k: v for k, v in source.labels.get(own_name, {}).items() if k in numeric
             } or None
         missing = {
             k: v
@@ -219,13 +219,13 @@ def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> dict[str, Any]
     return words
 
 
-def _is_number_format(shown: str, kind: str) -> bool:
+def _is_number_format(display_format: str, kind: str) -> bool:
     pattern = {
         "spss": r"(?:F|COMMA|DOT|PCT|E|N)\d+(?:\.\d+)?",
         "stata": r"%-?0?\d*\.?\d*[gfe]c?",
         "sas": r"(?:BEST|F|COMMA)\d*\.?\d*",
     }[kind]
-    return bool(re.fullmatch(pattern, shown))
+    return bool(re.fullmatch(pattern, display_format))
 
 
 def _hits(column: pl.Series, ranges: list[Any]) -> bool:
@@ -248,7 +248,7 @@ def _refuse_names(frame: pl.DataFrame, kind: str) -> None:
 def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
     """Types the formats know: text, integers, doubles, dates and times."""
 
-    def one(column: pl.Series) -> pl.Series:
+    def plain_column(column: pl.Series) -> pl.Series:
         dtype = column.dtype
         if dtype.is_nested() or dtype.is_object() or dtype in (pl.Binary, pl.Duration):
             raise OutputError(
@@ -268,7 +268,7 @@ def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
             return column.dt.replace_time_zone(None)
         return column if dtype.is_temporal() else column.cast(pl.String)
 
-    return frame.with_columns(one(column) for column in frame)
+    return frame.with_columns(plain_column(column) for column in frame)
 
 
 class _Statistics(FileFormat):

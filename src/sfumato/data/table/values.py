@@ -43,18 +43,23 @@ def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[lis
     unnamed = [column for column, cell in zip(names, cells, strict=True) if not cell.strip()]
     notes = [f"{listed(unnamed)} had no name and got one by position"] if unnamed else []
     refuse_patterns(names)
-    again = repeated(names)
-    if again and not rename:
-        pairs = [f"{first:,} and {i:,}" for i, first in again.items()]
-        more = f" and {len(pairs) - MOST_PAIRS:,} more pairs" if len(pairs) > MOST_PAIRS else ""
+    repeated_names = repeated(names)
+    if repeated_names and not rename:
+        pairs = [f"{first:,} and {i:,}" for i, first in repeated_names.items()]
+        remainder = (
+            f" and {len(pairs) - MOST_PAIRS:,} more pairs" if len(pairs) > MOST_PAIRS else ""
+        )
         raise UnreadableInput(
-            f"{where}: columns {', '.join(pairs[:MOST_PAIRS])}{more} have the same name; rename"
+            f"{where}: columns {', '.join(pairs[:MOST_PAIRS])}{remainder} have the same name;"
+            " rename"
             " them in the file, let --rename-duplicates (rename_duplicates=True) number them, or"
             " say --no-header (header=False) if the row holds data"
         )
-    if again:
+    if repeated_names:
         names = numbered(names)
-        notes.append(ColumnNote.of("names that came twice got a number: {}", list(again), names))
+        notes.append(
+            ColumnNote.of("names that came twice got a number: {}", list(repeated_names), names)
+        )
     return names, notes
 
 
@@ -63,20 +68,20 @@ def repeated(names: Sequence[str]) -> dict[int, int]:
     1.
     """
     first: dict[str, int] = {}
-    places = enumerate(names, start=1)
-    return {i: first[name] for i, name in places if first.setdefault(name, i) != i}
+    positions = enumerate(names, start=1)
+    return {i: first[name] for i, name in positions if first.setdefault(name, i) != i}
 
 
 def numbered(names: Sequence[str]) -> list[str]:
     """Names made different: the second ``a`` is ``a_2``, unless a column has that name already."""
-    taken, counts, unique = set(names), dict[str, int](), list[str]()
+    names_taken, counts, unique = set(names), dict[str, int](), list[str]()
     for name in names:
         counts[name] = counts.get(name, 0) + 1
         fresh = name
-        while counts[name] > 1 and fresh in taken:
+        while counts[name] > 1 and fresh in names_taken:
             fresh = f"{name}_{counts[name]}"
-            counts[name] += fresh in taken
-        taken.add(fresh)
+            counts[name] += fresh in names_taken
+        names_taken.add(fresh)
         unique.append(fresh)
     return unique
 
@@ -106,8 +111,8 @@ def settle_values(columns: list[pl.Series], intake: Intake) -> Counter[str]:
 def about_codes(blanked: Counter[str]) -> list[str]:
     """What there is to say about cells that held a code."""
     columns = [i for i, count in enumerate(blanked.values(), start=1) if count]
-    said = f"{blanked.total():,} cells read as missing by their code, in {{}}"
-    return [ColumnNote.of(said, columns, list(blanked))] if columns else []
+    sentence = f"{blanked.total():,} cells read as missing by their code, in {{}}"
+    return [ColumnNote.of(sentence, columns, list(blanked))] if columns else []
 
 
 _BLANK = (pl.nth(0).str.starts_with(" ") | pl.nth(0).str.ends_with(" ")).any()
@@ -134,11 +139,15 @@ def strip_habit(columns: list[pl.Series]) -> list[str]:
         else:
             loose.append(i + 1)
     names = [column.name for column in columns]
-    said = {
+    positions_by_note = {
         "blanks around the values of {} were left out": bare,
         "some values of {} begin or end with blanks and were left so": loose,
     }
-    return [ColumnNote.of(sentence, places, names) for sentence, places in said.items() if places]
+    return [
+        ColumnNote.of(sentence, positions, names)
+        for sentence, positions in positions_by_note.items()
+        if positions
+    ]
 
 
 def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
@@ -155,13 +164,13 @@ def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
 def _without_codes(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
     """The column with missing values where it held a code."""
     if column.dtype.is_numeric():
-        held = _holds_numbers(column, codes)
+        is_code = _holds_numbers(column, codes)
     else:
         spelled = [f"{code:g}" if isinstance(code, float) else str(code) for code in codes]
-        held = column.cast(pl.String, strict=False).is_in(spelled)
-    if not held.any():
+        is_code = column.cast(pl.String, strict=False).is_in(spelled)
+    if not is_code.any():
         return column
-    return pl.select(pl.when(~held.fill_null(False)).then(column)).to_series().alias(column.name)
+    return pl.select(pl.when(~is_code.fill_null(False)).then(column)).to_series().alias(column.name)
 
 
 def _holds_numbers(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:

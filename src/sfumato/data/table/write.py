@@ -89,10 +89,10 @@ def form_for(
             " it out"
         )
     form = Form.of(kind, source, tabs=suffix in (".tsv", ".tab"), defused=defuse)
-    named = frame.columns != [
+    has_names = frame.columns != [
         f"column_{i}" for i in range(1, frame.width + 1)
     ]  # names that positions do not give
-    return dataclasses.replace(form, types=types_of(frame), header=form.header or named)
+    return dataclasses.replace(form, types=types_of(frame), header=form.header or has_names)
 
 
 def _write(frame: pl.DataFrame, draft: Path, source: Source, form: Form) -> None:
@@ -135,7 +135,7 @@ def _to_stream(
     frame: pl.DataFrame,
     stream: BinaryIO,
     source: Source,
-    asked: str | None,
+    requested: str | None,
     defuse: bool,
     inspect: Inspect | None,
 ) -> Form:
@@ -143,7 +143,7 @@ def _to_stream(
         raise ParameterError(
             f"a path, '-' or a binary file object is needed, not {type(stream).__name__}"
         )
-    form = form_for(frame, Path(), source, format=asked, defuse=defuse)
+    form = form_for(frame, Path(), source, format=requested, defuse=defuse)
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / f"table{suffix_of(form.format)}"
         _write(frame, draft, source, form)

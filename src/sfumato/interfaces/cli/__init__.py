@@ -12,7 +12,7 @@ from typing import Any
 from rich.markup import escape
 from typer.exceptions import TyperException
 
-from sfumato.core.interrupts import done, ending, pressed, watching
+from sfumato.core.interrupts import ending, finished_acts, pressed, watching
 from sfumato.core.portable import keep_memory
 from sfumato.errors import SfumatoError, UnreadableInput, not_installed
 from sfumato.interfaces.cli.console import in_our_words, spell_out_signs, tell
@@ -43,7 +43,9 @@ def main() -> None:
     spell_out_signs()
     with watching():
         try:
-            code = build_app(_words())(standalone_mode=False)
+            # A shell that asks for completions passes the words of the call in another way.
+            completing = any(n.startswith("_") and n.endswith("_COMPLETE") for n in os.environ)
+            code = build_app(None if completing else sys.argv[1:])(standalone_mode=False)
             if (
                 code == INTERRUPTED and pressed()
             ):  # the command framework made an exit code of Ctrl-C
@@ -119,14 +121,6 @@ def _collect_rarely() -> None:
     atexit.register(gc.freeze)
 
 
-def _words() -> list[str] | None:
-    """The words of this call; None where a shell asks for completions, which passes them in another
-    way.
-    """
-    completing = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
-    return None if completing else sys.argv[1:]
-
-
 def _end_quietly() -> None:
     """Nobody reads what is still to be written: no word about it, here or when the interpreter
     ends.
@@ -146,7 +140,7 @@ def _wrong_usage(error: Any) -> None:
 
 def _standing() -> str:
     """What was written before it ended."""
-    return "; ".join(done()) or "nothing was written"
+    return "; ".join(finished_acts()) or "nothing was written"
 
 
 def _fail(message: str, code: int) -> None:

@@ -106,7 +106,7 @@ def profile(
         _profile_several(places, reading.intake, output, json=json, quiet=quiet)
         return
     held: dict[str, Any] = {} if table is None else {"table": table, "engine": "memory"}
-    large = None if reading.intake.said() or held else parquet_columns(data[0])
+    large = None if reading.intake.options() or held else parquet_columns(data[0])
     dataset = large or open_data(data[0], quiet=quiet, intake=reading.intake, **held)
     with progress("trying means", quiet=quiet):
         proposal = api.profile(dataset)
@@ -175,7 +175,7 @@ def _profile_several(
 def _one_of_several(place: Path | InDatabase, intake: Intake, *, quiet: bool) -> Table:
     """One of several tables; what was decided when it was read is told with its name."""
     if not isinstance(place, Path):
-        return place.read(intake.said())
+        return place.read(intake.options())
     read = read_data(str(place), quiet=True, intake=intake)
     notes(tuple(f"{place.name}: {note}" for note in read.source.notes), quiet=quiet)
     return read

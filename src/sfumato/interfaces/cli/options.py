@@ -142,7 +142,7 @@ def read_data(
     """
     from sfumato.interfaces.api import read
 
-    table = read(data, recipe=recipe, **(intake or Intake()).said(), **options)
+    table = read(data, recipe=recipe, **(intake or Intake()).options(), **options)
     tell_notes(table, quiet=quiet)
     return table.in_memory("this command")
 
@@ -166,9 +166,9 @@ def open_data(
     said = intake or Intake()
     found: core_data.Data
     if recipe is None:
-        found = read(data, **said.said(), **options)
+        found = read(data, **said.options(), **options)
     else:
-        found = read_recipe_data(data, recipe, said=said, **options)
+        found = read_recipe_data(data, recipe, intake=said, **options)
     tell_notes(found, quiet=quiet)
     return found
 

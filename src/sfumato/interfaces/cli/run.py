@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,14 +68,23 @@ def run(
     otherwise.
     """
     from sfumato.core.exchange import refuse_existing
+    from sfumato.core.registry import data_class
+    from sfumato.release.publish import publish
     from sfumato.release.read_back import target_in
+    from sfumato.release.report.wording import formulas
+    from sfumato.release.table_sections import sections
 
     quiet = files.quiet
     write: WriteOptions = writing["options"]
     force = writing.get("force", False)
     recipe = _recipe(files.recipe, files.like, quiet=quiet)
-    places = {"into": write.into, "into_table": write.into_table}
-    require_options(recipe.shape, **vars(given), **places, register=register.register)
+    require_options(
+        recipe.shape,
+        **vars(given),
+        into=write.into,
+        into_table=write.into_table,
+        register=register.register,
+    )
     remembered = memory_of(register, files.output)
     options: RunOptions = making.pop("options")
     if files.folder is None and options.format is None:
@@ -86,6 +96,13 @@ def run(
         raise ParameterError(
             "--into goes with a folder (-o out/), which holds the certificate of the table"
         )
+    # Who holds the data: the engine that was named, else one by size where the data can be held and
+    # the release is written as Parquet.
+    can_be_held = "engine" in data_class(recipe.shape).options
+    is_parquet = files.folder is not None and options.format in (None, "parquet")
+    engine = given.engine
+    if engine is None and can_be_held and is_parquet and register.register is None:
+        engine = "auto"
     dataset = open_data(
         data,
         quiet=quiet,
@@ -93,7 +110,7 @@ def run(
         recipe=recipe,
         people=given.people,
         format=options.format,
-        engine=_engine(recipe, files, options, given, register),
+        engine=engine,
         table=given.table,
     )
     if files.folder is None:
@@ -120,40 +137,46 @@ def run(
             release = release.attacked(
                 seconds=seconds or DEFAULT_SECONDS, options=AttackOptions(progress=on_progress)
             )
-    folder = remembered.write(release, files.folder, **writing, format=options.format, attack=0)
-    _tell_written(release, folder, remembered.told, json=files.json)
+    folder = Path(files.folder)
+    elsewhere = write.into is not None
+    with remembered.registered(release, folder, elsewhere=elsewhere) as enter:
+        files_written = publish(
+            release,
+            folder,
+            format=options.format,
+            force=force,
+            sign=writing.get("sign"),
+            options=write,
+        )
+        enter(folder)
+    # Say what was released, and what a spreadsheet would run of it.
+    tables = sections(files_written.certificate).values()
+    if files.json:
+        give_json({**_summary(release, folder, tables), **remembered.told})
+    else:
+        warnings = [sentence for table in tables if (sentence := formulas(table)) is not None]
+        show_blocks(release.blocks())
+        for sentence in warnings:
+            show_blocks([Paragraph(sentence, "warning")])
     tell_remembered(remembered, json=files.json, quiet=quiet)
-    _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)
+    kept_files = "lock, owner's report" if release.parts else "lock, alignment, owner's report"
+    places = f"share  {folder / 'share'}: data, certificate, report\n"
+    places += f"keep   {folder / 'owner'}: {kept_files}"
+    if target is not None:
+        places += f"\ntable  {escape(target.shown)}: written and judged there"
+    tell(places, quiet=quiet)
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
-def _engine(
-    recipe: Recipe,
-    files: RunFiles,
-    options: RunOptions,
-    given: EngineOptions,
-    register: RegisterOptions,
-) -> str | None:
-    """Who holds the data: the engine that was named, else one by size where the data can be held
-    and the release is written as Parquet.
-    """
-    from sfumato.core.registry import data_class
-
-    if given.engine is not None or "engine" not in data_class(recipe.shape).options:
-        return given.engine
-    if files.folder is None or register.register is not None:
-        return None
-    return "auto" if options.format in (None, "parquet") else None
-
-
-def _tell_places(release: Release, folder: Path, table: str | None, *, quiet: bool) -> None:
-    """Say what may be shared, what is to be kept, and where the table is."""
-    tell(
-        f"share  {folder / 'share'}: data, certificate, report\n"
-        f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report"
-        + (f"\ntable  {escape(table)}: written and judged there" if table else ""),
-        quiet=quiet,
-    )
+def _summary(release: Release, folder: Path, tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The release as plain data, with the cells that a spreadsheet would run."""
+    summary = {**release.summary(), "folder": str(folder)}
+    runnable: dict[str, int] = {}
+    for table in tables:
+        runnable |= table.get("formulas", {})
+    if runnable or release.columns:  # of one table it is told where there are none, too
+        summary["formulas"] = runnable
+    return summary
 
 
 def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:
@@ -176,27 +199,3 @@ def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:
         quiet=quiet,
     )
     return loaded
-
-
-def _tell_written(release: Release, folder: Path, told: dict[str, Any], *, json: bool) -> None:
-    """Say what was released, and what a spreadsheet would run of it."""
-    from sfumato.release.manifest import FILE
-    from sfumato.release.report.wording import formulas
-    from sfumato.release.table_sections import sections
-    from sfumato.release.written_files import read_json
-
-    written = list(sections(read_json(folder / "share" / FILE)).values())
-    if json:
-        runnable = {
-            column: cells
-            for section in written
-            for column, cells in section.get("formulas", {}).items()
-        }
-        if runnable or release.columns:  # of one table it is told where there are none, too
-            told = {"formulas": runnable, **told}
-        give_json({**release.summary(), "folder": str(folder), **told})
-        return
-    show_blocks(release.blocks())
-    for section in written:
-        if (sentence := formulas(section)) is not None:
-            show_blocks([Paragraph(sentence, "warning")])

@@ -108,13 +108,13 @@ def serve(
     )
     place.check()
     require("nicegui", extra="web", to="open the workbench")
-    if data is None and (reading.intake.said() or named.table is not None):
+    if data is None and (reading.intake.options() or named.table is not None):
         raise ParameterError("how a table is read goes with a table: sfumato serve visits.csv")
     at = None if data is None else absolute_location(data)
     if at is not None:
         require_one_table(at)
     chosen = {} if named.table is None else {"table": named.table}
-    first = None if at is None else {"path": at, "options": {**reading.intake.said(), **chosen}}
+    first = None if at is None else {"path": at, "options": {**reading.intake.options(), **chosen}}
     loaded = None if named.recipe is None else recipe_files.load(named.recipe)
     folder = named.project or project_of(None if at is None else file_of(at, named.table))
     try:
@@ -124,7 +124,7 @@ def serve(
             "--recipe": named.recipe,
             "--port": address.port,
             "--host": address.host,
-            "how the table is read": reading.intake.said(),
+            "how the table is read": reading.intake.options(),
         }
         _address_of_running(
             folder,

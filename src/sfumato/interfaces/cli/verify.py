@@ -92,7 +92,7 @@ def check(
     released = read_to_check(
         data,
         recipe,
-        said=reading.intake,
+        intake=reading.intake,
         people=given.people,
         engine=given.engine,
         table=given.table,

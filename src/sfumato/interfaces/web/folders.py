@@ -76,7 +76,7 @@ def recent(*, besides: Path | None = None) -> list[Fields]:
     """
     try:
         listed = json.loads(
-            read_plain(home() / "recent.json", most=MEGABYTE, what="the list of projects")
+            read_plain(home() / "recent.json", limit=MEGABYTE, purpose="the list of projects")
         )
     except (SfumatoError, ValueError):
         return []

@@ -50,7 +50,7 @@ def new_address(folder: Path) -> str | None:
     try:
         while time.monotonic() < until:
             if is_private(answer):
-                return read_plain(answer, most=MOST_BYTES, what="an address").decode()
+                return read_plain(answer, limit=MOST_BYTES, purpose="an address").decode()
             time.sleep(PAUSE / 3)
         return None
     except SfumatoError:
@@ -68,7 +68,7 @@ def answered(folder: Path, renew: Callable[[], str]) -> bool:
     if not is_private(knock):
         return False
     try:
-        word = read_plain(knock, most=MOST_BYTES, what="a knock")
+        word = read_plain(knock, limit=MOST_BYTES, purpose="a knock")
         knock.unlink()
         if WORD.fullmatch(word) is None:
             return False

@@ -197,7 +197,7 @@ class Project(Listeners):
         if version not in self._entries:
             raise ParameterError(f"the project has no version {version}")
         if version not in self._recipes:
-            require_plain(self._file(version), most=MOST_BYTES, what="a recipe")
+            require_plain(self._file(version), limit=MOST_BYTES, purpose="a recipe")
             document = recipes.read_document(self._file(version))
             self._recipes[version] = recipes.from_dict(
                 document, base=self.folder, name=f"version {version}"
@@ -337,7 +337,7 @@ class Project(Listeners):
         before = self._at
         write_whole(
             self.folder / "recipe.yaml",
-            read_plain(self._file(version), most=MOST_BYTES, what="a recipe"),
+            read_plain(self._file(version), limit=MOST_BYTES, purpose="a recipe"),
         )
         self._at = version
         try:
@@ -417,7 +417,7 @@ def _state(path: Path) -> Fields:
     if not path.exists():
         return {}
     try:
-        state = json.loads(read_plain(path, most=MOST_BYTES, what="a project"))
+        state = json.loads(read_plain(path, limit=MOST_BYTES, purpose="a project"))
         if state["sfumato_project"] != FORMAT:
             raise UnreadableInput(f"{path} is of another version of sfumato")
         if not (

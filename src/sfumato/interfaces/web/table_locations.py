@@ -70,7 +70,7 @@ def require_one_table(location: str) -> None:
             " A recipe with 'shape: graph' is run in a terminal:"
             f" sfumato run {shlex.quote(location)} -r recipe.yaml -o out"
         )
-    require_plain(path, most=MOST_BYTES, what="a table")
+    require_plain(path, limit=MOST_BYTES, purpose="a table")
 
 
 def _require_parts(folder: Path) -> None:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths
 from sfumato.core.labels import text_of
 from sfumato.core.parameters import parameters
-from sfumato.core.periods import Level, bounds, covers, read_period, written
+from sfumato.core.periods import Level, bounds, covers, read_period, write_period
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies.bulk_ladders import has_many_values, ladder_by_nodes
 from sfumato.methods.hierarchies.leaf_lists import EVERYWHERE, Extent, extent_paths
@@ -261,7 +261,7 @@ class _Calendar:
         within_month = day.day if level in ("day", "week") else 0
         key = (level, day.year * 12 + day.month, within_month)
         if key not in self._seen:
-            self._seen[key] = label = written(level, day)
+            self._seen[key] = label = write_period(level, day)
             extent = _seconds(bounds(level, day))
             if level == self.finest:
                 self.extents[index][label] = _point(extent)

@@ -192,7 +192,7 @@ def _rows(text: str, path: Path, delimiter: str) -> tuple[Row, ...]:
 
 
 def _text(path: Path, encoding: str) -> str:
-    content = read_plain(path, most=MOST_BYTES, what="a hierarchy file")
+    content = read_plain(path, limit=MOST_BYTES, purpose="a hierarchy file")
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, NamedTuple, Protocol
@@ -229,7 +230,10 @@ class Grid:
         unit = 10**self.digits
         if any(p % unit for p in (*self.widths, self.origin, *positions)):
             return False
-        closed = [low for low, _ in ends if low is not None and not self.open_end(low)]
+        # Of the intervals between the open ends, the one that begins first.
+        first = -math.inf if self.below is None else self.below
+        end = math.inf if self.above is None else self.above
+        closed = [low for low, _ in ends if low is not None and first <= low < end]
         return not closed or self.around(min(closed))[-1][0] >= 0
 
     def label(self, extent: Extent, *, whole: bool) -> str:

@@ -92,36 +92,36 @@ class Together:
         words = "people whom all releases together single out"
         unknown = self.unknown or (None if self.classes else CHANGED)
         if unknown is not None:
-            told = f"{words}: unknown, {unknown}; the recipe allows at most {limit:g}"
-            return Kept(NAME, math.nan, limit, False, told)
-        told = (
+            sentence = f"{words}: unknown, {unknown}; the recipe allows at most {limit:g}"
+            return Kept(NAME, math.nan, limit, False, sentence)
+        sentence = (
             f"{words}: {self.alone:,} of {self.people:,} ({self.share:.4g}); the recipe allows at"
             f" most {limit:g}"
         )
-        return Kept(NAME, self.share, limit, self.share <= limit + 1e-12, told)
+        return Kept(NAME, self.share, limit, self.share <= limit + 1e-12, sentence)
 
     @property
     def sentences(self) -> list[str]:
         """What a data steward reads."""
         if not self.earlier and not self.unaligned:
             return ["no earlier release of the register is about the same people"]
-        told = []
+        sentences = []
         if self.earlier and self.k is not None:
-            told.append(
+            sentences.append(
                 f"{self.shared:,} of {self.people:,} people are in {len(self.earlier)} earlier"
                 f" {inflect(len(self.earlier), 'release')} too; together the smallest class has"
                 f" {self.k:,} (somebody who does not know who is missing: {self.k_unknowing:,})"
             )
-            told.append(
+            sentences.append(
                 f"{self.alone:,} people stand alone in all of them together, {self.followed:,} of"
                 " them in none by itself"
             )
-        told += [
+        sentences += [
             f"of {c}: at least {count_of(n, 'value')} in a joint class, at most {t:.3g} from all"
             for c, (n, t) in self.diversity.items()
         ]
-        told += [] if self.unknown is None else [self.unknown]
-        told += [
+        sentences += [] if self.unknown is None else [self.unknown]
+        sentences += [
             f"bounds only: the smallest classes of this one and of release {number} share between"
             f" {low:,} and {high:,} people"
             for number, (low, high) in self.bounds.items()
@@ -133,11 +133,11 @@ class Together:
                 else ""
             )
             delta = f" (δ: {self.delta:.3g})" if self.delta else ""
-            told.append(
+            sentences.append(
                 f"the ε of all releases adds up to {self.epsilon:.4g}{delta} for some"
                 f" people{beside}"
             )
-        return told
+        return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: counts only."""
@@ -173,13 +173,15 @@ def together(
     cannot be aligned. ``sensitive`` maps columns to codes, one for each of ``people``.
     """
     beside = _beside(register, people, person, classes=classes, besides=besides)
-    shown, mine = _matrix(people, [known for _, known in beside.aligned])
-    joint = joint_classes(shown)
-    ours = JointClasses(joint.member[mine], joint.sizes, joint.compatible[mine])
-    present = shown[mine][:, 0] != ABSENT
-    sizes = ours.of_person[present] if classes else np.zeros(0, dtype=np.int64)
-    told = {
-        name: diversity(_renumbered(ours, present), codes[present])
+    class_matrix, own_rows = _matrix(
+        people, [registered_people for _, registered_people in beside.aligned]
+    )
+    joint = joint_classes(class_matrix)
+    own_classes = JointClasses(joint.member[own_rows], joint.sizes, joint.compatible[own_rows])
+    present = class_matrix[own_rows][:, 0] != ABSENT
+    sizes = own_classes.of_person[present] if classes else np.zeros(0, dtype=np.int64)
+    class_diversity = {
+        name: diversity(_renumbered(own_classes, present), codes[present])
         for name, codes in (sensitive or {}).items()
     }
     spent, chance, mixed = _spent(people, beside, epsilon, delta)
@@ -192,14 +194,16 @@ def together(
         earlier=tuple(entry.number for entry, _ in beside.aligned),
         people=int(present.sum()) if classes else len(people.hashes),
         shared=(
-            int((shown[mine][present][:, 1:] != ABSENT).any(axis=1).sum()) if beside.aligned else 0
+            int((class_matrix[own_rows][present][:, 1:] != ABSENT).any(axis=1).sum())
+            if beside.aligned
+            else 0
         ),
         k=int(sizes.min()) if len(sizes) else None,
-        k_unknowing=int(ours.compatible[present].min()) if len(sizes) else None,
+        k_unknowing=int(own_classes.compatible[present].min()) if len(sizes) else None,
         alone=int((sizes == 1).sum()),
-        followed=_followed(shown, joint, mine, present) if classes else 0,
+        followed=_followed(class_matrix, joint, own_rows, present) if classes else 0,
         below={k: int((sizes < k).sum()) for k in (2, 3, 5, 10)},
-        diversity=told if classes else {},
+        diversity=class_diversity if classes else {},
         unaligned=beside.reasons,
         bounds=_bounds(people, beside, smallest) if classes else {},
         epsilon=spent,
@@ -218,28 +222,28 @@ def _beside(
     besides: Sequence[int],
 ) -> _Beside:
     """Earlier releases, but those of which it is known that all their people are others."""
-    found = _Beside([], [], {})
+    beside = _Beside([], [], {})
     for entry in register.standing:
         if entry.number in besides:
             continue
-        known = register.people(entry.number)
+        registered_people = register.people(entry.number)
         reason = _not_aligned(entry, person, classes=classes)
         comparable = tuple(entry.person) == tuple(person)
-        shared = len(np.intersect1d(known.hashes, people.hashes)) if comparable else 0
+        shared = len(np.intersect1d(registered_people.hashes, people.hashes)) if comparable else 0
         if (
             comparable
             and tuple(person) == BY_CONTENT
-            and shared < min(len(known.hashes), len(people.hashes))
+            and shared < min(len(registered_people.hashes), len(people.hashes))
         ):
             comparable, reason = False, reason or BY_ROW
         if comparable and not shared:
             continue
         if reason is None:
-            found.aligned.append((entry, known))
+            beside.aligned.append((entry, registered_people))
         else:
-            found.others.append((entry, known if comparable else None))
-            found.reasons[entry.number] = reason
-    return found
+            beside.others.append((entry, registered_people if comparable else None))
+            beside.reasons[entry.number] = reason
+    return beside
 
 
 def _not_aligned(entry: RegisteredRelease, person: Sequence[str], *, classes: bool) -> str | None:
@@ -263,12 +267,20 @@ def _spent(
     earlier = [*beside.aligned, *beside.others]
     columns = [np.ones(len(people.hashes), dtype=bool)]
     columns += [
-        columns[0] if known is None else np.isin(people.hashes, known.hashes)
-        for _, known in earlier
+        columns[0]
+        if registered_people is None
+        else np.isin(people.hashes, registered_people.hashes)
+        for _, registered_people in earlier
     ]
-    there = np.stack(columns, axis=1)
-    spent, mixed = spent_by_group(there, [epsilon, *(entry.epsilon for entry, _ in earlier)])
-    return spent, spent_by_group(there, [delta, *(entry.delta for entry, _ in earlier)])[0], mixed
+    is_in_release = np.stack(columns, axis=1)
+    spent, mixed = spent_by_group(
+        is_in_release, [epsilon, *(entry.epsilon for entry, _ in earlier)]
+    )
+    return (
+        spent,
+        spent_by_group(is_in_release, [delta, *(entry.delta for entry, _ in earlier)])[0],
+        mixed,
+    )
 
 
 def _bounds(people: RegisteredPeople, beside: _Beside, smallest: int) -> dict[int, tuple[int, int]]:
@@ -283,33 +295,33 @@ def _bounds(people: RegisteredPeople, beside: _Beside, smallest: int) -> dict[in
 
 
 def _matrix(
-    people: RegisteredPeople, others: Sequence[RegisteredPeople]
+    people: RegisteredPeople, registered: Sequence[RegisteredPeople]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Everybody by release (the new one first), and the rows of the new one's people."""
-    columns = [people, *others]
-    everybody = np.unique(np.concatenate([each.hashes for each in columns]))
-    shown = np.full((len(everybody), len(columns)), ABSENT, dtype=np.int64)
-    for number, each in enumerate(columns):
-        place = np.searchsorted(everybody, each.hashes)
-        shown[place, number] = each.classes
-    return shown, np.searchsorted(everybody, people.hashes)
+    columns = [people, *registered]
+    everybody = np.unique(np.concatenate([release_people.hashes for release_people in columns]))
+    class_matrix = np.full((len(everybody), len(columns)), ABSENT, dtype=np.int64)
+    for number, release_people in enumerate(columns):
+        positions = np.searchsorted(everybody, release_people.hashes)
+        class_matrix[positions, number] = release_people.classes
+    return class_matrix, np.searchsorted(everybody, people.hashes)
 
 
-def _renumbered(joint: JointClasses, kept: NDArray[np.bool_]) -> JointClasses:
+def _renumbered(joint: JointClasses, keep: NDArray[np.bool_]) -> JointClasses:
     """The joint classes of some persons only, counted among these."""
-    _, member, sizes = np.unique(joint.member[kept], return_inverse=True, return_counts=True)
-    return JointClasses(member.reshape(-1), sizes.astype(np.int64), joint.compatible[kept])
+    _, member, sizes = np.unique(joint.member[keep], return_inverse=True, return_counts=True)
+    return JointClasses(member.reshape(-1), sizes.astype(np.int64), joint.compatible[keep])
 
 
 def _followed(
-    shown: NDArray[np.int64],
+    class_matrix: NDArray[np.int64],
     joint: JointClasses,
-    mine: NDArray[np.int64],
+    own_rows: NDArray[np.int64],
     present: NDArray[np.bool_],
 ) -> int:
     """People of the new release who are alone in all together and in none by itself."""
-    if shown.shape[1] < 2:
+    if class_matrix.shape[1] < 2:
         return 0
-    ours = np.zeros(len(shown), dtype=bool)
-    ours[mine[present]] = True
-    return followed(shown, joint, among=ours)
+    is_ours = np.zeros(len(class_matrix), dtype=bool)
+    is_ours[own_rows[present]] = True
+    return followed(class_matrix, joint, among=is_ours)

@@ -26,16 +26,16 @@ among equal rows.
 """
 
 
-def person_columns(original: Table, asked: Sequence[str] = ()) -> tuple[str, ...]:
+def person_columns(original: Table, columns: Sequence[str] = ()) -> tuple[str, ...]:
     """The columns that tell persons apart: those asked for, the person column, or all direct
     identifiers; none: the whole row.
 
     The same columns must be there in the next table, with the same values, for a person to be known
     again.
     """
-    if asked:
-        original.require(asked)
-        return tuple(asked)
+    if columns:
+        original.require(columns)
+        return tuple(columns)
     person = original.schema.person
     return (person,) if person is not None else original.schema.dropped_columns
 
@@ -72,16 +72,16 @@ def classes_shown(pair: TablePair) -> NDArray[np.int64]:
     """Per original row the number of the class it was released in, or ``ABSENT``; rows that were
     drawn anew show nobody.
     """
-    shown = np.full(len(pair.original), ABSENT, dtype=np.int64)
+    classes = np.full(len(pair.original), ABSENT, dtype=np.int64)
     if not pair.aligned:
-        return shown
+        return classes
     if not pair.quasi:
-        shown[pair.rows] = 0
-        return shown
+        classes[pair.rows] = 0
+        return classes
     codes = np.stack([pair.released.encoded(name).codes for name in pair.quasi], axis=1)
     _, member = np.unique(codes, axis=0, return_inverse=True)
-    shown[pair.rows] = member.reshape(-1)
-    return shown
+    classes[pair.rows] = member.reshape(-1)
+    return classes
 
 
 def recoded(pair: TablePair) -> bool:
@@ -104,22 +104,22 @@ def people_of(register: Register, pair: TablePair, columns: Sequence[str]) -> Re
     hashes = register.hashed(persons_of(pair.original, columns))
     distinct, which = np.unique(hashes, return_inverse=True)
     which = which.reshape(-1)
-    shown = classes_shown(pair)
+    shown_classes = classes_shown(pair)
     if len(distinct) == len(hashes):
         classes = np.empty(len(distinct), dtype=np.int64)
-        classes[which] = shown
+        classes[which] = shown_classes
         return RegisteredPeople(distinct, classes)
-    return RegisteredPeople(distinct, _sets(which, shown, len(distinct)))
+    return RegisteredPeople(distinct, _sets(which, shown_classes, len(distinct)))
 
 
-def _sets(which: NDArray[np.int64], shown: NDArray[np.int64], persons: int) -> NDArray[np.int64]:
+def _sets(which: NDArray[np.int64], classes: NDArray[np.int64], persons: int) -> NDArray[np.int64]:
     """Per person a number for the set of classes of all rows; absent where no row was released."""
-    pairs = np.unique(np.stack([which, shown], axis=1)[shown != ABSENT], axis=0)
+    pairs = np.unique(np.stack([which, classes], axis=1)[classes != ABSENT], axis=0)
     starts = np.searchsorted(pairs[:, 0], np.arange(persons + 1))
     numbers: dict[bytes, int] = {}
-    found = np.full(persons, ABSENT, dtype=np.int64)
+    set_numbers = np.full(persons, ABSENT, dtype=np.int64)
     for person in range(persons):
-        mine = pairs[starts[person] : starts[person + 1], 1]
-        if len(mine):
-            found[person] = numbers.setdefault(mine.tobytes(), len(numbers))
-    return found
+        own_classes = pairs[starts[person] : starts[person + 1], 1]
+        if len(own_classes):
+            set_numbers[person] = numbers.setdefault(own_classes.tobytes(), len(numbers))
+    return set_numbers

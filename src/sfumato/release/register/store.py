@@ -127,15 +127,15 @@ class RegisteredRelease:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; of a table how many cells it has and how many are suppressed."""
-        told = {**dataclasses.asdict(self), "table": None}
+        fields = {**dataclasses.asdict(self), "table": None}
         if self.table is not None:
             suppressed = len(self.table["suppressed"])
-            told["table"] = {
+            fields["table"] = {
                 "measure": self.table["measure"],
                 "cells": self.table["cells"],
                 "suppressed": suppressed,
             }
-        return told
+        return fields
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -187,12 +187,12 @@ class Register:
         """Keyed hashes of persons, in the order given."""
         keyed = hashlib.blake2b(key=self._people_key, digest_size=HASH_BYTES)
 
-        def one(person: str) -> bytes:
+        def hash_person(person: str) -> bytes:
             own = keyed.copy()
             own.update(person.encode("utf-8", "surrogatepass"))
             return own.digest()
 
-        return np.array([one(person) for person in persons], dtype=f"V{HASH_BYTES}")
+        return np.array([hash_person(person) for person in persons], dtype=f"V{HASH_BYTES}")
 
     @property
     def entries(self) -> tuple[RegisteredRelease, ...]:
@@ -220,23 +220,23 @@ class Register:
 
     def people(self, number: int) -> RegisteredPeople:
         """Who is in a release."""
-        return RegisteredPeople.unpacked(self._planned(number).hashes)
+        return RegisteredPeople.unpacked(self._planned_release(number).hashes)
 
     def rows(self, number: int) -> RegisteredPeople:
         """The records of a published table, and the cell each is counted in."""
-        rows = self._planned(number).rows
+        rows = self._planned_release(number).rows
         if not rows:
             raise ParameterError(f"release {number} of the register is no published table")
         return RegisteredPeople.unpacked(rows)
 
-    def _planned(self, number: int) -> PlannedRelease:
+    def _planned_release(self, number: int) -> PlannedRelease:
         # the number of a release is that of its entry, after the one that starts the register
-        written = len(self.journal.read().entries)
+        entry_count = len(self.journal.read().entries)
         entry: Entry | None = None
-        if 1 <= number < written:
+        if 1 <= number < entry_count:
             entry = self.journal.read_entry(number + 1)
-        elif written <= number < written + len(self._pending):
-            entry = self._pending[number - written]
+        elif entry_count <= number < entry_count + len(self._pending):
+            entry = self._pending[number - entry_count]
         if not isinstance(entry, PlannedRelease):
             raise ParameterError(
                 f"the register has no release {number}; sfumato register list shows them"
@@ -275,7 +275,9 @@ class Register:
         """Say what became of a planned release, and which certificate it has; only inside a
         turn.
         """
-        entry = next((each for each in self.entries if each.number == number), None)
+        entry = next(
+            (registered for registered in self.entries if registered.number == number), None
+        )
         if entry is None:
             raise ParameterError(
                 f"the register has no release {number}; sfumato register list shows them"
@@ -355,7 +357,7 @@ def _read_start(file: Path) -> RegisterStart:
 
 
 def _read_key(file: Path) -> bytes:
-    key = read_plain(file, most=4096, what="the key of a register").strip()
+    key = read_plain(file, limit=4096, purpose="the key of a register").strip()
     if open_to_others(file):
         raise ParameterError(
             f"others may read {file}, the key of a register; take that away first (chmod 600)"

@@ -14,18 +14,18 @@ MOST_AT_ONCE = 6
 """So many findings are told at once; the others are behind a click."""
 
 
-def attack_label(one: Mapping[str, Any]) -> str:
+def attack_label(finding: Mapping[str, Any]) -> str:
     """The attack of a finding, with its parameters as a recipe writes them.
 
     >>> attack_label({"attack": "suda", "parameters": {"most": 3}})
     'suda: {most: 3}'
     """
-    return label_of(one["attack"], one.get("parameters") or {})
+    return label_of(finding["attack"], finding.get("parameters") or {})
 
 
-def attack_words(one: Mapping[str, Any]) -> str:
+def attack_words(finding: Mapping[str, Any]) -> str:
     """The attack of a finding in words."""
-    return words_of(one["attack"], one.get("parameters") or {})
+    return words_of(finding["attack"], finding.get("parameters") or {})
 
 
 def rank_attacks(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -42,9 +42,9 @@ def rank_attacks(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
     >>> [one["attack"] for one in rank_attacks({"tried": [skewness, linkage]})]
     ['linkage', 'skewness']
     """
-    tried: Sequence[dict[str, Any]] = attacks.get("tried", [])
+    findings: Sequence[dict[str, Any]] = attacks.get("tried", [])
     return sorted(
-        tried, key=lambda t: (not exceeds_limit(t), -_gain(t), _learns_a_value(t), -t["value"])
+        findings, key=lambda t: (not exceeds_limit(t), -_gain(t), _learns_a_value(t), -t["value"])
     )
 
 
@@ -57,7 +57,9 @@ def unknown_attacks(attacks: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     [{'attack': 'linkage'}]
     """
     return [
-        one for one in (attacks or {}).get("skipped", []) if one.get("status") != "does not apply"
+        attempt
+        for attempt in (attacks or {}).get("skipped", [])
+        if attempt.get("status") != "does not apply"
     ]
 
 
@@ -73,46 +75,43 @@ def conclusion(attacks: Mapping[str, Any]) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
-def outcomes(attacks: Mapping[str, Any] | None) -> list[str]:
+def outcomes(attacks: Mapping[str, Any]) -> list[str]:
     """The clauses about attacks: beyond a limit of the recipe, beyond the usual, and unknown.
-    Nothing where there is no report.
 
     *Allowed* is said of limits only; where nobody set one, attacks are held against a usual rate.
     """
-    if attacks is None:
-        return []
-    tried = attacks.get("tried", [])
-    over = sum(exceeds_limit(attack) for attack in tried)
-    beyond = sum(bool(attack["exceeds"]) for attack in tried) - over
+    findings = attacks.get("tried", [])
+    over = sum(exceeds_limit(attack) for attack in findings)
+    beyond = sum(bool(attack["exceeds"]) for attack in findings) - over
     clauses = []
     if over:
         verb = inflect(over, "goes", "go")
         clauses.append(f"{count_of(over, 'attack')} {verb} further than the recipe allows")
     if beyond:
         verb = inflect(beyond, "goes", "go")
-        clauses.append(f"{count_of(beyond, 'attack')} {verb} beyond {_usual_rate(tried)}")
-    if not tried:
+        clauses.append(f"{count_of(beyond, 'attack')} {verb} beyond {_usual_rate(findings)}")
+    if not findings:
         clauses.append("no attack could be tried")
     elif not clauses:
-        far = f"beyond {_usual_rate(tried)}"
-        if all(attack["limit"] is not None for attack in tried):
+        far = f"beyond {_usual_rate(findings)}"
+        if all(attack["limit"] is not None for attack in findings):
             far = "further than the recipe allows"
-        if len(tried) == 1:
+        if len(findings) == 1:
             clauses.append(f"the only attack tried does not go {far}")
         else:
-            clauses.append(f"none of {len(tried)} attacks goes {far}")
+            clauses.append(f"none of {len(findings)} attacks goes {far}")
     unknown = len(unknown_attacks(attacks))
     if unknown:
         clauses.append(f"{count_of(unknown, 'attack')} {inflect(unknown, 'is', 'are')} unknown")
     return clauses
 
 
-def exceeds_limit(tried: Mapping[str, Any]) -> bool:
+def exceeds_limit(finding: Mapping[str, Any]) -> bool:
     """Whether an attack goes further than a limit that the recipe sets."""
-    return bool(tried["exceeds"] and tried.get("limit") is not None)
+    return bool(finding["exceeds"] and finding.get("limit") is not None)
 
 
-def beyond_what(tried: Mapping[str, Any]) -> str:
+def beyond_what(finding: Mapping[str, Any]) -> str:
     """What an attack goes beyond, for a reader who may not know of limits.
 
     >>> beyond_what({"limit": 0.1, "threshold": 0.2})
@@ -120,21 +119,21 @@ def beyond_what(tried: Mapping[str, Any]) -> str:
     >>> beyond_what({"limit": None, "threshold": 0.2})
     'Beyond the usual 20 %'
     """
-    if tried["limit"] is not None:
+    if finding["limit"] is not None:
         return "More than the recipe allows"
-    return f"Beyond {_usual_rate([tried])}"
+    return f"Beyond {_usual_rate([finding])}"
 
 
-def _usual_rate(tried: Iterable[Mapping[str, Any]]) -> str:
+def _usual_rate(findings: Iterable[Mapping[str, Any]]) -> str:
     """The rate that attacks without a limit are compared with; *usual* where nobody asked for
     another.
     """
-    rates = sorted({attack["threshold"] for attack in tried if attack["limit"] is None})
+    rates = sorted({attack["threshold"] for attack in findings if attack["limit"] is None})
     shares = join_words(map(percent, rates))
     return f"the usual {shares}" if rates == [USUAL_RATE] else f"the {shares} asked for"
 
 
-def success_limit(tried: Mapping[str, Any]) -> float:
+def success_limit(finding: Mapping[str, Any]) -> float:
     """The rate of success up to which an attack is allowed: the recipe's limit, or what guessing
     and the threshold leave.
 
@@ -143,25 +142,25 @@ def success_limit(tried: Mapping[str, Any]) -> float:
     >>> success_limit({"limit": None, "threshold": 0.2, "baseline": 0.5})
     0.6
     """
-    if tried["limit"] is not None:
-        return float(tried["limit"])
-    guess = tried["baseline"] or 0.0
-    return float(guess + tried["threshold"] * (1 - guess))
+    if finding["limit"] is not None:
+        return float(finding["limit"])
+    guess = finding["baseline"] or 0.0
+    return float(guess + finding["threshold"] * (1 - guess))
 
 
 def strongest_attack(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The worst of what exceeds what is allowed; None where nothing does."""
-    return next((one for one in rank_attacks(attacks or {}) if one["exceeds"]), None)
+    return next((finding for finding in rank_attacks(attacks or {}) if finding["exceeds"]), None)
 
 
-def _gain(tried: Mapping[str, Any]) -> float:
+def _gain(finding: Mapping[str, Any]) -> float:
     """What an attack surely has over guessing, in points; what differs by less than a billionth is
     the same.
     """
-    low = tried["interval"][0] if tried.get("interval") else tried["value"]
-    return round(float(low) - float(tried.get("baseline") or 0.0), 9)
+    low = finding["interval"][0] if finding.get("interval") else finding["value"]
+    return round(float(low) - float(finding.get("baseline") or 0.0), 9)
 
 
-def _learns_a_value(tried: Mapping[str, Any]) -> bool:
-    member = registry.known("risk", tried["attack"])
+def _learns_a_value(finding: Mapping[str, Any]) -> bool:
+    member = registry.find_class("risk", finding["attack"])
     return member is not None and issubclass(member, Attack) and member.learns == "attribute"

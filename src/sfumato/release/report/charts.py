@@ -120,7 +120,7 @@ def chart_class_sizes(
     k: int | None,
     before: Mapping[Any, int] | None = None,
     *,
-    counted: Counted = "records",
+    unit: Counted = "records",
 ) -> ChartBlock:
     """How many records (persons, classes) are in classes of which size, with a line at the promised
     k.
@@ -131,8 +131,8 @@ def chart_class_sizes(
     now = {int(size): int(count) for size, count in sizes.items()}
     was = {int(size): int(count) for size, count in (before or {}).items()}
     bins = bin_sizes(max([*now, *was], default=0), k)
-    names = tuple(one.label for one in bins)
-    totals = fill_bins(bins, now, classes=counted == "classes")
+    names = tuple(size_bin.label for size_bin in bins)
+    totals = fill_bins(bins, now, classes=unit == "classes")
     after_points = []
     for index, total in enumerate(totals):
         label = number(total)
@@ -140,21 +140,21 @@ def chart_class_sizes(
             label += f" ({percent(total / sum(totals))})"
         small = k is not None and bins[index].high < k
         after_points.append(Point(index, total, label=label, alarm=small and total > 0))
-    series = [Series(counted if before is None else "after", tuple(after_points))]
+    series = [Series(unit if before is None else "after", tuple(after_points))]
     before_points = []
     if before is not None:
-        for index, total in enumerate(fill_bins(bins, was, classes=counted == "classes")):
+        for index, total in enumerate(fill_bins(bins, was, classes=unit == "classes")):
             before_points.append(Point(index, total, label=number(total)))
         series.insert(0, Series("before", tuple(before_points), part="before"))
-    words = _describe_bars(f"Number of {counted} by class size", names, after_points, before_points)
-    caption = COUNTED[counted]
+    words = _describe_bars(f"Number of {unit} by class size", names, after_points, before_points)
+    caption = COUNTED[unit]
     if before is not None:
         caption += BEFORE_AFTER
     lines: tuple[ReferenceLine, ...] = ()
     if k is not None:
         words += f" The promised k is {number(k)}."
         caption += f" Classes above the dashed line are smaller than the promised {number(k)}."
-        start = next(index for index, one in enumerate(bins) if one.low == k)
+        start = next(index for index, size_bin in enumerate(bins) if size_bin.low == k)
         lines = (ReferenceLine("x", start, f"k = {number(k)}"),)
     axis = ChartAxis("class size", names)
     return ChartBlock(
@@ -228,18 +228,18 @@ def chart_levels(plan: Iterable[Mapping[str, Any]]) -> ChartBlock | None:
     if not levels:
         return None
     order = sorted(levels, key=lambda name: (-levels[name][0] / max(1, levels[name][1]), name))
-    shown = order[:MOST_COLUMNS]
+    columns_drawn = order[:MOST_COLUMNS]
     points = []
-    for index, name in enumerate(shown):
+    for index, name in enumerate(columns_drawn):
         level, top = levels[name]
         points.append(Point(index, level, high=top, label=level_words(level, top)))
     words = "; ".join(f"{name}: {level_words(*levels[name])}" for name in order)
     caption = "Each box is one level of the column's hierarchy; filled boxes are detail removed."
-    if len(order) > len(shown):
-        caption += f" The {len(shown)} most changed of {len(order)} columns are shown."
+    if len(order) > len(columns_drawn):
+        caption += f" The {len(columns_drawn)} most changed of {len(order)} columns are shown."
     series = Series("level", tuple(points))
     text = f"Levels of the generalised columns. {words}."
-    columns = ChartAxis("column", tuple(shown))
+    columns = ChartAxis("column", tuple(columns_drawn))
     return ChartBlock("levels", "levels", columns, ChartAxis(), (series,), text, caption=caption)
 
 
@@ -252,9 +252,9 @@ def chart_missing_cells(shares: Mapping[str, float]) -> ChartBlock | None:
     if not any(shares.values()):
         return None
     order = sorted(shares, key=lambda name: (-shares[name], name))
-    least = min(shares.values())
+    smallest = min(shares.values())
     # Columns that lost least and all the same, as by dropped records alone, share a bar.
-    alike = [name for name in order if abs(shares[name] - least) < 1e-12]
+    alike = [name for name in order if abs(shares[name] - smallest) < 1e-12]
     if len(alike) < FEWEST_ALIKE:
         alike = []
     single = [name for name in order if name not in alike]
@@ -264,7 +264,7 @@ def chart_missing_cells(shares: Mapping[str, float]) -> ChartBlock | None:
         points.append(Point(index, shares[name], label=percent(shares[name])))
     if alike:
         names.append(f"{len(alike)} other columns" if single else f"all {len(alike)} columns")
-        points.append(Point(len(points), least, label=percent(least)))
+        points.append(Point(len(points), smallest, label=percent(smallest)))
     words = "; ".join(f"{name}: {percent(shares[name])}" for name in order)
     caption = (
         "Share of the original cells that are suppressed, generalised to the top, or in a dropped"
@@ -296,8 +296,10 @@ def chart_distribution(card: Mapping[str, Any], caption: str = "", index: int = 
     title = f"Distribution of {card['column']}"
     words = _describe_bars(title, names, columns[1], columns[0])
     axis = ChartAxis(card["column"], names)
+    # The name of a file: small letters, digits and strokes.
+    name = re.sub(r"[^a-z0-9]+", "_", card["column"].lower()).strip("_")[:40] or "column"
     return ChartBlock(
-        f"column_{index:02d}_{name_file(card['column'])}",
+        f"column_{index:02d}_{name}",
         "columns",
         axis,
         ChartAxis(share=True),
@@ -359,9 +361,9 @@ def chart_attacks(attacks: Mapping[str, Any] | None) -> ChartBlock | None:
     """
     if not attacks or not attacks.get("tried"):
         return None
-    tried, unknown = rank_attacks(attacks), unknown_attacks(attacks)
+    ranked, unknown = rank_attacks(attacks), unknown_attacks(attacks)
     success, guesses, limits, words = [], [], [], []
-    for index, attack in enumerate(tried):
+    for index, attack in enumerate(ranked):
         low, high = attack["interval"] or (None, None)
         mark = "✗ " if attack["exceeds"] else ""
         label = mark + percent(attack["value"])
@@ -372,11 +374,11 @@ def chart_attacks(attacks: Mapping[str, Any] | None) -> ChartBlock | None:
             guesses.append(Point(index, attack["baseline"]))
         limits.append(Point(index, min(1.0, success_limit(attack))))
         words.append(_describe_attack(attack))
-    for index, attack in enumerate(unknown, len(tried)):
+    for index, attack in enumerate(unknown, len(ranked)):
         success.append(Point(index, None, label="? unknown"))
         words.append(f"{attack['intruder']}: {attack_words(attack)} unknown")
     caption = ATTACKS_CAPTION
-    if any(attack["exceeds"] for attack in tried):
+    if any(attack["exceeds"] for attack in ranked):
         caption += "✗ and brown: beyond that line. "
     series = (
         Series("succeeds", tuple(success)),
@@ -384,7 +386,7 @@ def chart_attacks(attacks: Mapping[str, Any] | None) -> ChartBlock | None:
         Series("limit", tuple(limits), "limit"),
     )
     rate = ChartAxis("rate of success", share=True, limits=(0.0, 1.0))
-    names = ChartAxis("attack", _name_attacks([*tried, *unknown]))
+    names = ChartAxis("attack", _name_attacks([*ranked, *unknown]))
     text = f"Attacks. {'; '.join(words)}."
     caption += conclusion(attacks)
     return ChartBlock("attacks", "bars", names, rate, series, text, caption=caption)
@@ -430,7 +432,10 @@ def chart_uniqueness_curves(
         for attack in (attacks or {}).get("tried", []):
             curve = (attack.get("details") or {}).get("curve")
             if isinstance(curve, Mapping) and curve.get("points"):
-                points = [(float(known), float(share)) for known, share in curve["points"]]
+                points = [
+                    (float(attributes_known), float(share))
+                    for attributes_known, share in curve["points"]
+                ]
                 knowledge = str(curve.get("known", "facts known"))
                 name = plain_name(attack_label(attack))
                 curves.setdefault(knowledge, []).append((part, name, points))
@@ -439,17 +444,22 @@ def chart_uniqueness_curves(
         caption += " Solid and dark: the release; dashed and light: the original."
     charts: list[ChartBlock] = []
     for knowledge, entries in curves.items():
-        shown = list(dict.fromkeys(name for _, name, _ in entries))[:MOST_CURVES]
+        names_drawn = list(dict.fromkeys(name for _, name, _ in entries))[:MOST_CURVES]
         series, words = [], []
         for part, name, points in reversed(entries):
-            values = ", ".join(f"{number(known)}: {percent(share)}" for known, share in points)
+            values = ", ".join(
+                f"{number(attributes_known)}: {percent(share)}"
+                for attributes_known, share in points
+            )
             words.append(f"{name}, {part}: {values}")
-            if name in shown:
-                line = tuple(Point(known, share) for known, share in points)
+            if name in names_drawn:
+                line = tuple(Point(attributes_known, share) for attributes_known, share in points)
                 series.append(
                     Series(name, line, "line", part="before" if part == "before" else "after")
                 )
-        known_values = [known for _, _, points in entries for known, _ in points]
+        known_values = [
+            attributes_known for _, _, points in entries for attributes_known, _ in points
+        ]
         low, high = min(known_values), max(known_values)
         if low == high:
             low, high = low - 1, high + 1
@@ -468,7 +478,11 @@ def chart_alternatives(alternatives: Mapping[str, Any]) -> ChartBlock | None:
 
     Risks span orders of magnitude, so their axis is logarithmic.
     """
-    cloud, chosen, front = alternatives["cloud"], alternatives["chosen"], alternatives["trade_off"]
+    cloud, chosen_node, front = (
+        alternatives["cloud"],
+        alternatives["chosen"],
+        alternatives["trade_off"],
+    )
     if not cloud:
         return None
     objective = plain_name(alternatives["objective"])
@@ -482,9 +496,9 @@ def chart_alternatives(alternatives: Mapping[str, Any]) -> ChartBlock | None:
         Series("beyond the budget", points(n for n in cloud if not n["within_budget"]), "ring"),
         Series("within the budget", points(n for n in cloud if n["within_budget"]), "dot"),
         Series("front", points(front), "staircase"),
-        Series("chosen", points([chosen]), "chosen"),
+        Series("chosen", points([chosen_node]), "chosen"),
     )
-    scores = [node["score"] for node in (*cloud, *front, chosen)]
+    scores = [node["score"] for node in (*cloud, *front, chosen_node)]
     span = max(scores) - min(scores) or 1.0
     x = ChartAxis(
         f"{objective} (worse →)", limits=(min(scores) - 0.08 * span, max(scores) + 0.03 * span)
@@ -492,7 +506,8 @@ def chart_alternatives(alternatives: Mapping[str, Any]) -> ChartBlock | None:
     values = [f"{number(node['score'])} and {percent(node['marketer_risk'])}" for node in front]
     text = (
         f"{objective.capitalize()} and marketer risk of the nodes. Chosen:"
-        f" {number(chosen['score'])} and {percent(chosen['marketer_risk'])}. Best trade-offs within"
+        f" {number(chosen_node['score'])} and {percent(chosen_node['marketer_risk'])}. Best"
+        " trade-offs within"
         f" the budget: {'; '.join(values)}."
     )
     caption = (
@@ -532,12 +547,3 @@ def _rounded(value: float, noise: float) -> str:
     if noise >= 1 or noise == 0:
         return number(round(value))
     return f"{value:,.2f}"
-
-
-def name_file(column: str) -> str:
-    """A column as part of the name of a file.
-
-    >>> name_file("../Über age")
-    'ber_age'
-    """
-    return re.sub(r"[^a-z0-9]+", "_", column.lower()).strip("_")[:40] or "column"

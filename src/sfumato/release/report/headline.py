@@ -61,29 +61,28 @@ def headline(record: Mapping[str, Any]) -> Headline:
             clauses.append(f"{broken} of {count_of(len(bounds), word)} {verb} not kept")
         elif bounds:
             clauses.append(f"every {word} is kept")
-    clauses += outcomes(attacks)
     # A release with a certified ε needs no attack; of others it is said that nobody tried.
-    if attacks is None and not certified:
+    if attacks is not None:
+        clauses += outcomes(attacks)
+    elif not certified:
         clauses.append("not attacked yet")
-    return Headline(_state(record, attacks, certified=certified), "; ".join(clauses))
 
-
-def _state(
-    record: Mapping[str, Any], attacks: Mapping[str, Any] | None, *, certified: bool
-) -> State:
-    tried, unknown = (attacks or {}).get("tried", []), unknown_attacks(attacks)
+    # The verdict on everything at once.
+    findings = attacks.get("tried", []) if attacks else []
+    unknown = unknown_attacks(attacks) if attacks else []
     bounds = [*(record.get("limits") or ()), *(record.get("contract") or ())]
-    broken = [bound for bound in bounds if not bound["holds"]]
+    exceeded = [bound for bound in bounds if not bound["holds"]]
+    state: State = "holds" if record["verdicts"] or certified else "open"
     if (
         any(not verdict["holds"] for verdict in record["verdicts"])
-        or any(bound.get("refuses", True) for bound in broken)
-        or any(map(exceeds_limit, tried))
+        or any(bound.get("refuses", True) for bound in exceeded)
+        or any(map(exceeds_limit, findings))
         or any(attack.get("limit") is not None for attack in unknown)
     ):
-        return "broken"
-    if broken or unknown or any(attack["exceeds"] for attack in tried):
-        return "mixed"
-    return "holds" if record["verdicts"] or certified else "open"
+        state = "broken"
+    elif exceeded or unknown or any(attack["exceeds"] for attack in findings):
+        state = "mixed"
+    return Headline(state, "; ".join(clauses))
 
 
 def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:

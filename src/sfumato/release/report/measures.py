@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.parameters import words_of
 from sfumato.core.shape import Shape
-from sfumato.core.words import plain_name
+from sfumato.core.words import plain_name, score
 
 FIRST = ("loss", "squared_error", "query_workload", "accuracy", "completeness")
 """What a reader sees without opening anything: what cells lost, what answers lost, and what is
@@ -26,14 +26,27 @@ def title_of(name: str, shape: Shape | None = None) -> str:
     >>> title_of("ncp"), title_of("my_metric")
     ('Certainty penalty (NCP)', 'My metric')
     """
-    metric = registry.known("utility", name, shape)
+    metric = registry.find_class("utility", name, shape)
     return plain_name(name).capitalize() if metric is None else metric.title
 
 
 def meaning_of(name: str, shape: Shape | None = None) -> str:
     """What a utility metric says, in a line; nothing for one that is not known here."""
-    metric = registry.known("utility", name, shape)
+    metric = registry.find_class("utility", name, shape)
     return "" if metric is None else metric.line
+
+
+def measure_row(name: str, value: float, shape: Shape | None = None) -> tuple[str, str, str]:
+    """A utility metric on a page: its title, its value, and what it says, with the best value.
+
+    >>> measure_row("my_metric", 0.25)
+    ('My metric', '0.2500', '0 is best')
+    """
+    metric = registry.find_class("utility", name, shape)
+    if metric is None:
+        return plain_name(name).capitalize(), score(value), "0 is best"
+    best = "1 is best" if metric.better == "higher" else "0 is best"
+    return metric.title, score(value), f"{metric.line}; {best}" if metric.line else best
 
 
 def attack_line(name: str) -> str:
@@ -44,7 +57,7 @@ def attack_line(name: str) -> str:
 
 def best_of(name: str, shape: Shape | None = None) -> str:
     """Which value of a utility metric is best."""
-    metric = registry.known("utility", name, shape)
+    metric = registry.find_class("utility", name, shape)
     return "1 is best" if metric is not None and metric.better == "higher" else "0 is best"
 
 
@@ -56,12 +69,6 @@ def judges_detail(name: str) -> bool:
     return metric is not None and metric.judges_detail
 
 
-def risk_line(name: str) -> str:
-    """What a risk says, in a line; nothing for one that is not known here."""
-    risk = registry.risks().get(name)
-    return "" if risk is None else risk.line
-
-
 def plain_words(
     attack: str, shape: Shape | None = None, parameters: Mapping[str, Any] | None = None
 ) -> str:
@@ -71,7 +78,7 @@ def plain_words(
     >>> plain_words("singling_out"), plain_words("my_attack")
     ('A description is found that fits just one person (singling out)', 'My attack')
     """
-    name, member = words_of(attack, parameters or {}), registry.known("risk", attack, shape)
+    name, member = words_of(attack, parameters or {}), registry.find_class("risk", attack, shape)
     return name.capitalize() if member is None else f"{member.line} ({name})"
 
 
@@ -79,6 +86,6 @@ def first_and_more(entries: Iterable[tuple[str, Any]]) -> tuple[list[Any], list[
     """Entries by name in two lists: those to show at once, in their order of importance, and the
     others.
     """
-    given = dict(entries)
-    first = [given[name] for name in FIRST if name in given]
-    return first, [entry for name, entry in given.items() if name not in FIRST]
+    by_name = dict(entries)
+    first = [by_name[name] for name in FIRST if name in by_name]
+    return first, [entry for name, entry in by_name.items() if name not in FIRST]

@@ -30,12 +30,12 @@ STATES = {
 }
 
 
-def review_page(review: Mapping[str, Any], shown: Mapping[int, str]) -> str:
-    """A page without a script and without a network; ``shown`` are the first lines of outputs by
-    number.
+def review_page(review: Mapping[str, Any], texts_by_index: Mapping[int, str]) -> str:
+    """A page without a script and without a network; ``texts_by_index`` are the first lines of
+    outputs by number.
     """
     review, outputs = as_shown(review), as_shown(review)["outputs"]
-    texts = as_shown({str(index): text for index, text in shown.items()})
+    texts = as_shown({str(index): text for index, text in texts_by_index.items()})
     title = f"All {len(outputs)} outputs are approved"
     if not review["settled"]:
         counts = [f"{number(count)} {STATES[state]}" for state, count in review["counts"].items()]

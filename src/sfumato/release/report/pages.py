@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.core.blocks import Block, ChartBlock, FoldBlock
 from sfumato.release.report import person_pages, table_pages
-from sfumato.release.report.page_html import ReportPage, as_shown, render_page
+from sfumato.release.report.page_html import ReportPage, as_shown
 
 
 def describe_shared_page(certificate: Mapping[str, Any]) -> ReportPage:
@@ -27,16 +27,6 @@ def describe_owner_page(record: Mapping[str, Any]) -> ReportPage:
     if "classes" in record["certificate"]:
         return table_pages.owner_page(record)
     return person_pages.owner_page(record)
-
-
-def public_page(certificate: Mapping[str, Any]) -> str:
-    """The page that goes with the released files, as HTML."""
-    return render_page(describe_shared_page(certificate))
-
-
-def owner_page(record: Mapping[str, Any]) -> str:
-    """The page that stays with the owner, as HTML."""
-    return render_page(describe_owner_page(record))
 
 
 def charts_of(blocks: Iterable[Block]) -> dict[str, ChartBlock]:

@@ -16,14 +16,13 @@ from sfumato.core.words import as_sentence, join_words, moment, number, percent,
 from sfumato.release.report import wording
 from sfumato.release.report.attacks import attack_label, unknown_attacks
 from sfumato.release.report.charts import chart_uniqueness_curves
-from sfumato.release.report.measures import best_of, meaning_of, plain_words, title_of
+from sfumato.release.report.measures import measure_row, plain_words, title_of
 from sfumato.release.report.page_html import ReportPage
 from sfumato.release.report.sections import (
     attack_blocks,
-    bound_blocks,
     certificate_footer,
+    demand_blocks,
     preserved_blocks,
-    privacy_blocks,
     recipe_blocks,
     terms_table,
     verdict_blocks,
@@ -48,8 +47,7 @@ def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
         curves.insert(0, Heading("How much an intruder must know"))
     rows = []
     for name, value in certificate.get("utility", {}).items():
-        meaning = "; ".join(filter(None, (meaning_of(name, shape), best_of(name, shape))))
-        rows.append((title_of(name, shape), score(value), meaning))
+        rows.append(measure_row(name, value, shape))
     blocks = [
         *verdict_blocks(certificate, attacks),
         terms_table(figures, figures=True),
@@ -61,10 +59,10 @@ def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
         *verify_blocks(certificate, files),
         *recipe_blocks(certificate, wording.reading(certificate)),
     ]
-    made = f"(shape: {shape}), made {moment(certificate['created'])}"
+    subtitle = f"(shape: {shape}), made {moment(certificate['created'])}"
     return ReportPage(
         title=f"Release report: {names}",
-        above=f"Release report for {names} {made}",
+        above=f"Release report for {names} {subtitle}",
         blocks=blocks,
         below=certificate_footer(certificate),
     )
@@ -100,7 +98,7 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
         *attack_blocks(attacks, shape),
         *_change_blocks(certificate),
         *_utility_blocks(rows, certificate, record.get("contract", [])),
-        *preserved_blocks(record["preserved"], None, measured=True),
+        *preserved_blocks(record["preserved"], None, with_measures=True),
     ]
     if record["warnings"]:
         blocks += [Heading("Warnings", 3), ListBlock(tuple(map(as_sentence, record["warnings"])))]
@@ -119,10 +117,10 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
     if record["notes"]:
         blocks.append(ListBlock(tuple(map(as_sentence, record["notes"]))))
     blocks += recipe_blocks(certificate, wording.reading(certificate))
-    made = f"(shape: {shape}), made {moment(certificate['created'])}"
+    subtitle = f"(shape: {shape}), made {moment(certificate['created'])}"
     return ReportPage(
         title=f"Owner's report: {original['name']}",
-        above=f"Owner's report for {original['name']} {made}",
+        above=f"Owner's report for {original['name']} {subtitle}",
         blocks=blocks,
         below="Keep `lock.json` beside this page: it replays the release byte for byte.",
     )
@@ -140,9 +138,7 @@ def _utility_blocks(
         blocks.append(Paragraph("Nothing was measured."))
     return [
         *blocks,
-        *privacy_blocks(certificate.get("differential_privacy")),
-        *bound_blocks(certificate.get("limits", []), "Limits"),
-        *bound_blocks(contract, "Required utility"),
+        *demand_blocks(certificate, contract),
     ]
 
 
@@ -163,7 +159,7 @@ def _change_blocks(certificate: Mapping[str, Any]) -> list[Block]:
 def describe_steps(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Each step with what it did: in a sentence where it has one, else its single facts."""
     shape = Shape(certificate["shape"])
-    described = []
+    descriptions = []
     for plan, (step, facts) in zip(
         certificate["plan"], wording.steps_taken(certificate), strict=True
     ):
@@ -177,8 +173,8 @@ def describe_steps(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
             except (KeyError, TypeError, ValueError, AttributeError):
                 sentence = None  # the plan was edited
         single = "; ".join(f"{term}: {text}" for term, text in facts)
-        described.append((title, sentence or single))
-    return described
+        descriptions.append((title, sentence or single))
+    return descriptions
 
 
 def _column_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:

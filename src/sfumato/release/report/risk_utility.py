@@ -39,9 +39,9 @@ def chart_candidates(comparison: Mapping[str, Any]) -> ChartBlock:
             continue
         x, y = candidate["utilities"][utility], candidate["risks"][risk]
         low, high = candidate.get("intervals", {}).get(risk) or (None, None)
-        kept = bool(candidate["holds"] and candidate["promises"])
+        holds = bool(candidate["holds"] and candidate["promises"])
         name = candidate["name"]
-        point = Point(x, y, low, high, label=str(index), name=name, alarm=not kept)
+        point = Point(x, y, low, high, label=str(index), name=name, alarm=not holds)
         series.setdefault(_steps_of(candidate), []).append(point)
         higher = higher or utility in candidate["higher"]
         sentence = f"{index} {name}: risk {percent(y)}"
@@ -52,7 +52,7 @@ def chart_candidates(comparison: Mapping[str, Any]) -> ChartBlock:
         if name in comparison["front"]:
             front.append(Point(x, y, name=name))
             sentence += ", on the front"
-        if not kept:
+        if not holds:
             sentence += ", not released"
         words.append(sentence)
     # Where higher is better, the region that the front dominates lies to the left of each corner.

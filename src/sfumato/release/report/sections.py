@@ -70,7 +70,7 @@ def verdict_blocks(
         blocks.append(
             VerdictBlock(verdict["holds"], f"{verdict['promise']} {holds}", f"{sentence}.")
         )
-    strongest = strongest_attack(attacks)
+    strongest = strongest_attack(attacks) if attacks else None
     if strongest is not None:
         shape = Shape(certificate.get("shape", Shape.TABLE))
         intruder = strongest["intruder"]
@@ -104,9 +104,9 @@ def attack_blocks(attacks: Mapping[str, Any] | None, shape: Shape) -> list[Block
             Paragraph("Not attacked yet. `sfumato attack` adds its findings to this page.")
         )
         return blocks
-    tried = len(attacks["tried"])
+    attempts = len(attacks["tried"])
     people = count_of(attacks["looked_for"], "person", "people")
-    trial = f"{count_of(tried, 'attack')} tried on a sample of {people}."
+    trial = f"{count_of(attempts, 'attack')} tried on a sample of {people}."
     blocks.append(Paragraph(f"{conclusion(attacks)} {as_sentence(trial)}"))
     unknown = unknown_attacks(attacks)
     if unknown:
@@ -157,10 +157,8 @@ def _findings_table(findings: Sequence[Mapping[str, Any]], shape: Shape) -> Tabl
     return TableBlock(("Outcome", "Intruder", "Succeeds", "Finding"), tuple(rows))
 
 
-def privacy_blocks(privacy: Mapping[str, Any] | None) -> list[Block]:
+def _privacy_blocks(privacy: Mapping[str, Any]) -> list[Block]:
     """Whether an ε is certified for the whole recipe, and what each step spends."""
-    if not privacy:
-        return []
     blocks: list[Block] = [Heading("Differential privacy", 3)]
     if privacy["certified"]:
         delta = f", δ = {number(privacy['delta'])}" if privacy["delta"] else ""
@@ -179,16 +177,22 @@ def privacy_blocks(privacy: Mapping[str, Any] | None) -> list[Block]:
     return blocks
 
 
-def bound_blocks(bounds: Sequence[Mapping[str, Any]], title: str) -> list[Block]:
-    """Whether each limit of the recipe is kept."""
-    if not bounds:
-        return []
-    blocks: list[Block] = [Heading(title, 3)]
-    for bound in bounds:
-        sentence = bound["sentence"]
-        if not bound["holds"] and not bound["refuses"]:
-            sentence += " (reported, not refused)"
-        blocks.append(VerdictBlock(bound["holds"], sentence))
+def demand_blocks(
+    certificate: Mapping[str, Any], contract: Sequence[Mapping[str, Any]]
+) -> list[Block]:
+    """What the recipe demands besides promises: a certified ε, limits, and required utility."""
+    blocks: list[Block] = []
+    if privacy := certificate.get("differential_privacy"):
+        blocks += _privacy_blocks(privacy)
+    sections = (("Limits", certificate.get("limits", [])), ("Required utility", contract))
+    for title, bounds in sections:
+        if bounds:
+            blocks.append(Heading(title, 3))
+        for bound in bounds:
+            sentence = bound["sentence"]
+            if not bound["holds"] and not bound["refuses"]:
+                sentence += " (reported, not refused)"
+            blocks.append(VerdictBlock(bound["holds"], sentence))
     return blocks
 
 
@@ -196,9 +200,11 @@ def preserved_blocks(
     statistics: Sequence[Mapping[str, Any]],
     sample: Mapping[str, Any] | None,
     *,
-    measured: bool,
+    with_measures: bool,
 ) -> list[Block]:
-    """Which statistics masking preserves; ``measured``: how well, which only the owner may see."""
+    """Which statistics masking preserves; ``with_measures``: how well, which only the owner may
+    see.
+    """
     if not statistics:
         return []
     blocks: list[Block] = [Heading("Preserved by masking", 3)]
@@ -208,7 +214,7 @@ def preserved_blocks(
     for statistic in statistics:
         degree = "exactly" if statistic["exactly"] else "approximately"
         entry = f"{statistic['what']} of {', '.join(statistic['columns'])}: {degree}"
-        if measured:
+        if with_measures:
             entry += f", {statistic.get('measured') or 'off by ' + score(statistic['off_by'])}"
         entries.append(entry)
     blocks.append(ListBlock(tuple(entries)))
@@ -230,13 +236,13 @@ def _sample_size(sample: Mapping[str, Any]) -> str:
     return f"{number(sample['records'])} of {number(sample['of'])} records"
 
 
-def fold_rest(shown: Sequence[Block], rest: Sequence[Block], title: str) -> list[Block]:
+def fold_rest(visible: Sequence[Block], folded: Sequence[Block], title: str) -> list[Block]:
     """Blocks that matter most, and others behind a click; all at once where nothing else is
     shown.
     """
-    if not rest:
-        return list(shown)
-    return [*shown, FoldBlock(title, tuple(rest), unfolded=not shown)]
+    if not folded:
+        return list(visible)
+    return [*visible, FoldBlock(title, tuple(folded), unfolded=not visible)]
 
 
 def charts_under(title: str, chart: ChartBlock | None) -> list[Block]:

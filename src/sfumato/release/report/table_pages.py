@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.core import registry
 from sfumato.core.blocks import (
     Block,
     Cell,
@@ -20,15 +21,14 @@ from sfumato.core.shape import Shape
 from sfumato.core.words import count_of, inflect, moment, number, percent, plain_name, score
 from sfumato.release.report import charts, wording
 from sfumato.release.report.differences import differences_of
-from sfumato.release.report.measures import best_of, first_and_more, meaning_of, risk_line, title_of
+from sfumato.release.report.measures import first_and_more, measure_row, title_of
 from sfumato.release.report.page_html import ReportPage
 from sfumato.release.report.sections import (
     attack_blocks,
-    bound_blocks,
     certificate_footer,
     charts_under,
+    demand_blocks,
     preserved_blocks,
-    privacy_blocks,
     recipe_blocks,
     sample_blocks,
     terms_table,
@@ -125,8 +125,8 @@ def _shared_class_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     blocks: list[Block] = [Heading("Class sizes"), Paragraph(sentence)]
     if classes["count"]:
         k = wording.promised_k(certificate)
-        counted = wording.members(certificate, (classes["sizes"], certificate["data"]["rows"]))
-        blocks.append(charts.chart_class_sizes(classes["sizes"], k, counted=counted))
+        unit = wording.members(certificate, (classes["sizes"], certificate["data"]["rows"]))
+        blocks.append(charts.chart_class_sizes(classes["sizes"], k, unit=unit))
     return blocks
 
 
@@ -179,9 +179,11 @@ def _shared_risk_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     blocks: list[Block] = [Heading("Risks of the released file")]
     if certificate.get("synthetic"):
         blocks.append(Paragraph(SYNTHETIC_RISKS))
-    rows = []
+    rows, risks = [], registry.risks()
     for name, value in certificate["classes"]["risks"].items():
-        rows.append((wording.risk_name(name), Share(value), risk_line(name)))
+        # Of a risk that is not known here nobody knows the meaning.
+        meaning = risks[name].line if name in risks else ""
+        rows.append((wording.risk_name(name), Share(value), meaning))
     if rows:
         blocks.append(TableBlock(("Risk", "Value", "Meaning"), tuple(rows)))
     else:
@@ -198,8 +200,7 @@ def _shared_risk_blocks(certificate: Mapping[str, Any]) -> list[Block]:
 def _shared_utility_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     rows = []
     for name, value in certificate.get("utility", {}).items():
-        meaning = "; ".join(filter(None, (meaning_of(name), best_of(name))))
-        rows.append((name, (title_of(name), score(value), meaning)))
+        rows.append((name, measure_row(name, value)))
     story, preserved = story_of(certificate), []
     for step in certificate["plan"]:
         preserved += step.get("preserved", [])
@@ -211,10 +212,8 @@ def _shared_utility_blocks(certificate: Mapping[str, Any]) -> list[Block]:
         *_measure_blocks(("Measure", "Value", "Meaning"), rows),
         *charts_under("Suppressed cells", charts.chart_missing_cells(story["suppressed_cells"])),
         *charts_under("Two-way tables", tables),
-        *privacy_blocks(certificate.get("differential_privacy")),
-        *bound_blocks(certificate.get("limits", []), "Limits"),
-        *bound_blocks(certificate.get("contract", []), "Required utility"),
-        *preserved_blocks(preserved, certificate.get("sampled"), measured=False),
+        *demand_blocks(certificate, certificate.get("contract", [])),
+        *preserved_blocks(preserved, certificate.get("sampled"), with_measures=False),
     ]
 
 
@@ -223,45 +222,6 @@ def _shared_utility_blocks(certificate: Mapping[str, Any]) -> list[Block]:
 
 def owner_page(record: Mapping[str, Any]) -> ReportPage:
     """What stays with the owner: before and after, what makes people identifiable, alternatives."""
-    certificate = record["certificate"]
-    synthetic = certificate.get("synthetic")
-    attacks = certificate.get("attacks") or record.get("attacks")
-    risks, exposure = _owner_risk_blocks(record), _exposure_blocks(record)
-    found = attack_blocks(attacks, Shape.TABLE)
-    columns, utility = _owner_column_blocks(record), _owner_utility_blocks(record)
-    if synthetic:
-        middle = [*found, *columns, *utility, *risks, *exposure]
-    else:
-        middle = [*risks, *found, *columns, *utility, *exposure]
-    blocks = [
-        Paragraph(
-            "This page stays with the owner. It describes the original table and would help an"
-            " intruder. Share the folder `share`, never this one.",
-            "warning",
-        ),
-        *verdict_blocks(certificate, attacks),
-        *_synthetic_blocks(synthetic),
-        _owner_figures(record),
-        *middle,
-        *_computation_blocks(record),
-        *_alternative_blocks(record.get("alternatives")),
-        *_difference_blocks(certificate),
-        *_input_blocks(record),
-        *recipe_blocks(certificate),
-    ]
-    name = record["input"]["name"]
-    return ReportPage(
-        title=f"Owner's report: {name}",
-        above=f"Owner's report for {name}, made {moment(certificate['created'])}",
-        blocks=blocks,
-        below=(
-            f"Certificate `{certificate['digest']}`. The lock file beside this page replays the"
-            " run; keep both where only the owner can read them."
-        ),
-    )
-
-
-def _owner_figures(record: Mapping[str, Any]) -> TableBlock:
     certificate, before, after = record["certificate"], record["before"], record["after"]
     synthetic = certificate.get("synthetic")
     figures: list[tuple[Cell, ...]] = []
@@ -275,7 +235,56 @@ def _owner_figures(record: Mapping[str, Any]) -> TableBlock:
             figures.append(("records used for training", synthetic["learnt_from"]))
             figures.append(("held out before", synthetic["held_out"]))
         figures.append(("synthetic records", certificate["data"]["rows"]))
-    return terms_table(figures, figures=True)
+    attacks = certificate.get("attacks") or record.get("attacks")
+    risks, exposure = _owner_risk_blocks(record), _exposure_blocks(record)
+    attack_section = attack_blocks(attacks, Shape.TABLE)
+    columns, utility = _owner_column_blocks(record), _owner_utility_blocks(record)
+    if synthetic:
+        middle = [*attack_section, *columns, *utility, *risks, *exposure]
+    else:
+        middle = [*risks, *attack_section, *columns, *utility, *exposure]
+    computation: list[Block] = []
+    for step, facts in wording.steps_taken({"plan": record["effort"]}):
+        computation += [Heading(step.capitalize(), 3), terms_table(facts)]
+    scores = wording.facts(record["scores"])
+    if scores:
+        computation += [Heading("Scores of the release", 3), terms_table(scores)]
+    if not computation:
+        computation.append(Paragraph("No step reported on its search."))
+    table, name = record["input"], record["input"]["name"]
+    terms = [("Name", name), ("Records", number(table["rows"]))]
+    terms.append(("SHA-256", f"`{table['sha256']}`"))
+    reading: list[Block] = [Heading("Input"), terms_table(terms)]
+    if record["notes"]:
+        reading += [Heading("Notes from reading", 3), ListBlock(tuple(record["notes"]))]
+    blocks = [
+        Paragraph(
+            "This page stays with the owner. It describes the original table and would help an"
+            " intruder. Share the folder `share`, never this one.",
+            "warning",
+        ),
+        *verdict_blocks(certificate, attacks),
+        *_synthetic_blocks(synthetic),
+        terms_table(figures, figures=True),
+        *middle,
+        Heading("How the result was computed"),
+        *computation,
+        *_alternative_blocks(record.get("alternatives")),
+        *_difference_blocks(certificate),
+        *reading,
+        Heading("Missing values", 3),
+        *_missing_blocks(certificate),
+        *recipe_blocks(certificate),
+    ]
+    return ReportPage(
+        title=f"Owner's report: {name}",
+        above=f"Owner's report for {name}, made {moment(certificate['created'])}",
+        blocks=blocks,
+        below=(
+            f"Certificate `{certificate['digest']}`. The lock file beside this page replays the"
+            " run; keep both where only the owner can read them."
+        ),
+    )
 
 
 def _owner_risk_blocks(record: Mapping[str, Any]) -> list[Block]:
@@ -300,8 +309,8 @@ def _owner_risk_blocks(record: Mapping[str, Any]) -> list[Block]:
         blocks.append(Paragraph("There are no classes."))
         return blocks
     sizes = [(table["class_sizes"], table["records"]) for table in (before, after)]
-    counted = wording.members(certificate, *sizes)
-    chart = charts.chart_class_sizes(sizes[1][0], k, sizes[0][0], counted=counted)
+    unit = wording.members(certificate, *sizes)
+    chart = charts.chart_class_sizes(sizes[1][0], k, sizes[0][0], unit=unit)
     return [*blocks, chart]
 
 
@@ -331,7 +340,9 @@ def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
 
     blocks.append(Heading("Distributions before and after"))
     cards = [card for card in story["cards"] if card["bins"]]
-    drawn, folded = wording.set_apart(cards, lambda card: is_plain(changes.get(card["column"])))
+    cards_drawn, folded = wording.set_apart(
+        cards, lambda card: is_plain(changes.get(card["column"]))
+    )
     if not cards:
         return [*blocks, Paragraph("No column is left to draw.")]
     sentence = (
@@ -341,11 +352,11 @@ def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
     if story.get("sampled"):
         sentence += "; from a sample of the records"
     blocks.append(Paragraph(f"{sentence}.", "quiet"))
-    blocks += _distribution_charts(drawn, changes, 1)
+    blocks += _distribution_charts(cards_drawn, changes, 1)
     if folded:
         title = f"{len(folded)} plain columns, of which only whole records are missing"
-        figures = _distribution_charts(folded, changes, len(drawn) + 1)
-        blocks.append(FoldBlock(title, tuple(figures), unfolded=not drawn))
+        figures = _distribution_charts(folded, changes, len(cards_drawn) + 1)
+        blocks.append(FoldBlock(title, tuple(figures), unfolded=not cards_drawn))
     hidden = len(story["suppressed_cells"]) - len(story["cards"])
     if hidden > 0:
         verb = inflect(hidden, "column is", "columns are")
@@ -409,10 +420,10 @@ def _owner_utility_blocks(record: Mapping[str, Any]) -> list[Block]:
         *charts_under("Suppressed cells", charts.chart_missing_cells(story["suppressed_cells"])),
         *charts_under("Two-way tables", tables),
         *charts_under("Associations between columns", associations),
-        *privacy_blocks(certificate.get("differential_privacy")),
-        *bound_blocks(certificate.get("limits", []), "Limits"),
-        *bound_blocks(record.get("contract", certificate.get("contract", [])), "Required utility"),
-        *preserved_blocks(record.get("preserved", []), certificate.get("sampled"), measured=True),
+        *demand_blocks(certificate, record.get("contract", certificate.get("contract", []))),
+        *preserved_blocks(
+            record.get("preserved", []), certificate.get("sampled"), with_measures=True
+        ),
         *_released_file_blocks(certificate),
     ]
     if record.get("warnings"):
@@ -434,9 +445,11 @@ def _exposure_blocks(record: Mapping[str, Any]) -> list[Block]:
             " shares add up to the share of unique records)"
         )
         blocks.append(TableBlock(("Column", "Share"), rows, caption))
-        more = len(contributions) - MOST_CONTRIBUTIONS
-        if more > 0:
-            blocks.append(Paragraph(f"{more} more columns contribute as much or less.", "quiet"))
+        hidden_columns = len(contributions) - MOST_CONTRIBUTIONS
+        if hidden_columns > 0:
+            blocks.append(
+                Paragraph(f"{hidden_columns} more columns contribute as much or less.", "quiet")
+            )
     else:
         blocks.append(Paragraph("There are no quasi-identifiers."))
     tables = [("before", before)]
@@ -455,30 +468,18 @@ def _exposure_blocks(record: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _computation_blocks(record: Mapping[str, Any]) -> list[Block]:
-    blocks: list[Block] = [Heading("How the result was computed")]
-    for step, facts in wording.steps_taken({"plan": record["effort"]}):
-        blocks += [Heading(step.capitalize(), 3), terms_table(facts)]
-    scores = wording.facts(record["scores"])
-    if scores:
-        blocks += [Heading("Scores of the release", 3), terms_table(scores)]
-    if len(blocks) == 1:
-        blocks.append(Paragraph("No step reported on its search."))
-    return blocks
-
-
 def _alternative_blocks(alternatives: Mapping[str, Any] | None) -> list[Block]:
     """Other nodes of the lattice; nothing where no step chose from one."""
     if alternatives is None:
         return []
-    reasons, chosen = alternatives["reasons"], alternatives["chosen"]
+    reasons, chosen_node = alternatives["reasons"], alternatives["chosen"]
     blocks: list[Block] = [Heading("Alternatives"), Paragraph(reasons["choice"])]
     chart = charts.chart_alternatives(alternatives)
     if chart is not None:
         blocks.append(chart)
     figures = ("Left out", plain_name(alternatives["objective"]).capitalize(), "Marketer risk")
     if alternatives["neighbours"]:
-        rows: list[tuple[Cell, ...]] = [("as chosen", None, *_node_cells(chosen), "within")]
+        rows: list[tuple[Cell, ...]] = [("as chosen", None, *_node_cells(chosen_node), "within")]
         for neighbour in alternatives["neighbours"]:
             column, option = neighbour["column"], neighbour["option"]
             direction = "finer" if neighbour["change"] < 0 else "coarser"
@@ -492,21 +493,21 @@ def _alternative_blocks(alternatives: Mapping[str, Any] | None) -> list[Block]:
         blocks.append(ListBlock(tuple(reasons["outlook"])))
     front = alternatives["trade_off"]
     if len(front) > 1:
-        shown = front
+        trade_offs = front
         if len(front) > MOST_TRADE_OFFS:
             # Evenly spread, the first and the last among them.
             step = (len(front) - 1) / (MOST_TRADE_OFFS - 1)
-            shown = [front[round(index * step)] for index in range(MOST_TRADE_OFFS)]
+            trade_offs = [front[round(index * step)] for index in range(MOST_TRADE_OFFS)]
         rows = []
-        for option in shown:
+        for option in trade_offs:
             moves = []
             for column, level in option["levels"].items():
-                if level != chosen["levels"][column]:
-                    moves.append(f"{column} {chosen['levels'][column]} → {level}")
+                if level != chosen_node["levels"][column]:
+                    moves.append(f"{column} {chosen_node['levels'][column]} → {level}")
             rows.append((", ".join(moves) or "as chosen", *_node_cells(option)))
         caption = "Best trade-offs within the budget: no other node has less of both"
-        if len(shown) < len(front):
-            caption += f"; {len(shown)} of {number(len(front))}"
+        if len(trade_offs) < len(front):
+            caption += f"; {len(trade_offs)} of {number(len(front))}"
         blocks.append(Heading("Less risk at a higher cost", 3))
         header = ("Instead of the chosen levels", *figures)
         blocks.append(TableBlock(header, tuple(rows), caption))
@@ -517,16 +518,6 @@ def _node_cells(node: Mapping[str, Any]) -> tuple[Cell, ...]:
     return (node["suppressed"], score(node["score"]), Share(node["marketer_risk"], bar=False))
 
 
-def _input_blocks(record: Mapping[str, Any]) -> list[Block]:
-    original = record["input"]
-    rows = [("Name", original["name"]), ("Records", number(original["rows"]))]
-    rows.append(("SHA-256", f"`{original['sha256']}`"))
-    blocks: list[Block] = [Heading("Input"), terms_table(rows)]
-    if record["notes"]:
-        blocks += [Heading("Notes from reading", 3), ListBlock(tuple(record["notes"]))]
-    return [*blocks, Heading("Missing values", 3), *_missing_blocks(record["certificate"])]
-
-
 # Parts of both pages.
 
 
@@ -534,13 +525,13 @@ def _measure_blocks(
     header: tuple[str, ...], rows: Sequence[tuple[str, tuple[Cell, ...]]]
 ) -> list[Block]:
     """Measures by name: the most important ones, and the others behind a click."""
-    first, more = first_and_more(rows)
+    first, further = first_and_more(rows)
     blocks: list[Block] = []
     if first:
         blocks.append(TableBlock(header, tuple(first)))
-    if more:
-        title = f"{len(more)} more {inflect(len(more), 'measure')}"
-        blocks.append(FoldBlock(title, (TableBlock(header, tuple(more)),), unfolded=not first))
+    if further:
+        title = f"{len(further)} more {inflect(len(further), 'measure')}"
+        blocks.append(FoldBlock(title, (TableBlock(header, tuple(further)),), unfolded=not first))
     return blocks or [Paragraph("Nothing was measured.")]
 
 

@@ -113,22 +113,22 @@ def formulas(data: Mapping[str, Any]) -> str | None:
     counts = data.get("formulas") or {}
     if not counts:
         return None
-    named = ", ".join(f"{column} ({count:,})" for column, count in counts.items())
+    cell_counts = ", ".join(f"{column} ({count:,})" for column, count in counts.items())
     cells = sum(counts.values())
-    what = f"{count_of(cells, 'cell')} that a spreadsheet would run as formulas: {named}."
+    subject = f"{count_of(cells, 'cell')} that a spreadsheet would run as formulas: {cell_counts}."
     if data.get("form", {}).get("defused"):
-        return f"{what} Each has an apostrophe before it in the file, which verify removes."
-    return f"{what} Open the file as text, or have it written defused."
+        return f"{subject} Each has an apostrophe before it in the file, which verify removes."
+    return f"{subject} Open the file as text, or have it written defused."
 
 
 def promised_k(certificate: Mapping[str, Any]) -> int | None:
     """The largest class size any promise of k-anonymity asks for, or None."""
-    asked = [
+    sizes = [
         int(v["required"])
         for v in certificate["verdicts"]
         if v["model"] == "k_anonymity" and v["required"]
     ]
-    return max(asked, default=None)
+    return max(sizes, default=None)
 
 
 def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], int]) -> Counted:
@@ -146,7 +146,7 @@ def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], in
     if "wildcard" in certificate["missing_rule"].values() and overlap:
         return "classes"
     specs = certificate["recipe"].get("columns", {}).values()
-    person = any(_roles_of(spec) == ["person"] for spec in specs)
+    person = any(spec.get("role") in ("person", ["person"]) for spec in specs)
     return "persons" if person else "records"
 
 
@@ -155,8 +155,8 @@ def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     levels: dict[str, tuple[int, int]] = {}
     for step in plan:
         levels |= {
-            column: (int(place["level"]), int(place["top"]))
-            for column, place in step.get("levels", {}).items()
+            column: (int(level_entry["level"]), int(level_entry["top"]))
+            for column, level_entry in step.get("levels", {}).items()
         }
     return levels
 
@@ -169,7 +169,9 @@ def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
     stories = []
     for name in names:
         spec = specs.get(name, {})
-        roles = certificate["roles"].get(name) or _roles_of(spec)
+        roles = certificate["roles"].get(name) or spec.get("role", [])
+        if isinstance(roles, str):
+            roles = [roles]
         outcome, why = _column_outcome(name, roles, certificate, levels.get(name))
         hierarchy = spec.get("hierarchy")
         method = ""
@@ -197,14 +199,24 @@ def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T]
 
 
 def _column_outcome(
-    name: str, roles: list[str], certificate: Mapping[str, Any], place: tuple[int, int] | None
+    name: str, roles: list[str], certificate: Mapping[str, Any], level_entry: tuple[int, int] | None
 ) -> tuple[str, str]:
-    """What happened to a column, and why; ``place`` is its level and the top of its hierarchy."""
+    """What happened to a column, and why; ``level_entry`` is its level and the top of its
+    hierarchy.
+    """
     why = " ".join(REASONS[role] for role in roles if role in REASONS)
     if name in certificate["dropped_columns"]:
         return "dropped", why or "It is not part of the release."
-    if place is not None:
-        return level_words(*place), f"{_level_reason(*place)} {why}".strip()
+    if level_entry is not None:
+        level, top = level_entry
+        reason = "An intruder may know it; coarser values are shared by more people."
+        if top == 0:
+            reason = "An intruder may know it; without a hierarchy it stays as it is."
+        elif level == 0:
+            reason = "An intruder may know it, but the promises hold with its exact values."
+        elif level == top:
+            reason = "An intruder may know it; it is fully suppressed."
+        return level_words(level, top), f"{reason} {why}".strip()
     # A step without levels that does not name its columns may have changed any.
     steps = []
     for step in certificate["plan"]:
@@ -220,16 +232,6 @@ def _column_outcome(
     return UNCHANGED, why.replace(REASONS["sensitive"], "Sensitive; released unchanged.")
 
 
-def _level_reason(level: int, top: int) -> str:
-    if top == 0:
-        return "An intruder may know it; without a hierarchy it stays as it is."
-    if level == 0:
-        return "An intruder may know it, but the promises hold with its exact values."
-    if level == top:
-        return "An intruder may know it; it is fully suppressed."
-    return "An intruder may know it; coarser values are shared by more people."
-
-
 def level_words(level: int, top: int) -> str:
     """A level of a hierarchy in words.
 
@@ -241,11 +243,6 @@ def level_words(level: int, top: int) -> str:
     if level == 0:
         return "exact"
     return "fully suppressed" if level == top else f"level {level} of {top}"
-
-
-def _roles_of(spec: Mapping[str, Any]) -> list[str]:
-    role = spec.get("role", [])
-    return [role] if isinstance(role, str) else list(role)
 
 
 def role_names(roles: Iterable[str]) -> str:

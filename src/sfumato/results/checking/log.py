@@ -331,13 +331,15 @@ class OutputLog:
         """The bytes of an output as its file holds them now."""
         self.reviewed(number)
         return read_plain(
-            self.folder / FILES / self.outputs[number - 1].file, most=MOST_BYTES, what="an output"
+            self.folder / FILES / self.outputs[number - 1].file,
+            limit=MOST_BYTES,
+            purpose="an output",
         )
 
     def _digest_now(self, logged: LoggedOutput) -> str | None:
         try:
             return _digest(
-                read_plain(self.folder / FILES / logged.file, most=MOST_BYTES, what="an output")
+                read_plain(self.folder / FILES / logged.file, limit=MOST_BYTES, purpose="an output")
             )
         except UnreadableInput:
             return None
@@ -366,7 +368,7 @@ class OutputLog:
     def _kept(self, name: str, digest: str | None) -> bytes | None:
         if digest is None:
             return None
-        content = read_plain(self.folder / SAMPLES / name, most=MOST_BYTES, what="a sample")
+        content = read_plain(self.folder / SAMPLES / name, limit=MOST_BYTES, purpose="a sample")
         if _digest(content) != digest:
             raise UnreadableInput(
                 f"{self.folder / SAMPLES / name} is not as it was written; {OUTPUT_LOG.consequence}"

@@ -158,7 +158,7 @@ def _values(
     dimensions = [table.dimensions[at] for at in table.places[number]]
     count = math.prod(dimension.size for dimension in dimensions)
     name = own_file(section)
-    text = read_plain(folder / name, most=MOST, what="a published table").decode(
+    text = read_plain(folder / name, limit=MOST, purpose="a published table").decode(
         "utf-8", errors="replace"
     )
     rows = list(csv.reader(io.StringIO(text)))

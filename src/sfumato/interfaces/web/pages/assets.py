@@ -110,7 +110,7 @@ def pictures() -> str:
     """
     path = kept_at()
     with contextlib.suppress(SfumatoError, UnicodeDecodeError):
-        return read_plain(path, most=MOST_BYTES, what="a script").decode()
+        return read_plain(path, limit=MOST_BYTES, purpose="a script").decode()
     script = make_script()
     with contextlib.suppress(SfumatoError, OSError):
         home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)

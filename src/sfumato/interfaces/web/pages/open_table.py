@@ -377,7 +377,7 @@ class Opening(StageView):
                 name: value for name, value in options.items() if name not in reading_options
             }
             self.project.set_data(dataclasses.replace(data, options=project_options))
-        if intake != recipe.intake and (reading_options or recipe.intake.said()):
+        if intake != recipe.intake and (reading_options or recipe.intake.options()):
             self.page.edit(
                 dataclasses.replace(recipe, intake=intake), "Another way to read the table"
             )

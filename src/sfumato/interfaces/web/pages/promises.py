@@ -308,7 +308,10 @@ class PromiseStage(StageView):
         """One limit: its bound, and the parameters of what is limited."""
         key, title = f"limit-{limit.name}", title_of(limit.name)
         if limit.parameters:
-            key, title = f"{key}-{position}", f"{title}: {summary_of(registry.measured(limit))}"
+            key, title = (
+                f"{key}-{position}",
+                f"{title}: {summary_of(registry.build_measured(limit))}",
+            )
         with element("div", "limit"):
             text(title, "label", "label", **{"for": key})
             about = {"type": "number", "step": "any", "min": 0, "^value": f"{limit.bound:g}"}
@@ -324,7 +327,7 @@ class PromiseStage(StageView):
                 label=f"Remove the limit of {title}",
             )
         try:
-            metric = registry.measured(limit)
+            metric = registry.build_measured(limit)
         except SfumatoError:  # a plain number does not say enough: making the release says what
             return
 

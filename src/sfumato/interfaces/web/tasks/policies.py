@@ -331,5 +331,5 @@ def _listed(words: str) -> list[str]:
 
 def _read(path: Path) -> str:
     """The text of a policy file; a pipe would keep all who ask for counts waiting."""
-    require_plain(path, most=MOST_MEGABYTES * MEGABYTE, what="a policy")
+    require_plain(path, limit=MOST_MEGABYTES * MEGABYTE, purpose="a policy")
     return read_text(path)

@@ -75,7 +75,7 @@ def write(
         raise ParameterError("name the folder that the release is written to")
     sign = request.sign or None
     if sign is not None:
-        require_plain(sign, most=MEGABYTE, what="a key")
+        require_plain(sign, limit=MEGABYTE, purpose="a key")
     release = _for_format(bench, release, request.format, progress)
     progress(0.1, "writing, reading back, judging what was written")
     folder = at_home(request.folder)

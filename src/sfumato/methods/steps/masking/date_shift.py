@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.calendar import FIRST, LAST, days_of, moved
+from sfumato.core.calendar import FIRST, LAST, days_of, shift_column
 from sfumato.core.design import marks_by, units_of
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
@@ -123,7 +123,7 @@ class ShiftDates(ColumnStep):
         picked: Rows = low[units] + np.floor(draws * choices[units]).astype(np.int64)
         picked += has_zero[units] & (picked >= 0)
         shifts = picked * (7 if self.keep_weekday else 1)
-        shifted = {column.name: moved(column, table, shifts) for column in columns}
+        shifted = {column.name: shift_column(column, table, shifts) for column in columns}
         after = np.stack([days_of(column, table) for column in shifted.values()], axis=1)
         off = _intervals_off(days, after, units)
         preserved = [Preserved(f"intervals within a {kind}", tuple(self.columns), True, off)]

@@ -46,7 +46,7 @@ def read_sealed(path: Path, key: bytes) -> bytes:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    stored = read_plain(path, most=MOST_BYTES + 1024, what="a vault")
+    stored = read_plain(path, limit=MOST_BYTES + 1024, purpose="a vault")
     start = len(MAGIC) + SALT_BYTES
     if not stored.startswith(MAGIC) or len(stored) < start + NONCE_BYTES:
         raise UnreadableInput(f"{path} is not a vault, or only the beginning of one")

@@ -60,7 +60,7 @@ class Lattice:
     reference: Mapping[Column, NDArray[np.int64]]
     label: str | None = None
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The quasi-identifiers, in the order of node tuples."""
         return self.base.columns

@@ -78,49 +78,29 @@ class Search:
         # is lacking where no node is feasible.
         self._keep(lattice.judge(lattice.at(lattice.high)))
         if looks is not None:
-            self._walk(looks)
+            ground = looks.lattice
+            levels = [high - low + 1 for low, high in zip(ground.low, ground.high, strict=True)]
+            # ``_below[d]``: how many nodes share a prefix of d + 1 columns. With 3, 4 and 5 levels:
+            # 20, 5 and 1.
+            self._below = [math.prod(levels[depth + 1 :]) for depth in range(len(levels))]
+            # Levels that ``raised`` cut off break the promise in every node: they are decided
+            # without a look.
+            self._settle(lattice.size - ground.size)
+            # Nothing is decided before the first column with a choice.
+            first = next((a for a, several in enumerate(levels) if several > 1), len(levels) - 1)
+            self._visit(ground.low[:first], looks)
         if lattice.objective.minimal:
             self._choose_minimal()
         if self.best is not None and k is not None:  # the loop adds up in another order
             self.best = lattice.judge(lattice.at(self.best.node))
         return self
 
-    def _walk(self, looks: Looks) -> None:
-        """Visit all prefixes that may lead to something; nothing is decided before the first column
-        with a choice.
-        """
-        ground = looks.lattice
-        levels = [high - low + 1 for low, high in zip(ground.low, ground.high, strict=True)]
-        # ``_below[d]``: how many nodes share a prefix of d + 1 columns. With 3, 4 and 5 levels: 20,
-        # 5 and 1.
-        self._below = [math.prod(levels[depth + 1 :]) for depth in range(len(levels))]
-        # Levels that ``raised`` cut off break the promise in every node: they are decided without a
-        # look.
-        self._settle(self.lattice.size - ground.size)
-        first = next(
-            (a for a, level_count in enumerate(levels) if level_count > 1), len(levels) - 1
-        )
-        self._visit(ground.low[:first], looks)
-
     def _visit(self, prefix: Node, looks: Looks) -> None:
         """Decide the next column, the most promising level first."""
         below = self._below[len(prefix)]
-        # Depth first branch and bound (Land & Doig 1960): the least bound first, so that a good
-        # incumbent comes early and prunes what follows. ``sorted`` reads all branches before the
-        # first is entered; bounds are checked again since the incumbent may have improved
-        # meanwhile.
-        for bound, level in sorted(self._branches(prefix, looks)):
-            # No node below scores less than its bound, so none can beat the incumbent.
-            if self._hopeless(bound):
-                self._settle(below)
-            else:
-                self._visit((*prefix, level), looks)
-
-    def _branches(self, prefix: Node, looks: Looks) -> Iterator[tuple[float, int]]:
-        """The levels of the next column that may lead to something, each with the least score below
-        it.
-        """
-        below = self._below[len(prefix)]
+        # The levels of the next column that may lead to something, each with the least score below
+        # it.
+        branches: list[tuple[float, int]] = []
         for level, bound, node in looks.after(prefix):
             self.looked_at += 1
             if self.looked_at % OFTEN == 0:
@@ -134,16 +114,22 @@ class Search:
             if bound is None:
                 self._settle(below)
             else:
-                yield bound, level
-
-    def _hopeless(self, bound: float) -> bool:
-        # The slack keeps nodes of equal score: among them the sum of levels decides. Samarati's
-        # minimal nodes need every feasible node, so nothing is pruned by score for them.
-        return (
-            self.best is not None
-            and not self.lattice.objective.minimal
-            and bound > self.best.score + SLACK
-        )
+                branches.append((bound, level))
+        # Depth first branch and bound (Land & Doig 1960): the least bound first, so that a good
+        # incumbent comes early and prunes what follows. All branches are read before the first is
+        # entered; bounds are checked again since the incumbent may have improved meanwhile.
+        for bound, level in sorted(branches):
+            # No node below scores less than its bound, so none can beat the incumbent. The slack
+            # keeps nodes of equal score: among them the sum of levels decides. Samarati's minimal
+            # nodes need every feasible node, so nothing is pruned by score for them.
+            if (
+                self.best is not None
+                and not self.lattice.objective.minimal
+                and bound > self.best.score + SLACK
+            ):
+                self._settle(below)
+            else:
+                self._visit((*prefix, level), looks)
 
     def _keep(self, candidate: Judged) -> None:
         # Where nothing is feasible, an error names the node that lacks least.
@@ -252,7 +238,14 @@ class Crowded:
                 yield low + i, None, None
                 continue
             levels = (*prefix, low + i)
-            lowest = lattice.low if last else self._lowest(levels)
+            # The lowest levels that feasible nodes below the prefix may have. A pair of columns
+            # that suppresses too much by itself does so in every node: if ``zip`` on level 0 needs
+            # ``age`` on level 2 at least, no node with that ``zip`` has a lower level of ``age``.
+            # Each decided column says what it needs of all later ones; the highest demand counts.
+            lowest = lattice.low
+            if not last and self._beside:
+                rows = [self._beside[a][level - lattice.low[a]] for a, level in enumerate(levels)]
+                lowest = tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
             if self.prices.mean:
                 tally = Tally(
                     levels,
@@ -264,7 +257,13 @@ class Crowded:
                     (),
                     lattice.weights,
                 )
-                score = self._mean(levels, gone, missed, lowest)
+                # The weighted mean cost of a cell: as decided, and of the columns that are not at
+                # least.
+                totals, weights = lattice.totals, lattice.weights
+                costs = [weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)]
+                undecided = range(len(levels), len(weights))
+                least = [weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided]
+                score = (sum(costs) - missed[0] - missed[1] + sum(least)) / lattice.records
             else:
                 # The loop gives the last column first, the lattice expects it last.
                 sums = [*missed[1 : len(levels)], missed[0]]
@@ -274,34 +273,6 @@ class Crowded:
                 yield low + i, None, Judged(levels, tally, score, feasible=True)
             else:
                 yield low + i, score if lattice.objective.bounded else -math.inf, None
-
-    def _lowest(self, levels: Node) -> Node:
-        """The lowest levels that feasible nodes below a prefix may have.
-
-        A pair of columns that suppresses too much by itself does so in every node: if ``zip`` on
-        level 0 needs ``age`` on level 2 at least, no node with that ``zip`` has a lower level of
-        ``age``.
-        """
-        if not self._beside:
-            return self.lattice.low
-        # Each decided column says what it needs of all later ones; the highest demand counts.
-        rows = [self._beside[a][level - self.lattice.low[a]] for a, level in enumerate(levels)]
-        if len(rows) > 1:
-            return tuple(map(max, *rows))
-        return rows[0]
-
-    def _mean(self, levels: Node, gone: int, missed: list[float], lowest: Node) -> float:
-        """The weighted mean cost of a cell: as decided, and of the columns that are not at
-        least.
-        """
-        lattice = self.lattice
-        totals = lattice.totals
-        weights = lattice.weights
-        # Linear: Σ weight · (total − what suppressed cells would have cost + 1 for each of them).
-        decided = sum([weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)])
-        undecided = range(len(levels), len(weights))
-        open_cost = sum([weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided])
-        return (decided - missed[0] - missed[1] + open_cost) / lattice.records
 
 
 def better(node: Judged, rival: Judged) -> bool:

@@ -88,17 +88,12 @@ def smallest_class(lattice: Lattice) -> int | None:
         or base.population is not None
     ):
         return None
-    if _fits(lattice):
-        return max(sizes)
-    return None
-
-
-def _fits(lattice: Lattice) -> bool:
-    """Whether all columns but any one fit one word of a key."""
-    levels = zip(lattice.base.ladders, lattice.low, strict=True)
+    # All columns but any one must fit one word of a key; the worst case is that the narrowest
+    # column is the one kept outside the key.
+    levels = zip(base.ladders, lattice.low, strict=True)
     widths = [int(Layout.of([len(ladder.labels[low])]).widths[0]) for ladder, low in levels]
-    # The worst case is that the narrowest column is the one kept outside the key.
-    return bool(widths) and sum(widths) - min(widths) <= 64
+    fits = bool(widths) and sum(widths) - min(widths) <= 64
+    return max(sizes) if fits else None
 
 
 def raised(lattice: Lattice, k: int) -> Lattice:
@@ -325,9 +320,24 @@ class Tower:
         self._last = steps.last_columns(last, second)
         chains, levels = self._last.starts.shape
         levels = chains * (levels - 1)
-        self._room = _make_room(self.size, len(self._last.ups), counts, steps)
-        self.whole = np.empty((levels, 4), dtype=np.int64)
-        self.lost = np.empty((levels, 1 + prices.features))
+        # Room for the loop to work in: for the groups of a table, and for the codes of the last
+        # column and of all columns on all levels.
+        groups, codes_of_last = self.size, len(self._last.ups)
+        all_codes = len(steps.levels.ups)
+        self._room = kernels.lattice.Room(
+            slots=np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32),
+            links=np.empty((3, groups), dtype=np.int32),
+            codes=np.empty(codes_of_last, dtype=np.uint32),
+            sums=np.zeros(codes_of_last, dtype=counts),
+            jumps=np.empty(codes_of_last, dtype=np.uint32),
+            changes=np.empty(all_codes, dtype=np.uint64),
+            rises=np.empty(all_codes),
+            begins=np.empty(len(lattice.columns), dtype=np.uint64),
+        )
+        self.whole, self.lost = (
+            np.empty((levels, 4), dtype=np.int64),
+            np.empty((levels, 1 + prices.features)),
+        )
 
     def without_last(self, table: ClassTable) -> ClassTable:
         """The table that this tower was made of, with the last column at its highest level."""
@@ -474,23 +484,6 @@ def _longer(rows: NDArray[Any], size: int) -> NDArray[Any]:
     return longer
 
 
-def _make_room(groups: int, codes: int, counts: type[Any], steps: Steps) -> kernels.lattice.Room:
-    """Room for the loop to work in, for tables of so many groups and a last column of so many codes
-    on all levels.
-    """
-    all_codes = len(steps.levels.ups)
-    return kernels.lattice.Room(
-        slots=np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32),
-        links=np.empty((3, groups), dtype=np.int32),
-        codes=np.empty(codes, dtype=np.uint32),
-        sums=np.zeros(codes, dtype=counts),
-        jumps=np.empty(codes, dtype=np.uint32),
-        changes=np.empty(all_codes, dtype=np.uint64),
-        rises=np.empty(all_codes),
-        begins=np.empty(len(steps.lattice.columns), dtype=np.uint64),
-    )
-
-
 FEW_SUPPRESSED = 200
 """Levels of pairs of columns are looked at where at most one record in so many may be suppressed.
 
@@ -576,7 +569,7 @@ class Peaks:
         tower = self._towers[len(prefix)]
         size = len(prefix)
         # Tables that are not finer than the prefix cannot be rolled up to it.
-        while not _above(prefix, tower.levels):
+        while any(level < finest for level, finest in zip(prefix, tower.levels, strict=False)):
             tower.cut(tower.height - 1)
         open_levels = tower.levels[size:]
         tally = (tower.whole, tower.lost)
@@ -596,8 +589,3 @@ class Peaks:
         # begin: tables for prefixes to come need not be finer than that.
         self._least[size] = tower.low + sum(level[0] > self._budget for level in whole)
         return whole, tower.lost.tolist()
-
-
-def _above(levels: Node, lower: Node) -> bool:
-    """Whether no level is below the other."""
-    return all(level >= low_level for level, low_level in zip(levels, lower, strict=False))

@@ -28,15 +28,6 @@ LEAST_EFFORT = 500
 """Looks that it takes at least."""
 
 
-def within_reach(lattice: Lattice) -> bool:
-    """Whether the optimum is searched for; Samarati's preferences are, always: only that finds what
-    is minimal.
-    """
-    # What looking at every node would cost: nodes times classes, and what a look costs.
-    work = float(lattice.size) * (len(lattice.base) + LOOK)
-    return lattice.objective.minimal or work <= REACH
-
-
 def effort_beyond(lattice: Lattice) -> int:
     """How many looks a lattice out of reach gets.
 
@@ -57,8 +48,10 @@ def auto(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """The optimum where the lattice is within reach; else the best that is found, with a bound and
     a warning.
     """
-    # Within reach the optimum is decided; an any-time result carries its gap.
-    if within_reach(lattice):
+    # What looking at every node would cost: nodes times classes, and what a look costs. Samarati's
+    # preferences are always searched for: only that finds what is minimal.
+    work = float(lattice.size) * (len(lattice.base) + LOOK)
+    if lattice.objective.minimal or work <= REACH:
         return optimal(lattice, progress)
     progress(0.0, f"{lattice.size:,} nodes, too many to decide: searching for good ones")
     outcome = anytime(lattice, progress, effort=effort_beyond(lattice))
