@@ -8,6 +8,7 @@ not of rows.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,10 @@ def _cells(pair: TablePair, name: str) -> Cells:
     lost = reading.everything[label] | (blank & ~missing)
     meanings = _Meant(reading, counts, ladder)
     placed = level >= 0
-    leaves, records = meanings.leaves[label], meanings.records[label]
+    if column_level is None:
+        leaves, records = meanings.leaves[label], meanings.records[label]
+    else:  # the nodes of that level say it
+        leaves, records = np.empty(len(label)), np.empty(len(label))
     loss = np.where(blank & missing, 0.0, reading.loss[label])
     for rung in np.unique(level[placed]).tolist() if column_level is None else [column_level]:
         at = slice(None) if column_level is not None else level == rung
@@ -169,24 +173,35 @@ class _Meant:
         self.leaf_of = ladder.codes_of(reading.values)
         self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
+        self.counts = counts
         self.slack = 1e-9 * max(1.0, abs(reading.span))
+
+    @functools.cached_property
+    def ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The values in an order in which those of a label lie side by side, and where those of
+        each label begin and end.
+        """
+        reading = self.reading
         if reading.scale == "category":
-            self.order, self.starts, self.ends = (
-                reading.members,
-                reading.starts[:-1],
-                reading.starts[1:],
-            )
-        else:
-            self.order = reading.line
-            line = reading.places[self.order]
-            self.starts = np.searchsorted(line, reading.low - self.slack, "left")
-            self.ends = np.searchsorted(line, reading.high + self.slack, "right")
-            self.ends = np.where(
-                np.isnan(reading.low), self.starts, np.maximum(self.starts, self.ends)
-            )
-        upto = np.concatenate([[0.0], np.cumsum(counts[self.order])])
-        self.leaves = np.maximum(1.0, (self.ends - self.starts).astype(np.float64))
-        self.records = upto[self.ends] - upto[self.starts]
+            return reading.members, reading.starts[:-1], reading.starts[1:]
+        line = reading.places[reading.line]
+        starts = np.searchsorted(line, reading.low - self.slack, "left")
+        ends = np.searchsorted(line, reading.high + self.slack, "right")
+        ends = np.where(np.isnan(reading.low), starts, np.maximum(starts, ends))
+        return reading.line, starts, ends
+
+    @property
+    def leaves(self) -> NDArray[np.float64]:
+        """How many values each label may stand for."""
+        _, starts, ends = self.ranges
+        return np.maximum(1.0, (ends - starts).astype(np.float64))
+
+    @property
+    def records(self) -> NDArray[np.float64]:
+        """How many original records have one of them."""
+        order, starts, ends = self.ranges
+        upto = np.concatenate([[0.0], np.cumsum(self.counts[order])])
+        return upto[ends] - upto[starts]
 
     def fit(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each label may stand for its value."""
@@ -200,7 +215,8 @@ class _Meant:
 
     def outermost(self, label: int) -> tuple[int, int] | None:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
-        leaves = self.leaf_of[self.order[self.starts[label] : self.ends[label]]]
+        order, starts, ends = self.ranges
+        leaves = self.leaf_of[order[starts[label] : ends[label]]]
         return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
 
 
