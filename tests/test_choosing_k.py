@@ -132,7 +132,7 @@ def test_a_table_and_its_recipe_say_what_each_k_costs():
     people = sf.read(
         pl.DataFrame({"age": [30] * 6 + [31] * 4 + [70] * 2, "n": range(12), "w": [10] * 12})
     )
-    people = people.with_roles(quasi="age", plain="n", weight="w").with_hierarchies(
+    people = people.with_roles(quasi="age", keep="n", weight="w").with_hierarchies(
         age=sf.suppress()
     )
     recipe = sf.Recipe(people.schema, (sf.KAnonymity(2),), (sf.GlobalRecoding(budget=0.2),))

@@ -29,7 +29,7 @@ def test_the_page_is_that_of_the_code(name):
 
 def test_every_page_can_be_found():
     index = text("index")
-    assert {path.stem for path in TOOL["FOLDER"].iterdir()} == {*TOOL["PAGES"], "index"}
+    assert {path.stem for path in TOOL["FOLDER"].iterdir()} == {*TOOL["PAGES"], "index", "messages"}
     assert all(re.search(rf"^{name}$", index, re.MULTILINE) for name in TOOL["PAGES"])
 
 

@@ -34,18 +34,18 @@ WIDE, TALL, NARROW = (1280, 800), (1280, 1000), (390, 800)
 RECIPE = """\
 sfumato: 1
 columns:
-  patient_name: direct
-  insurance_number: direct
-  email: direct
+  patient_name: drop
+  insurance_number: drop
+  email: drop
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
   sex: {role: quasi, hierarchy: suppress}
   zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
   marital_status: {role: quasi, hierarchy: {frequency: {keep: [3, 2]}}}
   nationality: {role: quasi, hierarchy: {frequency: {keep: [8, 2]}}}
-  occupation: plain
-  admission_date: {role: plain, kind: date}
-  ward: plain
-  length_of_stay: {role: plain, kind: numeric}
+  occupation: keep
+  admission_date: {role: keep, kind: date}
+  ward: keep
+  length_of_stay: {role: keep, kind: numeric}
   diagnosis: sensitive
   cost: {role: sensitive, kind: numeric}
 meet:

@@ -159,7 +159,7 @@ def test_a_column_of_missing_values():
 
 
 def test_a_table_without_columns_to_group_by_is_one_class():
-    data = Table(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.PLAIN,))}))
+    data = Table(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.KEEP,))}))
     assert contents(count_classes(data)) == {(): 2}
 
 
@@ -250,7 +250,7 @@ def test_values_are_counted_per_class_and_merged(data, table):
 @given(data=st.data(), table=tables(fewest_rows=0))
 def test_persons_are_counted_once_a_class(data, table):
     who = [data.draw(st.sampled_from(["p", "q", "r"])) for _ in table.rows]
-    classes = count_classes(with_extra(table, who, Role.UNIT))
+    classes = count_classes(with_extra(table, who, Role.PERSON))
     node = [data.draw(st.integers(0, d - 1)) for d in table.depths]
     rolled = classes.roll_up(dict(zip(table.names, node, strict=True)))
     expected = oracle.class_persons(

@@ -52,7 +52,7 @@ from tests.policy.written_policies import datum, k_anonymity, people, purpose, s
 USE = {"purpose": "research", "recipient": "university"}
 WRITTEN = ("ours", "lpl-a", "lpl-b", "lpl-xml")
 PLAIN = Policy(
-    "plain",
+    "keep",
     purposes=(purpose(*(datum(c, "NSD") for c in ("Age", "Zipcode", "Disease")), models=()),),
 )
 
@@ -347,7 +347,7 @@ def test_every_method_and_attribute_of_lpl(name, key):
     attributes = policy.compile(people(), **USE).schema.attributes
     steps = policy.compile(people(), **USE).steps
     if METHOD_NAMES[name] == DELETION:
-        assert [str(role) for role in attributes["Zipcode"].roles] == ["direct"]
+        assert [str(role) for role in attributes["Zipcode"].roles] == ["drop"]
     elif key in MINIMUM:
         assert {"Zipcode": 1} in [getattr(step, "levels", None) for step in steps]
 

@@ -429,7 +429,7 @@ def test_groups_stay_within_strata_and_keep_their_means():
 
 def test_strata_by_role_are_taken_when_nothing_is_said():
     frame = pl.DataFrame({"a": [1.0, 1.1, 9, 9.1], "s": ["x", "y", "x", "y"]})
-    schema = Schema({"a": Attribute((Role.PLAIN,), Kind.NUMERIC), "s": Attribute((Role.STRATUM,))})
+    schema = Schema({"a": Attribute((Role.KEEP,), Kind.NUMERIC), "s": Attribute((Role.STRATUM,))})
     plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
     assert plan.columns["a"].to_list() == pytest.approx([5, 5.1, 5, 5.1])
 
@@ -437,7 +437,7 @@ def test_strata_by_role_are_taken_when_nothing_is_said():
 def test_survey_weights_enter_the_mean():
     frame = pl.DataFrame({"a": [0.0, 3, 100, 104], "w": [2, 1, 0, 0]})
     schema = Schema(
-        {"a": Attribute((Role.PLAIN,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)}
+        {"a": Attribute((Role.KEEP,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)}
     )
     plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
     assert plan.columns["a"].to_list() == [1, 1, 102, 102]

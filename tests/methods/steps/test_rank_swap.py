@@ -217,7 +217,7 @@ def test_grouped_extremes_as_sdcmicro(reference_data, file, name, count, columns
 
 
 def test_grouped_ordinal_values_become_the_median():
-    schema = Schema({"x": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("w", "c", "b", "a"))})
+    schema = Schema({"x": Attribute((Role.KEEP,), Kind.ORDINAL, order=("w", "c", "b", "a"))})
     table = Table(pl.DataFrame({"x": ["a", "a", "a", "b", "c", "w", "w", "w", "w", "w"]}), schema)
     made = run(sf.RankSwap(["x"], p=0.5, top=0.4, extremes="group"), table)[1]
     assert sorted(made.column("x")) == ["a", "a", "a", "a", "c", "w", "w", "w", "w", "w"]
@@ -261,7 +261,7 @@ def test_means_of_subsets_are_kept_as_far_as_asked():
 
 
 def test_persons_exchange_values_that_belong_to_them():
-    schema = Schema({"who": Attribute((Role.UNIT,)), "age": PLAIN, "cost": PLAIN})
+    schema = Schema({"who": Attribute((Role.PERSON,)), "age": PLAIN, "cost": PLAIN})
     frame = pl.DataFrame(
         {
             "who": np.repeat(np.arange(50), 3),
@@ -348,7 +348,7 @@ def test_columns_that_cannot_be_ranked():
         run(sf.RankSwap(["g"], p=0.1), correlated(20))
     with pytest.raises(SchemaError, match="no column 'z'"):
         run(sf.RankSwap(["z"], p=0.1), correlated(20))
-    schema = Schema({"x": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("a", "b"))})
+    schema = Schema({"x": Attribute((Role.KEEP,), Kind.ORDINAL, order=("a", "b"))})
     with pytest.raises(SchemaError, match="1 value\\(s\\) that its order does not list") as refused:
         run(sf.RankSwap(["x"], p=0.1), Table(pl.DataFrame({"x": ["a", "b", "secret"]}), schema))
     assert "secret" not in str(refused.value)

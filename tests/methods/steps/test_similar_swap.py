@@ -73,7 +73,7 @@ def test_values_are_kept_and_missing_ones_stay(records):
 
 def test_only_records_at_risk_and_their_partners_change():
     schema = Schema(
-        {"sex": Attribute((Role.QUASI,)), "age": Attribute((Role.PLAIN,), Kind.NUMERIC), "x": PLAIN}
+        {"sex": Attribute((Role.QUASI,)), "age": Attribute((Role.KEEP,), Kind.NUMERIC), "x": PLAIN}
     )
     frame = pl.DataFrame(
         {"sex": ["f"] * 6 + ["m"], "age": [10, 20, 30, 40, 50, 60, 41], "x": range(7)}

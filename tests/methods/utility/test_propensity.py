@@ -21,7 +21,7 @@ from sfumato.methods.utility.predictive import (
 
 
 def table(columns):
-    return sf.read(pl.DataFrame(columns)).with_roles(plain=list(columns))
+    return sf.read(pl.DataFrame(columns)).with_roles(keep=list(columns))
 
 
 def test_expectations():

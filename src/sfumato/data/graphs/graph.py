@@ -176,7 +176,7 @@ class PeopleGraph(PeopleData):
         """
         tail, head = self.schema.columns(Role.FROM)[0], self.schema.columns(Role.TO)[0]
         ends = self.arcs if self.directed else self.edges
-        unit = None if self.beside is None else self.beside.columns(Role.UNIT)[0]
+        unit = None if self.beside is None else self.beside.units[0]
         lonely = np.flatnonzero(self.ties.degrees == 0) if unit is None else np.zeros(0, np.int64)
         alone = pl.Series(head, [None] * len(lonely), dtype=pl.Int64)
         data = pl.DataFrame({tail: np.append(ends[0].astype(np.int64), lonely)}).with_columns(

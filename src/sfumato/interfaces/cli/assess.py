@@ -350,4 +350,4 @@ def _described(
     others = [c for c in table.columns if c not in quasi]
     sensitive = [c for c in others if c in asked_about]
     plain = [c for c in others if c not in sensitive]
-    return table.with_roles(quasi=quasi, sensitive=sensitive, plain=plain), ()
+    return table.with_roles(quasi=quasi, sensitive=sensitive, keep=plain), ()

@@ -603,7 +603,7 @@ def _show_release(certificate: dict[str, Any]) -> None:
                 soft_wrap=True,
             )
     for column in certificate["dropped_columns"]:
-        direct = "direct" in certificate["recipe"]["columns"].get(column, {}).get("role", "direct")
+        direct = "drop" in certificate["recipe"]["columns"].get(column, {}).get("role", "drop")
         why = "its role is direct" if direct else "suppressed as a whole"
         console.print(f"  {escape(column)}: dropped, {why}", soft_wrap=True)
     for step in certificate.get("local", []):

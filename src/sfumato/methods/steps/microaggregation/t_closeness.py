@@ -227,7 +227,7 @@ class TClosenessMicroaggregate(Step):
 
     >>> from sfumato import examples
     >>> people = examples.hospital(rows=300).with_roles(
-    ...     sensitive="cost", quasi=["age"], plain=["zip", "sex"]
+    ...     sensitive="cost", quasi=["age"], keep=["zip", "sex"]
     ... )
     >>> plan = TClosenessMicroaggregate("cost", t=0.1, k=5, quasi=["age"]).plan(people, Goal())
     >>> plan.public["distance"] <= 0.1

@@ -24,7 +24,7 @@ class Authorised(Step):
 
     ``by`` is the column that names each row's policy, ``allowed`` the policies that allow the use.
     A row without a policy, or with one that is not listed, is left out. The column must not
-    be released: give it the role direct, and it is dropped at the end.
+    be released: give it the role drop, and it is dropped at the end.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table

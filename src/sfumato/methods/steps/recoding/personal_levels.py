@@ -36,7 +36,7 @@ class PersonalLevels(Step):
     A value *v* of a row under policy *p* is released as its generalization at level
     :math:`\max(L_{\text{everybody}}, L_p)` of the column's hierarchy. ``levels`` are for everybody;
     ``own`` says per policy what it asks for besides, and ``by`` is the column that names each row's
-    policy (role direct: it is dropped at the end). A column may then hold values of several levels;
+    policy (role drop: it is dropped at the end). A column may then hold values of several levels;
     a later recoding leaves those as they are that already are coarser.
 
     No property of the table is looked at, so this step guarantees nothing by itself: it comes
@@ -54,7 +54,7 @@ class PersonalLevels(Step):
     >>> from sfumato.core.step import Account, Declaration, Effect, Goal
     >>> from sfumato.methods.hierarchies import mask_right
     >>> table = Table(pl.DataFrame({"policy": ["a", "b"], "zip": ["53711", "53712"]})).with_roles(
-    ...     direct="policy", quasi="zip"
+    ...     drop="policy", quasi="zip"
     ... )
     >>> table = table.with_hierarchies(zip=mask_right(5))
     >>> step = PersonalLevels(own={"a": {}, "b": {"zip": 2}}, by="policy")

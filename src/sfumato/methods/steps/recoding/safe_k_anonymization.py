@@ -324,12 +324,12 @@ class SafeAnonymize(Step):
 
     def _columns(self, dataset: Table) -> list[str]:
         require_table(dataset, self.name, list(self.levels))
-        if units := dataset.schema.columns(Role.UNIT):
+        if units := dataset.schema.units:
             raise SchemaError(
                 f"{self.name}: {', '.join(units)} tells every record apart, so that none would be"
                 " left; drop it first"
             )
-        direct = dataset.schema.columns(Role.DIRECT)
+        direct = dataset.schema.columns(Role.DROP)
         return [name for name in dataset.columns if name not in direct]
 
     def _rows(self, dataset: Table, fixed: dict[str, FixedColumn], draws: Draws) -> Rows:

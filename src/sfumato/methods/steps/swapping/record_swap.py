@@ -46,9 +46,7 @@ def households_of(dataset: Table, constant: Sequence[str], step: str) -> Carrier
     """The households, within which some columns must be constant."""
     units = units_of(dataset, "household")
     if units is None:
-        raise SchemaError(
-            f"{step} needs to know the households: give their column role unit with unit: household"
-        )
+        raise SchemaError(f"{step} needs to know the households: give their column role household")
     homes = carriers_by(dataset, units, "household")
     varying = [name for name in constant if not homes.carry(dataset.encoded(name).codes)]
     if varying:
