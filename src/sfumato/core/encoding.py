@@ -416,11 +416,6 @@ def _labels(distinct: pl.Series) -> list[str]:
     return names
 
 
-def _written_numbers(numbers: pl.Series) -> pl.Series:
-    """The labels of whole numbers."""
-    return numbers.cast(pl.String)
-
-
 def _written_days(days: pl.Series) -> pl.Series | None:
     """The labels of days since 1970; None where a year has not four digits, as Python writes it."""
     if int(days.min()) < FIRST_DAY or int(days.max()) > LAST_DAY:  # type: ignore[arg-type]
@@ -433,10 +428,10 @@ FIRST_DAY, LAST_DAY = -354_285, 2_932_896
 
 
 def _encode_whole(
-    column: pl.Series, written: Callable[[pl.Series], pl.Series | None] = _written_numbers
+    column: pl.Series, written: Callable[[pl.Series], pl.Series | None] | None = None
 ) -> Encoded | None:
-    """Encode whole numbers of a small range without hashing, or return None; ``written`` gives the
-    labels of numbers, or None where it cannot.
+    """Encode whole numbers of a small range without hashing, or return None; ``written`` gives
+    labels that are not the numbers themselves, or None where it cannot.
     """
     if column.len() == column.null_count():
         return None
@@ -453,7 +448,8 @@ def _encode_whole(
         start=np.zeros(missing + 1, dtype=np.int64),
     )
     used = np.flatnonzero(counts)
-    names = written(pl.Series(used[used < missing] + low))
+    numbers = pl.Series(used[used < missing] + low)
+    names = numbers.cast(pl.String) if written is None else written(numbers)
     if names is None:
         return None
     if counts[missing]:

@@ -42,7 +42,7 @@ def distinct_rows() -> pl.DataFrame:
 
 def described(data: Any) -> Any:
     return data.with_roles(
-        quasi=["code", "pay"], sensitive=["note"], plain=["cost"]
+        quasi=["code", "pay"], sensitive=["note"], keep=["cost"]
     ).with_hierarchies(code=sf.mask_right(4), pay=sf.intervals(10, 100))
 
 

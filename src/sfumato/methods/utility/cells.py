@@ -90,7 +90,10 @@ def _cells(pair: TablePair, name: str) -> Cells:
     meanings = _Meant(reading, counts, ladder)
     placed = level >= 0
     if column_level is None:
-        leaves, records = meanings.leaves[label], meanings.records[label]
+        order, starts, ends = meanings.ranges
+        upto = np.concatenate([[0.0], np.cumsum(counts[order])])
+        leaves = np.maximum(1.0, (ends - starts).astype(np.float64))[label]
+        records = (upto[ends] - upto[starts])[label]
     else:  # the nodes of that level say it
         leaves, records = np.empty(len(label)), np.empty(len(label))
     loss = np.where(blank & missing, 0.0, reading.loss[label])
@@ -173,7 +176,6 @@ class _Meant:
         self.leaf_of = ladder.codes_of(reading.values)
         self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
-        self.counts = counts
         self.slack = 1e-9 * max(1.0, abs(reading.span))
 
     @functools.cached_property
@@ -189,19 +191,6 @@ class _Meant:
         ends = np.searchsorted(line, reading.high + self.slack, "right")
         ends = np.where(np.isnan(reading.low), starts, np.maximum(starts, ends))
         return reading.line, starts, ends
-
-    @property
-    def leaves(self) -> NDArray[np.float64]:
-        """How many values each label may stand for."""
-        _, starts, ends = self.ranges
-        return np.maximum(1.0, (ends - starts).astype(np.float64))
-
-    @property
-    def records(self) -> NDArray[np.float64]:
-        """How many original records have one of them."""
-        order, starts, ends = self.ranges
-        upto = np.concatenate([[0.0], np.cumsum(self.counts[order])])
-        return upto[ends] - upto[starts]
 
     def fit(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each label may stand for its value."""
