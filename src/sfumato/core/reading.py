@@ -584,7 +584,7 @@ def _places(
         return "order", np.array(
             [math.nan if v is None else ranks.get(v, math.nan) for v in values]
         )
-    if attribute.kind is Kind.DATE and attribute.order is None and dtype == pl.Date:
+    if attribute.kind is Kind.DATE and dtype == pl.Date:
         days = _days_of_labels(attribute, values)
         if days is not None:
             return "number", days

@@ -41,6 +41,7 @@ from sfumato.data.lazy.open_table import digest_of_parts
 from sfumato.data.lazy.parts import in_parallel, order_key, parts_for, write_parts
 from sfumato.data.lazy.planning import FORMAT, Alongside, Pipeline, Planning, alike
 from sfumato.data.lazy.refusals import require_counts
+from sfumato.data.lazy.representatives import Representatives
 from sfumato.data.lazy.table import Job, LazyTable, TooManyCombinations
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import OutputError, SchemaError, UnreadableInput
@@ -324,7 +325,7 @@ def _in_batches(
     if pipeline.known_rows is not None and beside is None and not pipeline.draws:
         released = _beside_known_rows(table, job, pipeline, pipeline.known_rows, progress)
         return _write_batches(table, job, released, folder, seed, progress)
-    line, stands = pipeline.started(), dict[str, Any]()
+    line, stands = pipeline.started(), dict[str, Representatives]()
     if not pipeline.draws:  # what is drawn for a row depends on all that it says
         stands, line = dict(line.stands), dataclasses.replace(line, stands={})
 
