@@ -222,6 +222,10 @@ def encode(column: pl.Series) -> Encoded:
         direct = _encode_whole(column)
         if direct is not None:
             return direct
+    if column.dtype == pl.Date:
+        direct = _encode_whole(column.to_physical(), _written_days)
+        if direct is not None:
+            return direct
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         return _encode_categories(column)
     if column.dtype == pl.String:
@@ -418,8 +422,23 @@ def _labels(distinct: pl.Series) -> list[str]:
     return names
 
 
-def _encode_whole(column: pl.Series) -> Encoded | None:
-    """Encode whole numbers of a small range without hashing, or return None."""
+def _written_days(days: pl.Series) -> pl.Series | None:
+    """The labels of days since 1970; None where a year has not four digits, as Python writes it."""
+    if int(days.min()) < FIRST_DAY or int(days.max()) > LAST_DAY:  # type: ignore[arg-type]
+        return None
+    return days.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
+
+
+FIRST_DAY, LAST_DAY = -354_285, 2_932_896
+"""The first day of the year 1000 and the last of 9999, in days since 1970."""
+
+
+def _encode_whole(
+    column: pl.Series, written: Callable[[pl.Series], pl.Series | None] | None = None
+) -> Encoded | None:
+    """Encode whole numbers of a small range without hashing, or return None; ``written`` gives
+    labels that are not the numbers themselves, or None where it cannot.
+    """
     if column.len() == column.null_count():
         return None
     low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
@@ -435,9 +454,12 @@ def _encode_whole(column: pl.Series) -> Encoded | None:
         start=np.zeros(missing + 1, dtype=np.int64),
     )
     used = np.flatnonzero(counts)
-    names = pl.Series(used + low).cast(pl.String)
+    numbers = pl.Series(used[used < missing] + low)
+    names = numbers.cast(pl.String) if written is None else written(numbers)
+    if names is None:
+        return None
     if counts[missing]:
-        names = _with_missing(names.head(len(used) - 1))
+        names = _with_missing(names)
     order = names.arg_sort(nulls_last=True).to_numpy()
     dense = np.zeros(missing + 1, dtype=np.min_scalar_type(len(used) - 1))
     dense[used[order]] = np.arange(len(used))

@@ -320,9 +320,12 @@ class Ladder:
                 raise InternalError(
                     f"there is no way up from level {start} to level {end} of {self.top}"
                 )
-            codes = np.arange(len(self.labels[start]), dtype=np.int64)
-            for level in range(start, end):
-                codes = self.up[level][codes]
+            if start == end:
+                codes = np.arange(len(self.labels[start]), dtype=np.int64)
+            elif start + 1 == end:
+                codes = self.up[start]
+            else:  # the way up to the level below is mostly asked for as well
+                codes = self.up[end - 1][self.climb(start, end - 1)]
             self._climbs[start, end] = codes
         return self._climbs[start, end]
 

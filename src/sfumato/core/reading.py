@@ -593,6 +593,10 @@ def _positions_of(
         return "order", np.array(
             [math.nan if v is None else ranks.get(v, math.nan) for v in values]
         )
+    if attribute.kind is Kind.DATE and dtype == pl.Date:
+        days = _days_of_labels(attribute, values)
+        if days is not None:
+            return "number", days
     locate: Callable[[str], float | None] | None = {
         Kind.NUMERIC: number,
         Kind.DATE: _day_in(attribute),
@@ -602,6 +606,21 @@ def _positions_of(
         if all(f is not None or v is None for f, v in zip(positions, values, strict=True)):
             return "number", np.array([math.nan if f is None else f for f in positions])
     return "category", np.full(len(values), np.nan)
+
+
+def _days_of_labels(attribute: Attribute, values: Labels) -> NDArray[np.float64] | None:
+    """The day of every label of a column of dates, read at once; None where the hierarchy reads one
+    otherwise, or one is no date of ISO 8601.
+    """
+    hierarchy = attribute.hierarchy
+    if hierarchy is not None and any(
+        hierarchy.day_of(value) is not None for value in values if value is not None
+    ):
+        return None
+    days = text_of(values).str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
+    if days.null_count() != int(missing_in(values).sum()):
+        return None
+    return np.array(days.to_numpy(), dtype=np.float64)
 
 
 def _day_in(attribute: Attribute) -> Callable[[str], float | None]:

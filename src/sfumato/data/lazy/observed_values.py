@@ -184,6 +184,7 @@ class Texts(Shared):
         super().__init__()
         self.key, self.most = key, max_texts
         self.cells = dict.fromkeys(columns, 0)
+        self.whole = set[str]()
         self.kept: dict[str, pl.DataFrame] = {}
 
     def see(self, rows: pl.DataFrame, codes: Mapping[str, Encoded] | None = None) -> None:
@@ -191,6 +192,8 @@ class Texts(Shared):
         labels are looked at.
         """
         for name in self.cells:
+            if name in self.whole:
+                continue
             column, coded_column = rows.get_column(name), (codes or {}).get(name)
             if coded_column is not None and column.dtype == pl.String:
                 labels = pl.Series(name, coded_column.labels, dtype=pl.String).drop_nulls()
@@ -200,6 +203,13 @@ class Texts(Shared):
                 column = column.cast(pl.String)
             if column.dtype == pl.String:
                 self._see(name, column.drop_nulls(), len(column) - column.null_count())
+
+    def see_whole(self, name: str, labels: pl.Series, cells: int) -> None:
+        """Look at all labels of a column, none of them missing, that so many cells hold: no row
+        says more of it.
+        """
+        self._see(name, labels, cells)
+        self.whole.add(name)
 
     def _see(self, name: str, texts: pl.Series, cells: int) -> None:
         fresh = pl.DataFrame({"hash": texts.hash(self.key), "text": texts})

@@ -40,6 +40,14 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
         return int(row_count)
 
 
+def keeps_order(frame: nw.LazyFrame[Any]) -> bool:
+    """Whether rows come in the same order every time: unless its connection was told otherwise."""
+    query = "SELECT current_setting('preserve_insertion_order')"
+    with guarded():
+        [(is_kept,)] = frame.to_native().query("sfumato_order", query).fetchall()
+    return bool(is_kept)
+
+
 def counted(
     frame: nw.LazyFrame[Any], columns: Sequence[str], max_combinations: int, tick: Tick
 ) -> pl.DataFrame | None:

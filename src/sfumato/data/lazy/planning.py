@@ -26,6 +26,7 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
 from sfumato.core.table import Table
 from sfumato.data.lazy import table
+from sfumato.data.lazy.known_rows import KnownRows, are_known
 from sfumato.data.lazy.observed_values import Shared
 from sfumato.data.lazy.representatives import Representatives, representatives_in, represented
 from sfumato.data.lazy.table import LazyTable
@@ -49,6 +50,7 @@ class Pipeline:
     that occur more than once, where something is drawn; such a pipeline must be ``started`` anew
     for every pass over the rows, and counts equal rows from then on. ``coarse`` is what was
     generalised before anything was counted, ``units`` the new numbers of persons and households.
+    ``known_rows`` are all rows as the first step made them, where they are in memory.
     ``stands`` are, by column, values that the first step releases alike and that may be put in each
     other's place before it, and ``short`` is its plan for rows that hold no others.
     """
@@ -60,6 +62,7 @@ class Pipeline:
     numbering: Numbering | None = None
     coarse: Coarse | None = None
     units: Renumbering | None = None
+    known_rows: KnownRows | None = None
     stands: Mapping[str, Representatives] = dataclasses.field(default_factory=dict)
     short: Plan | None = None
 
@@ -240,7 +243,11 @@ class Planning:
             plan = plan if self.coarse is None or goal.place else self.coarse.told(plan)
             self.line = self.line.then(step, plan, alone)
             if not goal.place and self.coarse is None and self.table.engine.workers is None:
-                self.line = self.line.shortened(before, plan)
+                if plan.bound_levels and are_known(self.table, before):
+                    known_rows = KnownRows(before, self.counted)
+                    self.line = dataclasses.replace(self.line, known_rows=known_rows)
+                else:
+                    self.line = self.line.shortened(before, plan)
             for ladder, _ in plan.bound_levels.values():
                 ladder.forget_climbs()
         else:

@@ -28,6 +28,7 @@ from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Step
 from sfumato.core.table import Table
 from sfumato.data.lazy.coarse import Coarse, coarsely_counted
+from sfumato.data.lazy.known_rows import KnownRows
 from sfumato.data.lazy.observed_values import (
     Fingerprint,
     Handed,
@@ -40,6 +41,7 @@ from sfumato.data.lazy.open_table import digest_of_parts
 from sfumato.data.lazy.parts import in_parallel, order_key, parts_for, write_parts
 from sfumato.data.lazy.planning import FORMAT, Alongside, Pipeline, Planning, alike
 from sfumato.data.lazy.refusals import require_counts
+from sfumato.data.lazy.representatives import Representatives
 from sfumato.data.lazy.table import Job, LazyTable, TooManyCombinations
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import OutputError, SchemaError, UnreadableInput
@@ -320,7 +322,10 @@ def _in_batches(
     beside: Alongside | None,
 ) -> Handed:
     """Release all rows in this process, batch by batch."""
-    line, handed, stands = pipeline.started(), list[int](), dict[str, Any]()
+    if pipeline.known_rows is not None and beside is None and not pipeline.draws:
+        released = _beside_known_rows(table, job, pipeline, pipeline.known_rows, progress)
+        return _write_batches(table, job, released, folder, seed, progress)
+    line, stands = pipeline.started(), dict[str, Representatives]()
     if not pipeline.draws:  # what is drawn for a row depends on all that it says
         stands, line = dict(line.stands), dataclasses.replace(line, stands={})
 
@@ -337,17 +342,59 @@ def _in_batches(
             beside.see(rows, released_rows)
         return released_rows
 
-    def release_batches(batches: Iterator[Table]) -> Iterator[Table]:
+    batches = table.batches(
+        lambda rows: progress(*_progress_words("released", rows, table.records, "rows"))
+    )
+    return _write_batches(table, job, in_parallel(release, batches), folder, seed, progress)
+
+
+def _beside_known_rows(
+    table: LazyTable, job: Job, pipeline: Pipeline, known_rows: KnownRows, progress: Progress
+) -> Iterator[Table]:
+    """What is released of all rows, batch by batch, where only the columns that are not in memory
+    are read.
+    """
+    line = dataclasses.replace(pipeline.started(), stages=pipeline.stages[1:])
+    known_rows.show_texts(job.watch.texts)
+
+    def numbered_batches() -> Iterator[tuple[int, Table]]:
+        start = 0
+        batches = table.pieces_of(
+            known_rows.other_columns(table),
+            lambda rows: progress(*_progress_words("released", rows, table.records, "rows")),
+        )
+        for others in batches:
+            yield start, others
+            start += len(others)
+
+    def release(numbered: tuple[int, Table]) -> Table:
+        start, others = numbered
+        coded = others.with_text_coded()
+        job.watch.see(known_rows.original_rows(table, start, others.to_polars()), coded.known.codes)
+        return line.released(known_rows.released_rows(table, start, coded))
+
+    return in_parallel(release, numbered_batches())
+
+
+def _write_batches(
+    table: LazyTable,
+    job: Job,
+    batches: Iterator[Table],
+    folder: Path,
+    seed: Seed | None,
+    progress: Progress,
+) -> Handed:
+    """Write what was released batch by batch into parts."""
+    handed = list[int]()
+
+    def release_batches() -> Iterator[Table]:
         for batch in batches:
             handed.append(len(batch))
             if len(batch):  # a batch of which nothing is left has not all columns
                 yield batch
 
-    batches = table.batches(
-        lambda rows: progress(*_progress_words("released", rows, table.records, "rows"))
-    )
     parts = write_parts(
-        release_batches(in_parallel(release, batches)),
+        release_batches(),
         folder,
         rows=table.records,
         seed=seed,

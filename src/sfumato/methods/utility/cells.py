@@ -8,6 +8,7 @@ not of rows.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -95,8 +96,13 @@ def _cells(pair: TablePair, name: str) -> Cells:
     lost = reading.everything[label] | (blank & ~missing)
     meanings = _Meant(reading, counts, ladder)
     placed = level >= 0
-    leaves = meanings.leaves[label]
-    records = meanings.records[label]
+    if column_level is None:
+        order, starts, ends = meanings.ranges
+        upto = np.concatenate([[0.0], np.cumsum(counts[order])])
+        leaves = np.maximum(1.0, (ends - starts).astype(np.float64))[label]
+        records = (upto[ends] - upto[starts])[label]
+    else:  # the nodes of that level say it
+        leaves, records = np.empty(len(label)), np.empty(len(label))
     loss = np.where(blank & missing, 0.0, reading.loss[label])
     for rung in np.unique(level[placed]).tolist() if column_level is None else [column_level]:
         at = slice(None) if column_level is not None else level == rung
@@ -178,21 +184,20 @@ class _Meant:
         self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
         self.slack = 1e-9 * max(1.0, abs(reading.span))
+
+    @functools.cached_property
+    def ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The values in an order in which those of a label lie side by side, and where those of
+        each label begin and end.
+        """
+        reading = self.reading
         if reading.scale == "category":
-            self.order = reading.members
-            self.starts = reading.starts[:-1]
-            self.ends = reading.starts[1:]
-        else:
-            self.order = reading.line
-            line = reading.places[self.order]
-            self.starts = np.searchsorted(line, reading.low - self.slack, "left")
-            self.ends = np.searchsorted(line, reading.high + self.slack, "right")
-            self.ends = np.where(
-                np.isnan(reading.low), self.starts, np.maximum(self.starts, self.ends)
-            )
-        upto = np.concatenate([[0.0], np.cumsum(counts[self.order])])
-        self.leaves = np.maximum(1.0, (self.ends - self.starts).astype(np.float64))
-        self.records = upto[self.ends] - upto[self.starts]
+            return reading.members, reading.starts[:-1], reading.starts[1:]
+        line = reading.places[reading.line]
+        starts = np.searchsorted(line, reading.low - self.slack, "left")
+        ends = np.searchsorted(line, reading.high + self.slack, "right")
+        ends = np.where(np.isnan(reading.low), starts, np.maximum(starts, ends))
+        return reading.line, starts, ends
 
     def fit(self, value: Ints, label: Ints) -> Flags:
         """Whether each label may stand for its value."""
@@ -206,10 +211,9 @@ class _Meant:
 
     def outermost(self, label: int) -> tuple[int, int] | None:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
-        leaves = self.leaf_of[self.order[self.starts[label] : self.ends[label]]]
-        if not len(leaves):
-            return None
-        return (int(leaves.min()), int(leaves.max()))
+        order, starts, ends = self.ranges
+        leaves = self.leaf_of[order[starts[label] : ends[label]]]
+        return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
 
 
 def _heights(

@@ -135,14 +135,14 @@ class Lattice:
         return (np.concatenate(flat) if flat else np.zeros(1)), offsets
 
     def from_level(self, low: Node) -> Lattice:
-        """The same lattice with other lowest levels: what was found out about the table is kept."""
-        copy = dataclasses.replace(self, low=low)
-        # Cached figures do not depend on the lowest levels.
+        """The same lattice with other lowest levels: what is known of the table, which whoever
+        searches either of them asks for, is found out once.
+        """
+        other = dataclasses.replace(self, low=low)
         for name in ("records", "tops", "records_per_code", "cell_costs", "totals"):
-            if name in self.__dict__:
-                copy.__dict__[name] = self.__dict__[name]
-        copy.__dict__["_latest"] = self._latest
-        return copy
+            other.__dict__[name] = getattr(self, name)
+        other.__dict__["_latest"] = self._latest
+        return other
 
     def at(self, node: Node, base: ClassTable | None = None) -> ClassTable:
         """The classes of a node, rolled up from a finer table."""

@@ -109,8 +109,11 @@ def raised(lattice: Lattice, k: int) -> Lattice:
     ):
         # Subset property (LeFevre et al. 2005) with one column: what it suppresses alone, every
         # node with this level suppresses at least.
+        start = lattice.base.levels[a]
         while low[a] < lattice.high[a]:
-            sizes = np.bincount(ladder.climb(lattice.base.levels[a], low[a]), weights=records)
+            sizes = records
+            if low[a] > start:
+                sizes = np.bincount(ladder.climb(start, low[a]), weights=records)
             if sizes[sizes < k].sum() <= lattice.budget:
                 break
             low[a] += 1
