@@ -49,7 +49,7 @@ def judge_histogram(
     ``to`` and ``count``. With records and a column the bars are counted again, by persons.
     """
     counts, edges = _read_bars(output)
-    shown = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
+    bar_frame = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
     reasons: list[OutputReason] = []
     values: Floats | None = None
     cells: CellSource | None = None
@@ -65,10 +65,13 @@ def judge_histogram(
             " known"
         )
         reasons.append(open_question("records", words, "give data=..., column=..."))
-    least = 0 if rules.zeros else 1
-    few = int(((persons < rules.threshold) & (persons >= least)).sum())
-    if few:
-        words = f"{few:,} of {len(persons):,} bars stand for fewer than {rules.threshold} persons"
+    smallest_told = 0 if rules.zeros else 1
+    small_bars = int(((persons < rules.threshold) & (persons >= smallest_told)).sum())
+    if small_bars:
+        words = (
+            f"{small_bars:,} of {len(persons):,} bars stand for fewer than {rules.threshold}"
+            " persons"
+        )
         reasons.append(violation("marks", words, "choose wider bars"))
     if not reasons:
         words = f"each of {len(persons):,} bars stands for at least {rules.threshold} persons"
@@ -82,7 +85,7 @@ def judge_histogram(
         else:
             suggestion = _join_bars(counts, edges, values, records.person_ids, rules)
     return OutputVerdict(
-        "histogram", tuple(reasons), int(persons.sum()), shown, suggestion, cells=cells
+        "histogram", tuple(reasons), int(persons.sum()), bar_frame, suggestion, cells=cells
     )
 
 
@@ -130,13 +133,13 @@ def _values_from_grid(edges: Floats, values: Floats) -> list[float]:
     low, high = float(present.min()), float(present.max())
     parts = np.arange(1, MOST_PARTS + 1)[:, None]
     inner = edges[1:-1] if len(edges) > 2 else edges
-    for start, told in ((low, [low, high]), (0.0, [high])):
+    for start, values_told in ((low, [low, high]), (0.0, [high])):
         if high == start:
             continue
         position = (inner - start) / (high - start) * parts
         whole = np.abs(position - np.round(position)) <= 1e-6
         if whole.all(axis=1).any():
-            return told
+            return values_told
     return []
 
 
@@ -183,13 +186,13 @@ def _join_until_enough(
 ) -> Floats:
     """Edges of bars that are of enough different persons: one who is in several bars is one."""
     while len(edges) > 1:
-        few = np.flatnonzero(persons_per_bar(values, person_ids, edges) < rules.threshold)
-        if not len(few):
+        small_bars = np.flatnonzero(persons_per_bar(values, person_ids, edges) < rules.threshold)
+        if not len(small_bars):
             return edges
         if len(edges) == 2:
             return edges[:0]
         # A bar joins the one before it, the first bar the second.
-        edges = np.delete(edges, max(1, int(few[0])))
+        edges = np.delete(edges, max(1, int(small_bars[0])))
     return edges
 
 

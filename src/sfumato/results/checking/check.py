@@ -203,12 +203,12 @@ def _judge_labels(
     options = TableOptions([name], tells, None, None)
     verdict = _judge_table(table, "table", records, rules, options)
     persons = find_members(table, [name], records).persons(records)
-    few = int((persons < rules.threshold).sum())
-    if not few or verdict.status == "fail":
+    small_cells = int((persons < rules.threshold).sum())
+    if not small_cells or verdict.status == "fail":
         return verdict
     words = (
-        f"{few:,} of {table.height:,} numbers are about fewer than {rules.threshold} persons each,"
-        " whatever they tell"
+        f"{small_cells:,} of {table.height:,} numbers are about fewer than {rules.threshold} persons"
+        " each, whatever they tell"
     )
     return verdict.with_reasons(
         [violation("threshold", words, "leave them out, or make the groups coarser")]

@@ -250,8 +250,8 @@ class CellMembers:
         """Persons per cell, each once; ``having`` says which rows of the data count."""
         cell, person_ids = self.cell, records.person_ids[self.row]
         if having is not None:
-            counted = having[self.row]
-            cell, person_ids = cell[counted], person_ids[counted]
+            included = having[self.row]
+            cell, person_ids = cell[included], person_ids[included]
         if records.unit is not None:
             cell = distinct(cell * records.person_bound + person_ids) // records.person_bound
         return np.bincount(cell, minlength=self.size)
@@ -352,9 +352,9 @@ def _match_labels(column: pl.Series, records: Records, name: str) -> tuple[Codes
         codes.setdefault(total, EVERYTHING)
     if None in codes:
         codes.setdefault(MISSING, codes[None])
-    shown = encode(column)
-    matched = [codes.get(label, UNKNOWN - 1) for label in shown.labels]
-    return np.array(matched, dtype=np.int64)[shown.codes], len(labels)
+    encoded = encode(column)
+    matched = [codes.get(label, UNKNOWN - 1) for label in encoded.labels]
+    return np.array(matched, dtype=np.int64)[encoded.codes], len(labels)
 
 
 def _join_codes(codes: Codes, used: Mask, sizes: Sequence[int]) -> Codes:

@@ -67,8 +67,8 @@ def count_dominated(columns: Floats, person_ids: Codes, rules: OutputRules) -> i
 
 def are_nearly_equal(columns: Floats, person_ids: Codes, rules: OutputRules) -> bool:
     """Whether two columns are the same for all but a few persons, and not for these."""
-    for column, other in itertools.combinations(columns.T, 2):
-        if rules.small(count_persons(person_ids[column != other])):
+    for column, other_column in itertools.combinations(columns.T, 2):
+        if rules.small(count_persons(person_ids[column != other_column])):
             return True
     return False
 

@@ -53,7 +53,7 @@ POINT_SLACK = 0.0006
 GIVE_LIFETIMES = "give data=... and features=['days', 'died']"
 
 
-def join_neighbours(counts: Sequence[float], least: float) -> list[tuple[int, int]]:
+def join_neighbours(counts: Sequence[float], minimum: float) -> list[tuple[int, int]]:
     """Neighbours put together until each group counts enough: first and one past the last of every
     group; what is left goes to the last.
 
@@ -63,7 +63,7 @@ def join_neighbours(counts: Sequence[float], least: float) -> list[tuple[int, in
     groups, start, total = [], 0, 0.0
     for end, count in enumerate(counts, start=1):
         total += count
-        if total >= least:
+        if total >= minimum:
             groups.append((start, end))
             start, total = end, 0.0
     if groups and start < len(counts):
@@ -149,10 +149,10 @@ def judge_survival(
         )
     reasons: list[OutputReason] = []
     happens = events > 0
-    few = int((happens & (events < rules.threshold)).sum())
-    if few:
+    small_steps = int((happens & (events < rules.threshold)).sum())
+    if small_steps:
         words = (
-            f"{few:,} of {int(happens.sum()):,} steps are the events of fewer than"
+            f"{small_steps:,} of {int(happens.sum()):,} steps are the events of fewer than"
             f" {rules.threshold} persons"
         )
         reasons.append(violation("marks", words, "tell steps of enough events only"))
@@ -161,7 +161,7 @@ def judge_survival(
         words = f"fewer than {rules.threshold} persons are left after the last step"
         reasons.append(violation("marks", words, "end the curve earlier"))
     reasons += _judge_censored(steps, rules) + _judge_survival_column(steps)
-    joins = bool(few or rules.small(remaining) or len(reasons) > 1)
+    joins = bool(small_steps or rules.small(remaining) or len(reasons) > 1)
     lifetimes = find_lifetimes(output, records, features)
     reasons += _judge_steps_with_records(steps, lifetimes, rules)
     if lifetimes is not None and features is None:
@@ -255,13 +255,13 @@ def _judge_steps_with_records(
         words = "the numbers of events and at risk are not those of these records"
         advice = "give the records that the curve is of (where=...), without weights"
         return [open_question("recomputed", words, advice)]
-    few = sum(rules.small(count) for count in persons)
+    small_steps = sum(rules.small(count) for count in persons)
     # Steps of too few events were found before; here are those of few persons with many events.
     enough_events = any(events) and not any(rules.small(count) for count in events)
-    if few and enough_events:
+    if small_steps and enough_events:
         words = (
-            f"{few:,} steps are the events of fewer than {rules.threshold} persons, who have"
-            " several"
+            f"{small_steps:,} steps are the events of fewer than {rules.threshold} persons, who"
+            " have several"
         )
         return [violation("marks", words, "tell steps of enough persons only")]
     return []
@@ -295,10 +295,12 @@ def _judge_censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReaso
     censored = np.zeros(0)
     if "censored" in steps.columns:
         censored = steps["censored"].fill_null(0).to_numpy()
-    few = max(int(((part > 0) & (part < rules.threshold)).sum()) for part in (censored, gone))
-    if not few:
+    small_steps = max(
+        int(((part > 0) & (part < rules.threshold)).sum()) for part in (censored, gone)
+    )
+    if not small_steps:
         return []
-    words = f"{few:,} steps tell of fewer than {rules.threshold} censored persons"
+    words = f"{small_steps:,} steps tell of fewer than {rules.threshold} censored persons"
     return [violation("marks", words, "leave out the numbers censored and at risk")]
 
 
@@ -395,16 +397,19 @@ def judge_roc(
             "the counts given are not the numbers of persons who have the outcome, or have it not"
         )
         reasons.append(violation("counts", words, "leave counts away: the records tell them"))
-    few = int(((steps > 0) & (steps < rules.threshold)).sum())
-    if few:
-        words = f"{few:,} of {len(steps):,} steps stand for fewer than {rules.threshold} persons"
+    small_steps = int(((steps > 0) & (steps < rules.threshold)).sum())
+    if small_steps:
+        words = (
+            f"{small_steps:,} of {len(steps):,} steps stand for fewer than {rules.threshold}"
+            " persons"
+        )
         reasons.append(violation("marks", words, "tell fewer points"))
     reasons += _judge_points(points, records, column, features)
     if not reasons:
         words = f"each of {len(steps):,} steps stands for at least {rules.threshold} persons"
         reasons.append(confirmation("marks", words))
     thinner = None
-    if few:
+    if small_steps:
         # Rounding takes so many persons from a step at most.
         rounding = 10.0**-DIGITS * (positives + negatives)
         groups = join_neighbours(steps.tolist(), rules.threshold + rounding)

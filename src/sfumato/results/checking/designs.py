@@ -209,7 +209,7 @@ def _judge_influence_of_few(
     return []
 
 
-def weights_in_coefficients(design: Floats, person_ids: Codes, most: int) -> Floats:
+def weights_in_coefficients(design: Floats, person_ids: Codes, count: int) -> Floats:
     r"""Per coefficient the shares of the persons who weigh most in it, falling.
 
     A coefficient is :math:`\hat\beta_j = \sum_i m_{ij} y_i` with :math:`M = X (X^\top X)^{+}`; a
@@ -221,7 +221,7 @@ def weights_in_coefficients(design: Floats, person_ids: Codes, most: int) -> Flo
     ... ).round(2).tolist()
     [0.02, 0.98]
     """
-    return largest_shares(_row_weights(_scale_columns(design)) ** 2, person_ids, most)
+    return largest_shares(_row_weights(_scale_columns(design)) ** 2, person_ids, count)
 
 
 def _scale_columns(design: Floats) -> Floats:
@@ -236,12 +236,12 @@ def _row_weights(scaled: Floats) -> Floats:
     return weights
 
 
-def largest_shares(amounts: Floats, person_ids: Codes, most: int) -> Floats:
+def largest_shares(amounts: Floats, person_ids: Codes, count: int) -> Floats:
     """Per column the largest shares that persons have in it, falling."""
     persons = np.zeros((int(person_ids.max(initial=0)) + 1, amounts.shape[1]))
     np.add.at(persons, person_ids, amounts)
     total = persons.sum(axis=0)
-    largest = -np.sort(-persons, axis=0)[:most]
+    largest = -np.sort(-persons, axis=0)[:count]
     shares: Floats = largest / np.where(total > 0, total, 1.0)
     return shares
 
@@ -260,8 +260,8 @@ def _dominated_coefficients(
     return int((shares > rules.share / 100).sum())
 
 
-def rare_columns(design: Floats, person_ids: Codes, least: int) -> list[int]:
-    """Columns that differ from their commonest value for somebody, but for fewer than ``least``
+def rare_columns(design: Floats, person_ids: Codes, threshold: int) -> list[int]:
+    """Columns that differ from their commonest value for somebody, but for fewer than ``threshold``
     persons; a constant differs for nobody.
 
     >>> dummy = np.r_[np.ones(3), np.zeros(20)]
@@ -275,21 +275,21 @@ def rare_columns(design: Floats, person_ids: Codes, least: int) -> list[int]:
             continue
         uncommon = column != values[np.argmax(counts)]
         sides = [uncommon] if len(values) > 2 else [uncommon, ~uncommon]
-        if any(count_persons(person_ids[side]) < least for side in sides):
+        if any(count_persons(person_ids[side]) < threshold for side in sides):
             rare.append(number)
     return rare
 
 
-def rare_bases(design: Floats, person_ids: Codes, least: int, names: Sequence[str]) -> int:
+def rare_bases(design: Floats, person_ids: Codes, threshold: int, names: Sequence[str]) -> int:
     """Columns whose base level, where all their dummies are zero, is that of somebody, but of fewer
-    than ``least`` persons.
+    than ``threshold`` persons.
 
     Dummies belong together when they are called so (``region[T.south]``, ``region_south``) and no
     record has two of them.
     """
     bases = 0
     for dummies in _sums_of_dummies(design, names):
-        bases += 0 < count_persons(person_ids[dummies == 0]) < least
+        bases += 0 < count_persons(person_ids[dummies == 0]) < threshold
     return bases
 
 
@@ -308,8 +308,8 @@ def _sums_of_dummies(design: Floats, names: Sequence[str]) -> Iterator[Floats]:
             yield dummies
 
 
-def cells_of_design(design: Floats, most: int) -> Codes | None:
-    """Per row the number of its combination of values; None where there are more than ``most``
+def cells_of_design(design: Floats, limit: int) -> Codes | None:
+    """Per row the number of its combination of values; None where there are more than ``limit``
     combinations.
 
     >>> cells_of_design(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 0.0]]), 2)
@@ -318,10 +318,10 @@ def cells_of_design(design: Floats, most: int) -> Codes | None:
     cell = np.zeros(len(design), dtype=np.int64)
     for column in design.T:
         values, codes = np.unique(column, return_inverse=True)
-        if len(values) > most:
+        if len(values) > limit:
             return None
         _, cell = np.unique(cell * len(values) + codes.reshape(-1), return_inverse=True)
-        if int(cell.max(initial=-1)) >= most:
+        if int(cell.max(initial=-1)) >= limit:
             return None
     return cell.astype(np.int64)
 

@@ -96,8 +96,8 @@ class SourceColumns:
             return True
         if len(np.unique(column)) != 2:
             return False
-        for codes, other in itertools.combinations(self._few_values, 2):
-            if _follows(column, codes * FEW_LABELS + other):
+        for codes, other_codes in itertools.combinations(self._few_values, 2):
+            if _follows(column, codes * FEW_LABELS + other_codes):
                 return True
         return False
 
@@ -307,9 +307,9 @@ def _is_monotone(column: Floats, base: Floats) -> bool:
 
 
 def _is_product(column: Floats, columns: list[Floats]) -> bool:
-    for factor, other in itertools.combinations_with_replacement(columns, 2):
+    for factor, other_factor in itertools.combinations_with_replacement(columns, 2):
         for rows in (slice(SAMPLE), slice(None)):  # a few rows show most that it is none
-            product = factor[rows] * other[rows]
+            product = factor[rows] * other_factor[rows]
             if not np.allclose(product, column[rows], rtol=1e-9, atol=1e-12):
                 break
         else:

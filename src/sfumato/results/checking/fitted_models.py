@@ -235,19 +235,19 @@ def _judge_terms(
 ) -> list[OutputReason]:
     """What the terms and the outcome of a model give away."""
     names = _term_names(model, design.shape[1])
-    several = fit is not None and fit.several_outcomes
+    by_outcome = fit is not None and fit.several_outcomes
     weights = None  # several outcomes weigh rows differently
     if fit is None:
         weights = weights_of(model, len(design))
-    elif not several:
+    elif not by_outcome:
         weights = fit.weight
-    explained = None if several else outcome
+    explained = None if by_outcome else outcome
     reasons = judge_design(design, explained, person_ids, rules, names, weights)
     if outcome is None:
         return reasons
     of_events = peek(model, "model.status") is not None
     outcome_reasons = judge_outcome(
-        outcome, design, person_ids, rules, names, kinds=several, of_events=of_events
+        outcome, design, person_ids, rules, names, kinds=by_outcome, of_events=of_events
     )
     fails = any(reason.status == "fail" for reason in (*reasons, *outcome_reasons))
     if fit is not None and not fails and not fit.converges:
@@ -287,8 +287,8 @@ def _judge_contradictions(
         words = "the model has more rows than the data"
         reasons.append(violation("records", words, "give the records the model was fitted to"))
     if degrees is not None and not weighted:
-        most = max(0, rows - int(np.linalg.matrix_rank(design)))
-        if degrees > most + 1e-6:
+        largest_degrees = max(0, rows - int(np.linalg.matrix_rank(design)))
+        if degrees > largest_degrees + 1e-6:
             words = (
                 "the model says that it leaves more degrees of freedom than its rows less its"
                 " coefficients"
@@ -387,7 +387,7 @@ def _judge_sources(
     """Whether all that a model was fitted to is made of columns of the records, and its terms are
     called by them.
     """
-    several = fit is not None and fit.several_outcomes
+    by_outcome = fit is not None and fit.several_outcomes
     offset = offset_of(model, len(design))
     event = vector_of(peek(model, "model.status"))
     besides = [weights_of(model, len(design))] if fit is None else list(fit.used)
@@ -395,7 +395,7 @@ def _judge_sources(
         besides.append(event)
     unexplained = sources.count_unexplained(design)
     # Kinds of outcomes have no scale that could carry a value; numbers must be as they are.
-    unexplained += not (sources.explains(answer) if several else sources.has_form(answer))
+    unexplained += not (sources.explains(answer) if by_outcome else sources.has_form(answer))
     unexplained += bool(offset.any()) and not sources.has_form(offset)
     for column in besides:
         if np.array_equal(column, offset):

@@ -103,8 +103,8 @@ def judge_with_records(
     unsafe = np.zeros(members.size, dtype=bool)
     columns_by_rule: dict[tuple[str, bytes], list[str]] = {}
     for rule, names, broken_cells in find_violations(table, statistics, members, records, rules):
-        shown = np.any([visible[name] for name in names], axis=0)
-        cells = broken_cells & released & shown
+        visible_cells = np.any([visible[name] for name in names], axis=0)
+        cells = broken_cells & released & visible_cells
         unsafe |= cells
         if cells.any():
             columns_by_rule.setdefault((rule, cells.tobytes()), []).extend(names)
@@ -120,8 +120,10 @@ def judge_with_records(
     # The first version without unsafe cells that does not fail itself.
     suggestion = None
     for version in _versions_without(table, unsafe, released, members) if suggesting else ():
-        other = dataclasses.replace(original, frame=version, original=None)
-        verdict = judge_with_records(other, records, rules, declared_tells, suggesting=False)
+        version_table = dataclasses.replace(original, frame=version, original=None)
+        verdict = judge_with_records(
+            version_table, records, rules, declared_tells, suggesting=False
+        )
         if verdict.status != "fail":
             suggestion = version
             break
@@ -163,11 +165,11 @@ def _judge_combinations(
     """
     if table.result_columns:
         return []
-    few = int((members.persons(records)[members.in_data] < rules.threshold).sum())
-    if not few:
+    rare_rows = int((members.persons(records)[members.in_data] < rules.threshold).sum())
+    if not rare_rows:
         return []
     words = (
-        f"{few:,} of {members.size:,} rows are combinations that fewer than {rules.threshold}"
+        f"{rare_rows:,} of {members.size:,} rows are combinations that fewer than {rules.threshold}"
         " persons have"
     )
     return [
@@ -364,16 +366,16 @@ def _count_missing_cells(
     table: OutputTable, name: str, column: str, missing_labels: int
 ) -> list[int]:
     """How many cells every line along ``name`` lacks of a column, of those whose sum it tells."""
-    others = [other for other in table.by if other != name]
+    line_columns = [column_name for column_name in table.by if column_name != name]
     whole = pl.col(name).cast(pl.String).is_in(list(TOTALS))
     frame = table.frame.with_columns(pl.col(column).is_not_null().alias(TOLD), whole.alias(WHOLE))
     cells = frame.filter(~pl.col(WHOLE))[name].n_unique() + missing_labels
-    lines = frame.group_by(others or pl.lit(1).alias(LINE))
+    lines = frame.group_by(line_columns or pl.lit(1).alias(LINE))
     counts = lines.agg(
         (pl.col(TOLD) & pl.col(WHOLE)).any().alias(WHOLE),
         (pl.col(TOLD) & ~pl.col(WHOLE)).sum().alias(TOLD),
     )
-    return [cells - shown for shown in counts.filter(pl.col(WHOLE))[TOLD].to_list()]
+    return [cells - told_cells for told_cells in counts.filter(pl.col(WHOLE))[TOLD].to_list()]
 
 
 def _versions_without(

@@ -300,9 +300,9 @@ def _judge_contradictions(
     if margins is not None and len(claimed_sizes) > 1 and not set(claimed_sizes) <= set(margins):
         words = "the counts given are not the group sizes that the test itself tells"
         reasons.append(violation("counts", words, "give the true ones"))
-    most: float = compared.rows if sizes is not None else sum(claimed_sizes)
+    persons: float = compared.rows if sizes is not None else sum(claimed_sizes)
     unknown = sizes is None and not claimed_sizes
-    if df is not None and not unknown and df > most - 1 + NEAR:
+    if df is not None and not unknown and df > persons - 1 + NEAR:
         words = "the test says that it leaves more degrees of freedom than so many persons have"
         advice = "give the records that the test was made of (where=...)"
         reasons.append(violation("residual_df", words, advice))
@@ -310,12 +310,12 @@ def _judge_contradictions(
 
 
 def _judge_small_groups(sizes: Sequence[float], rules: OutputRules) -> list[OutputReason]:
-    few = sum(size < rules.threshold for size in sizes)
-    if not few:
+    small_groups = sum(size < rules.threshold for size in sizes)
+    if not small_groups:
         return []
     words = (
-        f"{few:,} of {len(sizes):,} groups that are compared hold fewer than {rules.threshold}"
-        " persons"
+        f"{small_groups:,} of {len(sizes):,} groups that are compared hold fewer than"
+        f" {rules.threshold} persons"
     )
     return [violation("groups", words, "compare larger groups")]
 

@@ -75,21 +75,23 @@ def judge_together(
 
 
 def _describe_finding(finding: JointFinding, new: int, rules: OutputRules) -> OutputReason:
-    few = f"fewer than {rules.threshold} persons"
-    others = [number for number in finding.outputs if number != new]
-    other_outputs = f"{inflect(len(others), 'output')} {in_ranges(others)}"
-    cells = f"its cells and those of {other_outputs}" if others else "its own cells"
+    few_persons = f"fewer than {rules.threshold} persons"
+    other_numbers = [number for number in finding.outputs if number != new]
+    other_outputs = f"{inflect(len(other_numbers), 'output')} {in_ranges(other_numbers)}"
+    cells = f"its cells and those of {other_outputs}" if other_numbers else "its own cells"
     if finding.kind == "sum":
-        words = f"sums and differences of {cells} are about {few}"
+        words = f"sums and differences of {cells} are about {few_persons}"
         return violation("difference", words, TOGETHER)
     if finding.kind == "bound":
-        words = f"the counts of {cells} together tell that a group is of {few}"
+        words = f"the counts of {cells} together tell that a group is of {few_persons}"
         return violation("difference", words, TOGETHER)
     if finding.kind == "near":
-        words = f"a cell of it and one of {other_outputs} are of the same records but for {few}"
+        words = (
+            f"a cell of it and one of {other_outputs} are of the same records but for {few_persons}"
+        )
         return open_question("difference", words, SAME_RECORDS)
     if finding.kind == "open":
-        words = f"whether {cells} together tell of {few} was not settled"
+        words = f"whether {cells} together tell of {few_persons} was not settled"
         return open_question("difference", words, TOGETHER)
     extent = {
         "sums": "all sums and differences of cells were looked at, and not how small counts can be",
@@ -139,16 +141,16 @@ def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDiffer
     for position, output in enumerate(leaving):
         before = leaving[:position]
         compared = set(range(1, output.number)) - log.refused_before(output.number)
-        if {other.number for other in before} == compared:
+        if {earlier.number for earlier in before} == compared:
             continue
         new = read_sets(log, output, records)
         if new is None:
             continue
-        sets_before = [read_sets(log, other, records) for other in before]
+        sets_before = [read_sets(log, earlier, records) for earlier in before]
         old = [sets for sets in sets_before if sets is not None]
         for finding in find_joint_disclosures(old, [new], owners, threshold):
-            others = set(finding.outputs) - {output.number}
-            reported = _has_reason(output, ("difference",)) and others <= compared
+            other_numbers = set(finding.outputs) - {output.number}
+            reported = _has_reason(output, ("difference",)) and other_numbers <= compared
             if finding.kind not in LIMITED and not reported:
                 unseen.append(finding.outputs)
     return UnseenDifferences(tuple(dict.fromkeys(unseen)), tuple(unknown))

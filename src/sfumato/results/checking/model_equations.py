@@ -519,9 +519,9 @@ class _MixedModel:
     def of(cls, x: Floats, z: Floats, group: Codes, residuals: Floats) -> _MixedModel:
         """The sums of products of ``z`` with itself, ``x`` and the residuals, group by group."""
 
-        def products(other: Floats) -> Floats:
-            sums = np.zeros((int(group.max()) + 1, z.shape[1], other.shape[1]))
-            np.add.at(sums, group, z[:, :, None] * other[:, None, :])
+        def products(factors: Floats) -> Floats:
+            sums = np.zeros((int(group.max()) + 1, z.shape[1], factors.shape[1]))
+            np.add.at(sums, group, z[:, :, None] * factors[:, None, :])
             return sums
 
         zr = products(residuals[:, None])

@@ -52,11 +52,11 @@ def _standard_scores(column: pl.Series) -> Floats | None:
     return scores
 
 
-def _equal_but_for_sign(scores: Floats, other: Floats) -> bool:
+def _equal_but_for_sign(scores: Floats, other_scores: Floats) -> bool:
     """Whether two columns lie on a line, by their scores."""
     # Most pairs are told apart by the first few rows.
     for part in (slice(8), slice(None)):
-        a, b = scores[part], other[part]
+        a, b = scores[part], other_scores[part]
         equal = np.allclose(a, b, atol=1e-7, equal_nan=True)
         if not equal and not np.allclose(a, -b, atol=1e-7, equal_nan=True):
             return False
@@ -127,10 +127,10 @@ class Universe:
             return np.ones(self.size, dtype=bool)
         if data is None:
             return row_mask(self.records.dataset, where).to_numpy().copy()
-        other = self._other_records(data, where)
-        sample = self._match_content(other)
-        if sample is None and other.unit is not None:
-            return self._match_persons(other)
+        other_records = self._other_records(data, where)
+        sample = self._match_content(other_records)
+        if sample is None and other_records.unit is not None:
+            return self._match_persons(other_records)
         return sample
 
     def rows(self, data: Any, where: Any) -> Codes | None:
@@ -147,33 +147,33 @@ class Universe:
         """The columns of the records of an output that are the session's own."""
         if data is None:
             return set(self.frame.columns)
-        other = Records.of(data, where=where).dataset.to_polars()
+        other_frame = Records.of(data, where=where).dataset.to_polars()
         columns = set()
         for name in self.frame.columns:
-            if name not in other.columns:
+            if name not in other_frame.columns:
                 continue
-            if self.frame[name][rows].equals(other[name], null_equal=True):
+            if self.frame[name][rows].equals(other_frame[name], null_equal=True):
                 columns.add(name)
         return columns
 
-    def _match_persons(self, other: Records) -> Mask | None:
+    def _match_persons(self, other_records: Records) -> Mask | None:
         """All records of the persons of another frame, where it has as many."""
-        persons = set(other.dataset.encoded(str(other.unit)).labels)
+        persons = set(other_records.dataset.encoded(str(other_records.unit)).labels)
         encoded = self.records.dataset.encoded(str(self.records.unit))
         has_label = np.array([label in persons for label in encoded.labels], dtype=bool)
         sample: Mask = has_label[encoded.codes]
-        if int(sample.sum()) != len(other) or not persons <= set(encoded.labels):
+        if int(sample.sum()) != len(other_records) or not persons <= set(encoded.labels):
             return None
         return sample
 
-    def _match_content(self, other: Records) -> Mask | None:
+    def _match_content(self, other_records: Records) -> Mask | None:
         """The records that say the same; of equal ones the first. Only where the other frame has
         all columns.
         """
         names = self.frame.columns
-        if not set(names) <= set(other.dataset.columns):
+        if not set(names) <= set(other_records.dataset.columns):
             return None
-        rows = _join_rows(other.dataset.to_polars(), self.frame, names)
+        rows = _join_rows(other_records.dataset.to_polars(), self.frame, names)
         if rows is None or rows.null_count():
             return None
         sample = np.zeros(self.size, dtype=bool)
@@ -207,12 +207,12 @@ def judge_changes(universe: Universe, data: Any, rules: OutputRules) -> list[Out
     unit = universe.records.unit
     if unit is None or not universe.has_unit(data):
         return []
-    other = Records.of(data, unit=unit).dataset.to_polars()
-    names = [name for name in universe.frame.columns if name in other.columns]
-    rows = _join_rows(other, universe.frame, names)
+    other_frame = Records.of(data, unit=unit).dataset.to_polars()
+    names = [name for name in universe.frame.columns if name in other_frame.columns]
+    rows = _join_rows(other_frame, universe.frame, names)
     if rows is None:
         return []
-    if not rules.small(other[unit].filter(rows.is_null()).n_unique()):
+    if not rules.small(other_frame[unit].filter(rows.is_null()).n_unique()):
         return []
     words = (
         f"values of fewer than {rules.threshold} persons are not those that the session has of them"
@@ -224,17 +224,17 @@ def judge_columns(universe: Universe, data: Any, used: set[str] | None) -> list[
     """Columns that an output tells of and that are neither the session's nor made of one of its
     columns; ``used`` None means all.
     """
-    other = as_table(data).to_polars()
-    rows = _find_rows(universe, other)
-    names = [name for name in other.columns if used is None or name in used]
+    other_frame = as_table(data).to_polars()
+    rows = _find_rows(universe, other_frame)
+    names = [name for name in other_frame.columns if used is None or name in used]
     if rows is not None:
         frame = universe.frame[rows]
-        unexplained = sum(not _is_made_of(frame, other[name], universe) for name in names)
+        unexplained = sum(not _is_made_of(frame, other_frame[name], universe) for name in names)
     elif set(names) <= set(universe.frame.columns):
         # Rows cannot be matched: the columns must be the session's own, person by person.
         unit = str(universe.records.unit)
         key = [unit, *(name for name in names if name != unit)]
-        matches = _join_rows(other, universe.frame, key)
+        matches = _join_rows(other_frame, universe.frame, key)
         unexplained = int(matches is None or matches.null_count() > 0)
     else:
         unexplained = len(names)
@@ -247,19 +247,19 @@ def judge_columns(universe: Universe, data: Any, used: set[str] | None) -> list[
     return [open_question("records", words, "somebody must look at how they were made")]
 
 
-def _find_rows(universe: Universe, other: pl.DataFrame) -> pl.Series | None:
+def _find_rows(universe: Universe, other_frame: pl.DataFrame) -> pl.Series | None:
     """Per row of another frame its row of the session: by what it says (of its person, where it
     does not say all), or by its person where each has one; None where neither tells.
     """
     frame, unit = universe.frame, universe.records.unit
-    common = [name for name in frame.columns if name in other.columns]
+    common = [name for name in frame.columns if name in other_frame.columns]
     keys = []
     if common == frame.columns or unit in common:
         keys.append(common)
     if unit in common:
         keys.append([str(unit)])
     for names in keys:
-        rows = _join_rows(other, frame, names)
+        rows = _join_rows(other_frame, frame, names)
         if rows is None or rows.null_count():
             continue
         if names == frame.columns or len(names) > 1 or frame[names[0]].n_unique() == frame.height:
@@ -300,13 +300,13 @@ def unpack_sample(content: bytes, size: int) -> Mask:
     return mask
 
 
-def fewest_apart(sample: Mask, other: Mask, universe: Universe, by: Sequence[str]) -> int:
+def fewest_apart(sample: Mask, other_sample: Mask, universe: Universe, by: Sequence[str]) -> int:
     """In the cells of some columns, the fewest persons who are in one sample and not in the other;
     0 where there are none.
 
     Without columns all persons are one cell.
     """
-    rows = np.flatnonzero(sample != other)
+    rows = np.flatnonzero(sample != other_sample)
     if not len(rows):
         return 0
     columns = {"person": universe.records.person_ids[rows], "everybody": np.zeros(len(rows))}
@@ -319,28 +319,28 @@ def fewest_apart(sample: Mask, other: Mask, universe: Universe, by: Sequence[str
 def judge_pairs(
     verdict: OutputVerdict,
     sample: Mask | None,
-    others: Iterable[tuple[LoggedOutput, Mask | None]],
+    earlier_outputs: Iterable[tuple[LoggedOutput, Mask | None]],
     universe: Universe | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
     """What a new output tells together with each of those before it."""
     once_each = universe is None or universe.records.persons == universe.size
     numbers_by_kind: dict[str, list[int]] = {}
-    for other, other_sample in others:
-        kinds = [_compare_samples(verdict, sample, other, other_sample, universe, rules)]
+    for earlier, other_sample in earlier_outputs:
+        kinds = [_compare_samples(verdict, sample, earlier, other_sample, universe, rules)]
         if sample is None or other_sample is None or np.array_equal(sample, other_sample):
-            nested = _is_margin(verdict, other)
-            if nested or (once_each and _hides_single_cell(verdict, other)):
+            nested = _is_margin(verdict, earlier)
+            if nested or (once_each and _hides_single_cell(verdict, earlier)):
                 kinds.append("linked")
         for kind in filter(None, kinds):
-            numbers_by_kind.setdefault(kind, []).append(other.number)
+            numbers_by_kind.setdefault(kind, []).append(earlier.number)
     return [_describe_pairs(kind, numbers, rules) for kind, numbers in numbers_by_kind.items()]
 
 
 def _compare_samples(
     verdict: OutputVerdict,
     sample: Mask | None,
-    other: LoggedOutput,
+    earlier: LoggedOutput,
     other_sample: Mask | None,
     universe: Universe | None,
     rules: OutputRules,
@@ -349,12 +349,12 @@ def _compare_samples(
     not.
     """
     if sample is None or other_sample is None or universe is None:
-        persons, other_persons = verdict.persons, other.verdict["persons"]
+        persons, other_persons = verdict.persons, earlier.verdict["persons"]
         if persons is None or other_persons is None:
             return ""
         return "sizes" if rules.small(abs(persons - other_persons)) else ""
     columns = universe.records.dataset.columns
-    common = [name for name in verdict.by if name in other.verdict["by"] and name in columns]
+    common = [name for name in verdict.by if name in earlier.verdict["by"] and name in columns]
     if not rules.small(fewest_apart(sample, other_sample, universe, common)):
         return ""
     return "cells" if common else "records"
@@ -378,12 +378,12 @@ def in_ranges(numbers: Sequence[int]) -> str:
 
 def _describe_pairs(kind: str, numbers: Sequence[int], rules: OutputRules) -> OutputReason:
     outputs = f"{inflect(len(numbers), 'output')} {in_ranges(numbers)}"
-    few = f"fewer than {rules.threshold} persons"
+    few_persons = f"fewer than {rules.threshold} persons"
     if kind == "records":
-        words = f"its records differ by {few} from those of {outputs}"
+        words = f"its records differ by {few_persons} from those of {outputs}"
         return violation("difference", words, SAME_RECORDS)
     if kind == "cells":
-        words = f"in some cells its records differ by {few} from those of {outputs}"
+        words = f"in some cells its records differ by {few_persons} from those of {outputs}"
         return violation("difference", words, SAME_RECORDS)
     if kind == "sizes":
         words = (
@@ -396,29 +396,29 @@ def _describe_pairs(kind: str, numbers: Sequence[int], rules: OutputRules) -> Ou
     return open_question("linked", words, advice)
 
 
-def _is_margin(verdict: OutputVerdict, other: LoggedOutput) -> bool:
+def _is_margin(verdict: OutputVerdict, earlier: LoggedOutput) -> bool:
     """Whether cells that one table leaves out may follow from the other: a table by fewer columns
     is its margin.
     """
-    columns, other_columns = set(verdict.by), set(other.verdict["by"])
+    columns, other_columns = set(verdict.by), set(earlier.verdict["by"])
     is_margin = verdict.hidden and other_columns <= columns
-    has_margin = other.verdict["hidden"] and columns <= other_columns
-    return bool(is_margin or has_margin) and _share_sums(verdict, other)
+    has_margin = earlier.verdict["hidden"] and columns <= other_columns
+    return bool(is_margin or has_margin) and _share_sums(verdict, earlier)
 
 
-def _hides_single_cell(verdict: OutputVerdict, other: LoggedOutput) -> bool:
+def _hides_single_cell(verdict: OutputVerdict, earlier: LoggedOutput) -> bool:
     """Whether one table leaves out one cell and the other none: its sum over all cells is that of
     both, and tells the one.
     """
-    hidden = {verdict.hidden, other.verdict["hidden"]}
-    return hidden == {0, 1} and _share_sums(verdict, other)
+    hidden = {verdict.hidden, earlier.verdict["hidden"]}
+    return hidden == {0, 1} and _share_sums(verdict, earlier)
 
 
-def _share_sums(verdict: OutputVerdict, other: LoggedOutput) -> bool:
+def _share_sums(verdict: OutputVerdict, earlier: LoggedOutput) -> bool:
     """Whether two tables add up the same thing, and the other one did not fail."""
-    if other.status == "fail":
+    if earlier.status == "fail":
         return False
-    return bool(_additive_columns(verdict.tells) & _additive_columns(other.verdict["tells"]))
+    return bool(_additive_columns(verdict.tells) & _additive_columns(earlier.verdict["tells"]))
 
 
 def _additive_columns(tells: Iterable[str]) -> set[str]:

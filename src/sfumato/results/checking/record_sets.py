@@ -73,7 +73,7 @@ def sets_of_table(
             summands += _summands(statistic, records)
         for statistic in kinds:
             if statistic.kind == "count":
-                summands += _counted(statistic, table.values(name), members, records)
+                summands += _summands_of_count(statistic, table.values(name), members, records)
         if not kinds:
             summands.append((ANY_SUM, None))
         for word, having in summands:
@@ -110,7 +110,7 @@ def _summands(statistic: CellStatistic, records: Records) -> Iterator[Summand]:
         yield f"square {statistic.column}", records.has_value(str(statistic.column))
 
 
-def _counted(
+def _summands_of_count(
     statistic: CellStatistic, released: Floats, members: CellMembers, records: Records
 ) -> Iterator[Summand]:
     """What a count adds up: persons, or rows as other software counts them; both where it may be
@@ -217,7 +217,7 @@ def sets_of_tabulated(table: MagnitudeTable, released: Mask) -> list[RecordSet]:
         levels = [level[None, :] == nodes for level in dimension.ancestors]
         below.append(np.logical_or.reduce(levels))
     codes, sets = table.contributions.codes, []
-    counted = ~np.isnan(table.contributions.amount)
+    has_amount = ~np.isnan(table.contributions.amount)
     numbers: set[int] = set()
     for group, variables in zip(table.places, table.variables, strict=True):
         shape = [table.dimensions[number].size for number in group]
@@ -226,7 +226,7 @@ def sets_of_tabulated(table: MagnitudeTable, released: Mask) -> list[RecordSet]:
             if variable in numbers or not released[variable] or len(numbers) > MOST_SETS:
                 continue
             numbers.add(variable)
-            inside = counted.copy()
+            inside = has_amount.copy()
             for number, nodes in zip(group, nodes_of_cells, strict=True):
                 inside &= below[number][nodes[cell]][codes[number]]
             sets.append(RecordSet((CELL, word), np.flatnonzero(inside)))

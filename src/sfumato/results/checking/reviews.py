@@ -76,10 +76,10 @@ def head_of(log: OutputLog, number: int, lines: int = MOST_LINES) -> str:
     except UnicodeDecodeError:
         return "(this file is no text)"
     text_lines = text.splitlines()
-    shown = [line[:LINE_LENGTH] for line in text_lines[:lines]]
+    head_lines = [line[:LINE_LENGTH] for line in text_lines[:lines]]
     if len(text_lines) > lines:
-        shown.append(f"… and {len(text_lines) - lines:,} more lines")
-    return "\n".join(shown)
+        head_lines.append(f"… and {len(text_lines) - lines:,} more lines")
+    return "\n".join(head_lines)
 
 
 def releasable(log: OutputLog, *, accept_passes: bool) -> Iterator[tuple[ReviewedOutput, str]]:

@@ -159,11 +159,11 @@ def differ_by_few(
         contributions[pairs] = amounts["x"].to_numpy()
         contributions = contributions[~members.total]
         for cell, contribution in enumerate(contributions):
-            others = contributions[cell + 1 :]
-            present, others_present = ~np.isnan(contribution), ~np.isnan(others)
+            later_cells = contributions[cell + 1 :]
+            present, others_present = ~np.isnan(contribution), ~np.isnan(later_cells)
             common = present & others_present
             apart = (present != others_present).sum(axis=1)
-            equal = ((contribution == others) | ~common).all(axis=1) & common.any(axis=1)
+            equal = ((contribution == later_cells) | ~common).all(axis=1) & common.any(axis=1)
             if (equal & (apart > 0) & (apart < rules.threshold)).any():
                 words = (
                     f"two cells are of the same persons but for fewer than {rules.threshold}: their"
@@ -210,13 +210,13 @@ def _two_values_one_rare(
     """Cells with two different values, one of which is that of few persons: a mean or a deviation
     of them is a share, however the two are coded.
     """
-    few = np.zeros(members.size, dtype=bool)
+    unsafe = np.zeros(members.size, dtype=bool)
     for column in statistic.columns:
         persons = _persons_by_value(column, members, records)
         values = persons.group_by("cell").agg(pl.len().alias("values"), pl.col("n").min())
         rare = values.filter((pl.col("values") == 2) & (pl.col("n") < rules.threshold))
-        few[rare["cell"].to_numpy()] = True
-    return few
+        unsafe[rare["cell"].to_numpy()] = True
+    return unsafe
 
 
 def _dominated_by_weight(
@@ -225,9 +225,9 @@ def _dominated_by_weight(
     r"""Cells in which a few persons have nearly all of the weight: fewer than t effective persons,
     :math:`(\sum w)^2 / \sum w^2 < t` (Kish 1965).
     """
-    few = np.zeros(members.size, dtype=bool)
+    unsafe = np.zeros(members.size, dtype=bool)
     if records.weight is None or statistic.kind not in WEIGHTED:
-        return few
+        return unsafe
     weight = records.weights.copy()
     for column in statistic.columns:
         weight[~records.has_value(column)] = 0.0
@@ -235,17 +235,17 @@ def _dominated_by_weight(
     sums = _sum_per_person("w", weight, members, records).group_by("cell")
     effective = sums.agg(w.sum(), w.pow(2).sum().alias("squares"))
     dominated = effective["w"].pow(2) < (rules.threshold - 1e-9) * effective["squares"]
-    few[effective["cell"].to_numpy()] = dominated.to_numpy()
-    return few
+    unsafe[effective["cell"].to_numpy()] = dominated.to_numpy()
+    return unsafe
 
 
 def _small_side(part: Floats | Codes, remainder: Floats | Codes, rules: OutputRules) -> Mask:
     """Shares with too few persons on one side; nobody on a side tells something of all, where zeros
     do.
     """
-    least = 0 if rules.zeros else 1
-    small_part = (part < rules.threshold) & (part >= least)
-    small_remainder = (remainder < rules.threshold) & (remainder >= least)
+    smallest_told = 0 if rules.zeros else 1
+    small_part = (part < rules.threshold) & (part >= smallest_told)
+    small_remainder = (remainder < rules.threshold) & (remainder >= smallest_told)
     small: Mask = small_part | small_remainder
     return small
 
@@ -278,9 +278,9 @@ def _rare_extreme(
     }[statistic.kind]
     values = _persons_by_value(str(statistic.column), members, records)
     counts = values.group_by("cell").agg(persons.alias("n"))
-    few = np.zeros(members.size, dtype=bool)
-    few[counts["cell"].to_numpy()] = counts["n"].to_numpy() < rules.threshold
-    return few
+    unsafe = np.zeros(members.size, dtype=bool)
+    unsafe[counts["cell"].to_numpy()] = counts["n"].to_numpy() < rules.threshold
+    return unsafe
 
 
 def _commonest_value(
@@ -313,11 +313,11 @@ def _percentile_violations(
     """Cells with too few persons between percentiles, or whose percentiles are told too exactly."""
     released = np.stack([table.values(name) for name in names])
     step = step_of(released.reshape(-1))
-    shown = members.in_data & ~np.isnan(released).all(axis=0)
+    visible = members.in_data & ~np.isnan(released).all(axis=0)
     enough = members.persons(records, ~np.isnan(values)) >= rules.threshold
-    few_between, exact = shown & ~enough, np.zeros(members.size, dtype=bool)
+    few_between, exact = visible & ~enough, np.zeros(members.size, dtype=bool)
     rows_by_cell = members.rows_by_cell()
-    for cell in np.flatnonzero(shown & enough):
+    for cell in np.flatnonzero(visible & enough):
         rows = rows_by_cell[cell]
         rows = rows[~np.isnan(values[rows])]
         x, person_ids = values[rows], records.person_ids[rows]

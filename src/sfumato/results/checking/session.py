@@ -255,8 +255,8 @@ class OutputSession(Reportable):
         verdict = check_output(output, dataset, unit=unit, where=where, rules=self.rules, **options)
         sample = self._find_sample(verdict, data, where)
         self.log.refresh()
-        others = list(self._earlier_outputs())
-        reasons = judge_pairs(verdict, sample, others, self.universe, self.rules)
+        earlier_outputs = list(self._earlier_outputs())
+        reasons = judge_pairs(verdict, sample, earlier_outputs, self.universe, self.rules)
         cells, questions = self._find_cells(output, verdict, data, where, sample)
         reasons += questions
         if cells is not None and not any(reason.status == "fail" for reason in reasons):

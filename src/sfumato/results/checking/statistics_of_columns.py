@@ -118,11 +118,11 @@ class CellStatistic:
                 f"a column tells one of {', '.join(ARGUMENT_COUNTS)}, such as mean(cost).{hint}"
             )
         words = tuple(word.strip() for word in (match[2] or "").split(",") if word.strip())
-        least, most = ARGUMENT_COUNTS[kind]
-        if not least <= len(words) <= most:
+        fewest_words, largest_count = ARGUMENT_COUNTS[kind]
+        if not fewest_words <= len(words) <= largest_count:
             examples = {"quantile": "quantile(cost, 0.25)", "ratio": "ratio(cost, days)"}
             raise ParameterError(
-                f"{kind} takes {least} {inflect(least, 'column', 'words')}, such as"
+                f"{kind} takes {fewest_words} {inflect(fewest_words, 'column', 'words')}, such as"
                 f" {examples.get(kind, f'{kind}(cost)')}"
             )
         statistic = cls(kind, words)
@@ -505,8 +505,8 @@ def _likely_statistics(
     cell, since few do.
     """
     # Numbers with few digits fit something by chance.
-    shown = released[members.in_data]
-    values = np.unique(np.abs(shown[np.isfinite(shown) & (shown != 0)]))
+    visible_values = released[members.in_data]
+    values = np.unique(np.abs(visible_values[np.isfinite(visible_values) & (visible_values != 0)]))
     step = max(step_of(values), 1e-300)
     digits = np.minimum(15.0, np.log10(np.maximum(1.0, values / step)))
     if digits.sum() < ENOUGH_DIGITS:

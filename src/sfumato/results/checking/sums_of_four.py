@@ -75,11 +75,11 @@ def _single_cells(cells: int) -> CellSums:
 
 def _sums_up_to_two(cells: int) -> CellSums:
     """Cells, and all sums and differences of two."""
-    left, right = np.triu_indices(cells, k=1)
-    single, plus = _single_cells(cells), np.ones(len(left), dtype=np.int64)
+    lower, upper = np.triu_indices(cells, k=1)
+    single, plus = _single_cells(cells), np.ones(len(lower), dtype=np.int64)
     return CellSums(
-        np.concatenate([single.first, left, left, right]),
-        np.concatenate([single.second, right, right, left]),
+        np.concatenate([single.first, lower, lower, upper]),
+        np.concatenate([single.second, upper, upper, lower]),
         np.concatenate([single.sign, plus, -plus, -plus]),
     )
 
@@ -103,14 +103,14 @@ def _find_near_sums(pool: CellPool, threshold: int, sums: CellSums) -> Mask | No
     compared = 0
     for coarse in range(threshold):
         bucket = fine[:, coarse * FINE : (coarse + 1) * FINE]
-        for left, right in _pairs_of_equals(_mix(bucket)):
-            compared += len(left)
+        for lower, upper in _pairs_of_equals(_mix(bucket)):
+            compared += len(lower)
             if compared > MOST_COMPARED:
                 return None
-            agreeing = (fine[left] == fine[right]).sum(axis=1) > (FINE - 1) * threshold
+            agreeing = (fine[lower] == fine[upper]).sum(axis=1) > (FINE - 1) * threshold
             for pair in np.flatnonzero(agreeing):
-                signs = sums.signs(distinct[left[pair]], len(pool.cells))
-                signs -= sums.signs(distinct[right[pair]], len(pool.cells))
+                signs = sums.signs(distinct[lower[pair]], len(pool.cells))
+                signs -= sums.signs(distinct[upper[pair]], len(pool.cells))
                 if not signs[pool.is_new].any():
                     continue
                 atoms = np.abs(np.asarray(signs @ pool.matrix)) > 0.5
@@ -146,5 +146,5 @@ def _pairs_of_equals(values: Hashes) -> Iterator[tuple[Codes, Codes]]:
     ends = np.flatnonzero(np.r_[True, np.diff(values[order]) != 0, True])
     for group in np.flatnonzero(np.diff(ends) > 1):
         size = min(ends[group + 1] - ends[group], MOST_EQUAL)
-        left, right = np.triu_indices(size, k=1)
-        yield order[ends[group] + left], order[ends[group] + right]
+        lower, upper = np.triu_indices(size, k=1)
+        yield order[ends[group] + lower], order[ends[group] + upper]

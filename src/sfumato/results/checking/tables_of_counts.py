@@ -139,10 +139,10 @@ def _judge_margins(
 
 def _remainders(table: OutputTable, name: str, axis: str) -> list[float]:
     """What a total along one column is more than the sum of its parts, line by line."""
-    others = [other for other in table.by if other != axis]
+    line_columns = [column_name for column_name in table.by if column_name != axis]
     whole = pl.col(axis).cast(pl.String).is_in(list(TOTALS))
     released = pl.col(name).cast(pl.Float64)
-    sums = table.frame.group_by(others or [pl.lit(0)]).agg(
+    sums = table.frame.group_by(line_columns or [pl.lit(0)]).agg(
         released.filter(whole).max().alias("whole"),
         released.filter(~whole).sum().alias("parts"),
         (~whole).sum().alias("n"),
@@ -186,12 +186,14 @@ def _judge_column(
     if (counts < 0).any():
         raise ParameterError(f"{title} counts persons, and some counts are negative")
     visible = ~np.isnan(released)
-    least = 0 if rules.zeros else 1
-    few = visible & (counts < rules.threshold) & (counts >= least)
+    smallest_told = 0 if rules.zeros else 1
+    small_cells = visible & (counts < rules.threshold) & (counts >= smallest_told)
     reasons = []
-    if few.any():
+    if small_cells.any():
         cells = int(visible.sum())
-        reasons.append(describe_violation("threshold", [title], int(few.sum()), cells, rules))
+        reasons.append(
+            describe_violation("threshold", [title], int(small_cells.sum()), cells, rules)
+        )
     if (visible & np.isnan(counts)).any():
         words = f"counts of {title} are missing in some rows"
         reasons.append(open_question("counts", words, GIVE_DATA))
@@ -223,9 +225,11 @@ def _judge_beyond_counts(
     if statistic.kind in QUANTILES:
         # So many persons are below the percentile, or above it.
         outside = counts * min(statistic.level, 1 - statistic.level)
-        few = outside < rules.threshold
-        if few[visible].any():
-            return [describe_violation("bands", [title], int(few.sum()), len(counts), rules)]
+        small_cells = outside < rules.threshold
+        if small_cells[visible].any():
+            return [
+                describe_violation("bands", [title], int(small_cells.sum()), len(counts), rules)
+            ]
     if statistic.kind in COUNTS:
         words = f"that {title} counts persons is told, and cannot be confirmed without the records"
     else:

@@ -46,16 +46,16 @@ def judge_tree(
     """
     inner = peek(output, "tree_")
     tree = output if inner is None else inner
-    left = vector_of(peek(tree, "children_left"))
+    left_child = vector_of(peek(tree, "children_left"))
     counts = vector_of(peek(tree, "n_node_samples"))
-    if left is None or counts is None or len(left) != len(counts):
+    if left_child is None or counts is None or len(left_child) != len(counts):
         words = "the leaves of the tree cannot be counted"
         advice = "give out its rules as a table with counts"
         return OutputVerdict("tree", (open_question("marks", words, advice),))
     if not (counts >= 0).all():
         words = "the tree tells numbers of records that are none"
         return OutputVerdict("tree", (open_question("marks", words, "fit it again"),))
-    is_leaf = left < 0
+    is_leaf = left_child < 0
     leaf_counts = counts[is_leaf]
     # Shares of classes per node; a tree of numbers has one value per node instead.
     values = array_of(peek(tree, "value"))
@@ -90,10 +90,10 @@ def judge_tree(
 def _judge_small_leaves(
     counts: Floats | Codes, rules: OutputRules, noun: str
 ) -> list[OutputReason]:
-    few = int((counts < rules.threshold).sum())
-    if not few:
+    small_leaves = int((counts < rules.threshold).sum())
+    if not small_leaves:
         return []
-    words = f"{few:,} of {len(counts):,} leaves hold fewer than {rules.threshold} {noun}"
+    words = f"{small_leaves:,} of {len(counts):,} leaves hold fewer than {rules.threshold} {noun}"
     return [violation("marks", words, f"fit it with min_samples_leaf={rules.threshold} or more")]
 
 
@@ -117,12 +117,12 @@ def _judge_classes(
     total = values.sum(axis=2, keepdims=True)
     class_counts = values / np.where(total > 0, total, 1.0) * counts[:, None, None]
     small = (class_counts > 0.5) & (class_counts < rules.threshold - 0.5)
-    few = int((small.any(axis=(1, 2)) & is_leaf).sum())
-    if not few:
+    small_leaves = int((small.any(axis=(1, 2)) & is_leaf).sum())
+    if not small_leaves:
         return []
     words = (
-        f"{few:,} leaves hold fewer than {rules.threshold} records of a class: their shares tell of"
-        " these"
+        f"{small_leaves:,} leaves hold fewer than {rules.threshold} records of a class: their"
+        " shares tell of these"
     )
     return [open_question("share", words, "tell the rules without the shares of classes")]
 
@@ -130,8 +130,8 @@ def _judge_classes(
 def _find_leaves(tree: Any, records: Records, names: Sequence[str]) -> Codes | None:
     """Per record the leaf it falls into; None where the tree or the data do not tell."""
     paths = ("children_left", "children_right", "feature", "threshold")
-    left, right, feature, threshold = (vector_of(peek(tree, path)) for path in paths)
-    if left is None or right is None or feature is None or threshold is None:
+    left_child, right_child, feature, threshold = (vector_of(peek(tree, path)) for path in paths)
+    if left_child is None or right_child is None or feature is None or threshold is None:
         return None
     for name in names:
         if name not in records.dataset.columns or not records.is_numeric(name):
@@ -143,13 +143,13 @@ def _find_leaves(tree: Any, records: Records, names: Sequence[str]) -> Codes | N
         return None
     columns = columns.astype(np.float32)  # as scikit-learn compares them
     node = np.zeros(len(records), dtype=np.int64)
-    for _ in range(len(left)):  # no path is longer than there are nodes
-        inner = left[node] >= 0
+    for _ in range(len(left_child)):  # no path is longer than there are nodes
+        inner = left_child[node] >= 0
         if not inner.any():
             break
         current = node[inner]
         smaller = columns[inner, feature[current].astype(np.int64)] <= threshold[current]
-        node[inner] = np.where(smaller, left[current], right[current]).astype(np.int64)
+        node[inner] = np.where(smaller, left_child[current], right_child[current]).astype(np.int64)
     return node
 
 
@@ -192,9 +192,12 @@ def judge_clusters(output: Any, rules: OutputRules) -> OutputVerdict:
     reasons = []
     if labels is not None:
         sizes = np.unique(labels, return_counts=True)[1]
-        few = int((sizes < rules.threshold).sum())
-        if few:
-            words = f"{few:,} of {len(sizes):,} clusters have fewer than {rules.threshold} members"
+        small_clusters = int((sizes < rules.threshold).sum())
+        if small_clusters:
+            words = (
+                f"{small_clusters:,} of {len(sizes):,} clusters have fewer than {rules.threshold}"
+                " members"
+            )
             reasons.append(violation("marks", words, "make fewer clusters"))
     words = (
         "the centres of clusters are means, and what persons contribute to them was not looked at"

@@ -70,17 +70,17 @@ class OutputRules:
         >>> OutputRules(threshold=5, share=95.0).laxer()
         ['threshold', 'share']
         """
-        other = usual or OutputRules()
+        usual_rules = usual or OutputRules()
         # A larger share, and a smaller p, let more cells pass; of the others a smaller number does.
-        less = {
-            "threshold": self.threshold < other.threshold,
-            "residual_df": self.residual_df < other.residual_df,
-            "dominant": self.dominant < other.dominant,
-            "share": self.share > other.share,
-            "p": self.p < other.p,
-            "zeros": other.zeros and not self.zeros,
+        is_laxer = {
+            "threshold": self.threshold < usual_rules.threshold,
+            "residual_df": self.residual_df < usual_rules.residual_df,
+            "dominant": self.dominant < usual_rules.dominant,
+            "share": self.share > usual_rules.share,
+            "p": self.p < usual_rules.p,
+            "zeros": usual_rules.zeros and not self.zeros,
         }
-        return [name for name, lax in less.items() if lax]
+        return [name for name, lax in is_laxer.items() if lax]
 
     def public_rules(self) -> dict[str, Any]:
         """The rules that readers may know; the others help to compute what is hidden."""
