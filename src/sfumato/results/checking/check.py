@@ -207,8 +207,8 @@ def _judge_labels(
     if not small_cells or verdict.status == "fail":
         return verdict
     words = (
-        f"{small_cells:,} of {table.height:,} numbers are about fewer than {rules.threshold} persons"
-        " each, whatever they tell"
+        f"{small_cells:,} of {table.height:,} numbers are about fewer than {rules.threshold}"
+        " persons each, whatever they tell"
     )
     return verdict.with_reasons(
         [violation("threshold", words, "leave them out, or make the groups coarser")]
