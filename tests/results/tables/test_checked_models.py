@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
-from sfumato.results.checking.contributing_records import Records
+from sfumato.results.checking.contributing_records import ContributingRecords
 from sfumato.results.checking.designs import (
     cells_of_design,
     count_deciding_records,
@@ -331,7 +331,7 @@ def test_columns_that_are_made_of_the_records():
             "sex": ["f", "m"] * 150,
         }
     )
-    made = SourceColumns(Records.of(people))
+    made = SourceColumns(ContributingRecords.of(people))
     age, cost, woman = (
         people["age"].to_numpy(),
         people["cost"].to_numpy(),
@@ -655,7 +655,7 @@ def test_least_squares_of_a_session():
     # five points by hand: x = 1 … 5, y = 2, 4, 5, 4, 5: slope 0.6, intercept 2.2, R² 0.6 (the
     # textbook's line)
     people = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": [2.0, 4.0, 5.0, 4.0, 5.0]})
-    line, rows = fit_line(Records.of(people), "y", ["x"])
+    line, rows = fit_line(ContributingRecords.of(people), "y", ["x"])
     assert line.params == pytest.approx([2.2, 0.6])
     assert line.rsquared == pytest.approx(0.6)
     assert line.bse == pytest.approx([0.938083, 0.282843], abs=1e-6)  # s² = 0.8, Sxx = 10
@@ -667,7 +667,7 @@ def test_dummies_beside_the_commonest_value_and_missing_rows():
     people = pl.DataFrame(
         {"g": ["a"] * 30 + ["b"] * 20 + [None], "y": [1.0] * 30 + [3.0] * 20 + [9.0]}
     )
-    line, rows = fit_line(Records.of(people), "y", ["g"])
+    line, rows = fit_line(ContributingRecords.of(people), "y", ["g"])
     assert line.model.exog_names == ("intercept", "g[b]")
     assert line.params == pytest.approx([1.0, 2.0])
     assert int(rows.sum()) == 50
@@ -682,7 +682,7 @@ def test_lines_that_cannot_be_fitted(tmp_path):
             "t": [str(i) for i in range(30)],
         }
     )
-    behind = Records.of(people)
+    behind = ContributingRecords.of(people)
     with pytest.raises(Unsatisfiable, match="follow from others"):
         fit_line(behind, "y", ["x", "z"])
     with pytest.raises(ParameterError, match="list of columns"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.checking.contributing_records import Records, find_members
+from sfumato.results.checking.contributing_records import ContributingRecords, find_members
 from sfumato.results.checking.rule_violations import band_counts
 from sfumato.results.checking.statistics_of_columns import CellStatistic, compute_statistic, step_of
 
@@ -246,7 +246,7 @@ def test_threshold_like_counting_by_hand(rows, t):
 )
 def test_statistics_are_those_of_numpy(rows, kind):
     people = pl.DataFrame(rows, schema=["g", "who", "x"], orient="row")
-    behind = Records.of(people, unit="who")
+    behind = ContributingRecords.of(people, unit="who")
     table = people.select("g").unique(maintain_order=True)
     found = compute_statistic(
         CellStatistic(kind, ("x",)), find_members(table, ["g"], behind), behind, ["g"]
@@ -275,7 +275,7 @@ def test_statistics_are_those_of_numpy(rows, kind):
 )
 def test_contributions_like_sorting_by_hand(rows, depth):
     people = pl.DataFrame(rows, schema=["g", "who", "x"], orient="row")
-    behind = Records.of(people, unit="who")
+    behind = ContributingRecords.of(people, unit="who")
     table = people.select("g").unique(maintain_order=True)
     cells = find_members(table, ["g"], behind).contributions(behind, behind.numbers("x"), depth)
     for place, group in enumerate(table["g"]):
@@ -534,7 +534,7 @@ def test_names_of_statistics_without_a_column():
 )
 def test_values_of_text_like_counting_by_hand(rows):
     people = pl.DataFrame(rows, schema={"g": pl.String, "t": pl.String}, orient="row")
-    behind = Records.of(people)
+    behind = ContributingRecords.of(people)
     table = people.select("g").unique(maintain_order=True)
     belongs = find_members(table, ["g"], behind)
     found = {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput
-from sfumato.results.checking.contributing_records import Records
+from sfumato.results.checking.contributing_records import ContributingRecords
 from sfumato.results.checking.log import OUTPUT_LOG, OutputLog
 from sfumato.results.checking.output_pairs import (
     Universe,
@@ -143,7 +143,7 @@ def test_records_that_differ_by_few_persons(people, tmp_path):
 def _line(frame):
     from sfumato.results.checking.least_squares import fit_line
 
-    return fit_line(Records.of(frame), "cost", ["age"])[0]
+    return fit_line(ContributingRecords.of(frame), "cost", ["age"])[0]
 
 
 def test_cells_differ_by_few_though_the_whole_does_not(people, tmp_path):
@@ -352,7 +352,7 @@ def test_missing_values_and_names_that_are_taken(tmp_path):
 )
 def test_fewest_apart_like_counting_by_hand(rows, by_group):
     frame = pl.DataFrame(rows, schema=["who", "g", "one", "other"], orient="row")
-    universe = Universe(Records.of(frame, unit="who"))
+    universe = Universe(ContributingRecords.of(frame, unit="who"))
     one, other = frame["one"].to_numpy(), frame["other"].to_numpy()
     apart: dict[str, set[int]] = {}
     for who, g, a, b in rows:
@@ -372,7 +372,7 @@ def test_a_part_of_the_records_is_found_by_what_it_says(rows, data):
     frame = pl.DataFrame(rows, schema={"x": pl.Int64, "g": pl.String}, orient="row")
     keep = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
     part = frame.filter(pl.Series(keep, dtype=pl.Boolean)).reverse()
-    found = Universe(Records.of(frame)).sample(part, None)
+    found = Universe(ContributingRecords.of(frame)).sample(part, None)
     assert found is not None
     assert frame.filter(pl.Series(found)).sort("x", "g").equals(part.sort("x", "g"))
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.results.checking.contributing_records import Records
+from sfumato.results.checking.contributing_records import ContributingRecords
 from sfumato.results.checking.fitted_data import SourceColumns
 from tests.results.tables.disguised_models import fitted
 
@@ -205,7 +205,7 @@ def test_random_constants_never_make_a_column_of_the_records(people):
     """Whatever form a column has, moved or stretched by a drawn number it is not one without a
     constant.
     """
-    draw, made = np.random.default_rng(4), SourceColumns(Records.of(people))
+    draw, made = np.random.default_rng(4), SourceColumns(ContributingRecords.of(people))
     hours, cost = (people[name].to_numpy() for name in ("hours", "cost"))
     for _ in range(100):
         number = float(draw.lognormal(1, 2))

@@ -13,7 +13,7 @@ import polars as pl
 
 from sfumato.core.table import as_table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.checking.contributing_records import Records, count_persons
+from sfumato.results.checking.contributing_records import ContributingRecords, count_persons
 from sfumato.results.checking.curve_points import join_neighbours
 from sfumato.results.checking.layout import numeric_columns
 from sfumato.results.checking.record_sets import CellSource, bar_of_values, sets_of_bars
@@ -40,7 +40,7 @@ PERSON = "\x00who"
 
 
 def judge_histogram(
-    output: Any, rules: OutputRules, records: Records | None, column: str | None
+    output: Any, rules: OutputRules, records: ContributingRecords | None, column: str | None
 ) -> OutputVerdict:
     """Every bar must stand for enough persons, none or enough lie beyond the bars, and the
     outermost edges must not be somebody's own value.
@@ -259,7 +259,9 @@ def persons_per_bar(values: Floats, person_ids: Codes, edges: Floats) -> Floats:
 # Scatter plots and other dots
 
 
-def judge_scatter(output: Any, rules: OutputRules, records: Records | None = None) -> OutputVerdict:
+def judge_scatter(
+    output: Any, rules: OutputRules, records: ContributingRecords | None = None
+) -> OutputVerdict:
     """Every dot is a person: refused, and offered as counts on a grid."""
     frame = frame_of(output)
     numbers = [] if frame is None else numeric_columns(frame)
@@ -323,8 +325,8 @@ def _round_step(values: Floats, parts: int) -> float:
 
 
 def label_bands(
-    frame: pl.DataFrame, records: Records | None
-) -> tuple[pl.DataFrame, Records] | None:
+    frame: pl.DataFrame, records: ContributingRecords | None
+) -> tuple[pl.DataFrame, ContributingRecords] | None:
     """A table whose cells are bands of columns of numbers (``cost from``, ``cost to``), with the
     bands as labels, and records with the same; None for other tables.
     """
@@ -351,4 +353,4 @@ def label_bands(
         labels = pl.Series(label, cell_bands).cast(pl.String)
         frame = frame.drop(ends.columns).insert_column(0, labels)
         rows = rows.with_columns(pl.Series(label, row_bands).cast(pl.String))
-    return frame, Records(as_table(rows), records.unit, records.weight)
+    return frame, ContributingRecords(as_table(rows), records.unit, records.weight)

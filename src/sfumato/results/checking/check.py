@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.core.words import plain_name
 from sfumato.errors import ParameterError, did_you_mean, nearest
 from sfumato.results.checking import bars, curve_points, fitted_models
-from sfumato.results.checking.contributing_records import Records, find_members
+from sfumato.results.checking.contributing_records import ContributingRecords, find_members
 from sfumato.results.checking.correlations import judge_correlation
 from sfumato.results.checking.curves import curve_of, judge_steps
 from sfumato.results.checking.grouped_tables import judge_with_records
@@ -137,7 +137,11 @@ def check_output(
         raise ParameterError(f"there is no kind of output {kind!r}.{did_you_mean(kind, KINDS)}")
     if data is None and any(option is not None for option in (unit, where, weight)):
         raise ParameterError("unit, where and weight are about the records: give data=... too")
-    records = None if data is None else Records.of(data, unit=unit, weight=weight, where=where)
+    records = (
+        None
+        if data is None
+        else ContributingRecords.of(data, unit=unit, weight=weight, where=where)
+    )
     if kind is None and isinstance(output, Mapping) and records is not None:
         table = rows_of_labels(output, by, records)
         if table is not None:
@@ -194,7 +198,7 @@ def check_output(
 
 
 def _judge_labels(
-    table: pl.DataFrame, records: Records, rules: OutputRules, tells: Statistics
+    table: pl.DataFrame, records: ContributingRecords, rules: OutputRules, tells: Statistics
 ) -> OutputVerdict:
     """Numbers by label, such as effects of groups: a table; whatever they tell, those of few
     persons are of these.
@@ -216,7 +220,7 @@ def _judge_labels(
 
 
 def _judge_object(
-    output: Any, kind: str, records: Records | None, rules: OutputRules
+    output: Any, kind: str, records: ContributingRecords | None, rules: OutputRules
 ) -> OutputVerdict:
     """Objects that are known by what they hold, and what is not known at all."""
     if kind == "influence":
@@ -303,7 +307,11 @@ def _kind_of_frame(frame: pl.DataFrame) -> str:
 
 
 def _judge_table(
-    output: Any, kind: str, records: Records | None, rules: OutputRules, options: TableOptions
+    output: Any,
+    kind: str,
+    records: ContributingRecords | None,
+    rules: OutputRules,
+    options: TableOptions,
 ) -> OutputVerdict:
     """Bring a table into the form of one row per cell, and judge it by records or by counts."""
     by, tells, counts = options.by, options.tells, options.counts
@@ -354,7 +362,7 @@ def _judge_table(
 
 
 def _one_row_per_cell(
-    frame: pl.DataFrame, across: str | None, records: Records | None, tells: Statistics
+    frame: pl.DataFrame, across: str | None, records: ContributingRecords | None, tells: Statistics
 ) -> tuple[pl.DataFrame, Statistics]:
     """A table of pandas or polars with its cells in rows: one that was turned, or of statistics in
     rows; others as they are.
@@ -372,7 +380,9 @@ def _one_row_per_cell(
     return (frame if columns is None else columns), None
 
 
-def _judge_counts(counts: Any, table: OutputTable, records: Records) -> list[OutputReason]:
+def _judge_counts(
+    counts: Any, table: OutputTable, records: ContributingRecords
+) -> list[OutputReason]:
     """Counts that are given beside the records must be theirs."""
     cell_counts = counts_of(counts, table)
     if cell_counts is None or number_of(counts) in (records.persons, len(records)):

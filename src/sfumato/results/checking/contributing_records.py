@@ -28,7 +28,7 @@ EVERYTHING, UNKNOWN = -1, -2
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Records:
+class ContributingRecords:
     """The records that an output was computed from, and who they belong to. Persons are counted,
     never rows or weights.
     """
@@ -40,7 +40,7 @@ class Records:
     @classmethod
     def of(
         cls, data: Any, *, unit: str | None = None, weight: str | None = None, where: Any = None
-    ) -> Records:
+    ) -> ContributingRecords:
         """Records from a frame; ``where`` selects some of them: a polars expression, or true and
         false per row.
         """
@@ -246,7 +246,7 @@ class CellMembers:
         starts = np.searchsorted(self.cell[order], np.arange(1, self.size))
         return np.split(self.row[order], starts)
 
-    def persons(self, records: Records, having: Mask | None = None) -> Codes:
+    def persons(self, records: ContributingRecords, having: Mask | None = None) -> Codes:
         """Persons per cell, each once; ``having`` says which rows of the data count."""
         cell, person_ids = self.cell, records.person_ids[self.row]
         if having is not None:
@@ -256,7 +256,7 @@ class CellMembers:
             cell = distinct(cell * records.person_bound + person_ids) // records.person_bound
         return np.bincount(cell, minlength=self.size)
 
-    def contributions(self, records: Records, amount: Floats, depth: int) -> TableCells:
+    def contributions(self, records: ContributingRecords, amount: Floats, depth: int) -> TableCells:
         """The cells as rules look at them: the rows of a person in a cell are one contribution;
         missing ones are none.
         """
@@ -297,7 +297,9 @@ class CellMembers:
         )
 
 
-def find_members(frame: pl.DataFrame, by: Sequence[str], records: Records) -> CellMembers:
+def find_members(
+    frame: pl.DataFrame, by: Sequence[str], records: ContributingRecords
+) -> CellMembers:
     """Find the records of every row of a table; without columns all records are in its only row."""
     size = frame.height
     if not by and size > 1:
@@ -342,7 +344,7 @@ def find_members(frame: pl.DataFrame, by: Sequence[str], records: Records) -> Ce
     )
 
 
-def _match_labels(column: pl.Series, records: Records, name: str) -> tuple[Codes, int]:
+def _match_labels(column: pl.Series, records: ContributingRecords, name: str) -> tuple[Codes, int]:
     """Per row of the output the code that its label has in the data, and how many codes there
     are.
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sfumato.results.checking.contributing_records import Records, count_persons
+from sfumato.results.checking.contributing_records import ContributingRecords, count_persons
 from sfumato.results.checking.designs import SURE, largest_shares, rare_columns
 from sfumato.results.checking.fitted_models import judge_freedom
 from sfumato.results.checking.layout import numeric_columns
@@ -74,7 +74,10 @@ def are_nearly_equal(columns: Floats, person_ids: Codes, rules: OutputRules) -> 
 
 
 def judge_correlation(
-    frame: pl.DataFrame, records: Records | None, rules: OutputRules, persons: float | None
+    frame: pl.DataFrame,
+    records: ContributingRecords | None,
+    rules: OutputRules,
+    persons: float | None,
 ) -> OutputVerdict:
     """A matrix of correlations: enough persons with both values, and no two columns that are
     one.

@@ -29,7 +29,7 @@ from sfumato.results.checking.verdict import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.results.checking.contributing_records import Records
+    from sfumato.results.checking.contributing_records import ContributingRecords
     from sfumato.results.tables.arrays import Codes, Floats, Mask
 
 SURVIVAL = {
@@ -123,7 +123,7 @@ def survival_frame(output: Any) -> pl.DataFrame | None:
 def judge_survival(
     output: Any,
     rules: OutputRules,
-    records: Records | None = None,
+    records: ContributingRecords | None = None,
     features: Sequence[str] | None = None,
 ) -> OutputVerdict:
     """Every step of a survival curve must be the events of enough persons, and enough must be left
@@ -185,7 +185,9 @@ def judge_survival(
     )
 
 
-def _find_cells(steps: pl.DataFrame, records: Records, features: Sequence[str]) -> list[RecordSet]:
+def _find_cells(
+    steps: pl.DataFrame, records: ContributingRecords, features: Sequence[str]
+) -> list[RecordSet]:
     """The records that a survival table counts at every time that it tells."""
     time, event = (records.numbers(name) for name in features)
     observed = ~np.isnan(event)
@@ -194,7 +196,7 @@ def _find_cells(steps: pl.DataFrame, records: Records, features: Sequence[str]) 
 
 
 def find_lifetimes(
-    output: Any, records: Records | None, features: Sequence[str] | None
+    output: Any, records: ContributingRecords | None, features: Sequence[str] | None
 ) -> Lifetimes | None:
     """The times and events that a curve is of: columns of the records, or what the fitter keeps;
     None where neither is there.
@@ -219,7 +221,9 @@ def find_lifetimes(
     return None
 
 
-def _judge_fitter_data(lifetimes: Lifetimes, records: Records | None) -> list[OutputReason]:
+def _judge_fitter_data(
+    lifetimes: Lifetimes, records: ContributingRecords | None
+) -> list[OutputReason]:
     """A question where the times and events that a fitter keeps are not columns of the records."""
     if records is not None and len(records) == len(lifetimes.time):
         sources = SourceColumns(records)
@@ -356,7 +360,7 @@ def judge_roc(
     output: Any,
     class_sizes: tuple[int, int] | None,
     rules: OutputRules,
-    records: Records | None = None,
+    records: ContributingRecords | None = None,
     column: str | None = None,
     features: Sequence[str] | None = None,
 ) -> OutputVerdict:
@@ -420,7 +424,9 @@ def judge_roc(
     return OutputVerdict(kind, tuple(reasons), positives + negatives, curve, thinner)
 
 
-def _count_outcomes(records: Records | None, column: str | None) -> tuple[int, int] | None:
+def _count_outcomes(
+    records: ContributingRecords | None, column: str | None
+) -> tuple[int, int] | None:
     """Persons with the outcome and without, by the records."""
     if column is None:
         return None
@@ -435,7 +441,10 @@ def _count_outcomes(records: Records | None, column: str | None) -> tuple[int, i
 
 
 def _judge_points(
-    points: Floats, records: Records | None, column: str | None, features: Sequence[str] | None
+    points: Floats,
+    records: ContributingRecords | None,
+    column: str | None,
+    features: Sequence[str] | None,
 ) -> list[OutputReason]:
     """Whether points are on the curve of a score, either way round; a question where nobody can
     tell.

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError
-from sfumato.results.checking.contributing_records import Records, count_persons
+from sfumato.results.checking.contributing_records import ContributingRecords, count_persons
 from sfumato.results.checking.curve_points import (
     DIGITS,
     find_column,
@@ -68,7 +68,10 @@ def curve_of(output: Any) -> pl.DataFrame | None:
 
 
 def judge_curve(
-    curve: pl.DataFrame, rules: OutputRules, records: Records | None, features: Sequence[str] | None
+    curve: pl.DataFrame,
+    rules: OutputRules,
+    records: ContributingRecords | None,
+    features: Sequence[str] | None,
 ) -> OutputVerdict:
     """Between two times that are told enough persons must have the event, and no few leave without
     one; enough must be left at the end, or nobody.
@@ -91,7 +94,7 @@ def judge_curve(
 def judge_steps(
     output: Any,
     rules: OutputRules,
-    records: Records | None,
+    records: ContributingRecords | None,
     features: Sequence[str] | None,
     by: Sequence[str] | None = None,
 ) -> OutputVerdict:
@@ -118,7 +121,7 @@ def judge_steps(
 def _judge_groups(
     output: Any,
     rules: OutputRules,
-    records: Records | None,
+    records: ContributingRecords | None,
     features: Sequence[str] | None,
     by: Sequence[str],
 ) -> OutputVerdict:
@@ -137,7 +140,7 @@ def _judge_groups(
     safe_curves: list[pl.DataFrame] = []
     for (label,), part in frame.group_by(pl.col(by[0]).cast(pl.String), maintain_order=True):
         rows = (labels == label).fill_null(value=False).to_numpy()
-        group = Records.of(records.dataset, unit=records.unit, where=rows)
+        group = ContributingRecords.of(records.dataset, unit=records.unit, where=rows)
         verdict = judge_steps(part.drop(by[0]), rules, group, features)
         reasons += verdict.reasons
         curve = verdict.shown if verdict.passes else verdict.suggestion

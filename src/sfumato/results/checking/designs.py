@@ -12,7 +12,11 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.table import as_table
-from sfumato.results.checking.contributing_records import CellMembers, Records, count_persons
+from sfumato.results.checking.contributing_records import (
+    CellMembers,
+    ContributingRecords,
+    count_persons,
+)
 from sfumato.results.checking.verdict import (
     OutputReason,
     OutputRules,
@@ -334,7 +338,7 @@ def _judge_saturated(
     """
     cells = int(cell.max(initial=-1)) + 1
     members = CellMembers.of_cells(cell, cells)
-    records = Records(as_table(pl.DataFrame({"person": person_ids})), unit="person")
+    records = ContributingRecords(as_table(pl.DataFrame({"person": person_ids})), unit="person")
     rules_used, values = rules.of_counts, np.ones(len(cell))
     if answer is not None:
         rules_used, values = (*rules.of_counts, *rules.of_amounts), answer

@@ -17,7 +17,7 @@ FAR = 700.0
 """Exponents are cut here: the exponential of 710 is larger than any number."""
 
 
-class Link(NamedTuple):
+class InverseLink(NamedTuple):
     """The mean as a function of the linear predictor, and its slope (an inverse link function)."""
 
     mean: Callable[[Floats], Floats]
@@ -51,19 +51,19 @@ def _normal(line: Floats) -> Floats:
 
 
 LINKS = {
-    "identity": Link(lambda line: line, np.ones_like),
-    "log": Link(_exp, _exp),
-    "logit": Link(_logistic, lambda line: _logistic(line) * _logistic(-line)),
-    "probit": Link(_normal, lambda line: np.exp(-(line**2) / 2) / np.sqrt(2 * np.pi)),
-    "cloglog": Link(
+    "identity": InverseLink(lambda line: line, np.ones_like),
+    "log": InverseLink(_exp, _exp),
+    "logit": InverseLink(_logistic, lambda line: _logistic(line) * _logistic(-line)),
+    "probit": InverseLink(_normal, lambda line: np.exp(-(line**2) / 2) / np.sqrt(2 * np.pi)),
+    "cloglog": InverseLink(
         lambda line: -np.expm1(-_exp(line)), lambda line: _exp(line) * np.exp(-_exp(line))
     ),
-    "loglog": Link(
+    "loglog": InverseLink(
         lambda line: np.exp(-_exp(-line)), lambda line: _exp(-line) * np.exp(-_exp(-line))
     ),
-    "inverse": Link(lambda line: 1 / line, lambda line: -1 / line**2),
-    "inverse squared": Link(lambda line: line**-0.5, lambda line: -0.5 * line**-1.5),
-    "root": Link(lambda line: line**2, lambda line: 2 * line),
+    "inverse": InverseLink(lambda line: 1 / line, lambda line: -1 / line**2),
+    "inverse squared": InverseLink(lambda line: line**-0.5, lambda line: -0.5 * line**-1.5),
+    "root": InverseLink(lambda line: line**2, lambda line: 2 * line),
 }
 SHARES = ("logit", "probit", "cloglog", "loglog", "log", "identity")
 COUNTS = ("log", "root", "identity")

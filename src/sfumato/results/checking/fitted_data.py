@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from sfumato.results.checking.contributing_records import Records
+    from sfumato.results.checking.contributing_records import ContributingRecords
     from sfumato.results.tables.arrays import Codes, Floats
 
 SAMPLE = 512
@@ -51,7 +51,7 @@ class SourceColumns:
     powers, logarithms and products.
     """
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: ContributingRecords) -> None:
         self.records = records
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.results.checking.contributing_records import Records, count_persons
+from sfumato.results.checking.contributing_records import ContributingRecords, count_persons
 from sfumato.results.checking.designs import (
     SURE,
     TOO_MUCH_WORK,
@@ -133,7 +133,7 @@ def read_model(output: object) -> ReadOnce:
 def judge_model(
     output: object,
     rules: OutputRules,
-    records: Records | None,
+    records: ContributingRecords | None,
     *,
     features: list[str] | None,
     persons: float | None = None,
@@ -213,7 +213,7 @@ def _persons_with_event(model: ReadOnce, outcome: Floats | None, person_ids: Cod
 
 
 def _find_cells(
-    design: Floats | None, answer: Floats | None, records: Records | None
+    design: Floats | None, answer: Floats | None, records: ContributingRecords | None
 ) -> CellSource | None:
     """What a model of levels alone tells, which is a table; None for models with other terms, of
     which only the whole of the records is compared.
@@ -263,7 +263,10 @@ def _judge_terms(
 
 
 def _judge_contradictions(
-    model: ReadOnce, design: Floats | None, records: Records | None, persons: float | None
+    model: ReadOnce,
+    design: Floats | None,
+    records: ContributingRecords | None,
+    persons: float | None,
 ) -> list[OutputReason]:
     """What is said of the number of persons and of what they leave free, against the design and the
     records.
@@ -302,7 +305,7 @@ def _judge_coefficients(
     design: Floats | None,
     answer: Floats | None,
     fit: ModelFit | None,
-    records: Records | None,
+    records: ContributingRecords | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
     """Questions where it is not known that the coefficients are those of a fit to the design, and
@@ -480,7 +483,10 @@ def _term_names(model: ReadOnce, count: int) -> list[str]:
 
 
 def _find_design(
-    model: ReadOnce, records: Records | None, features: list[str] | None, column: str | None
+    model: ReadOnce,
+    records: ContributingRecords | None,
+    features: list[str] | None,
+    column: str | None,
 ) -> tuple[Floats | None, Floats | None, OutputReason | None]:
     """The matrix that a model was fitted to and what it explains; a question where it cannot be
     had.
@@ -554,7 +560,7 @@ def _count_coefficients(model: ReadOnce, design: Floats | None) -> int:
 
 
 def _match_persons(
-    design: Floats | None, records: Records | None
+    design: Floats | None, records: ContributingRecords | None
 ) -> tuple[Codes | None, list[OutputReason]]:
     """Per row of the design its person; a question where rows and persons cannot be brought
     together.

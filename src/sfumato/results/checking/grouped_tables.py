@@ -17,7 +17,7 @@ from sfumato.errors import ParameterError
 from sfumato.results.checking.contributing_records import (
     TOTALS,
     CellMembers,
-    Records,
+    ContributingRecords,
     count_persons,
     find_members,
 )
@@ -76,7 +76,7 @@ MOST_HIDDEN = 12
 
 def judge_with_records(
     table: OutputTable,
-    records: Records,
+    records: ContributingRecords,
     rules: OutputRules,
     tells: Statistics,
     *,
@@ -141,7 +141,9 @@ def judge_with_records(
     )
 
 
-def _confirm_cells(persons: Codes, records: Records, rules: OutputRules) -> OutputReason:
+def _confirm_cells(
+    persons: Codes, records: ContributingRecords, rules: OutputRules
+) -> OutputReason:
     if not len(persons):
         return confirmation("table", "no cell is told")
     cells = "1 cell holds" if len(persons) == 1 else f"{len(persons):,} cells hold"
@@ -158,7 +160,7 @@ def kind_of_table(statistics: Sequence[tuple[str, CellStatistic]]) -> str:
 
 
 def _judge_combinations(
-    table: OutputTable, members: CellMembers, records: Records, rules: OutputRules
+    table: OutputTable, members: CellMembers, records: ContributingRecords, rules: OutputRules
 ) -> list[OutputReason]:
     """A table that tells nothing but which combinations there are: those of few persons are records
     of them.
@@ -177,7 +179,9 @@ def _judge_combinations(
     ]
 
 
-def _judge_names(table: OutputTable, records: Records, rules: OutputRules) -> list[OutputReason]:
+def _judge_names(
+    table: OutputTable, records: ContributingRecords, rules: OutputRules
+) -> list[OutputReason]:
     """Columns whose names hold a number such as a value: nobody computes names again."""
     data_columns = records.dataset.columns
     unclear = 0
@@ -205,7 +209,7 @@ def _judge_unknown_cells(table: OutputTable, members: CellMembers) -> list[Outpu
 
 
 def _find_column_statistics(
-    table: OutputTable, members: CellMembers, records: Records, tells: Statistics
+    table: OutputTable, members: CellMembers, records: ContributingRecords, tells: Statistics
 ) -> tuple[list[tuple[str, CellStatistic]], list[OutputReason]]:
     """What every column tells; what does not fit the records, or nobody knows, is a question."""
     recognised: list[tuple[str, CellStatistic]] = []
@@ -249,7 +253,11 @@ def _ask_meaning(table: OutputTable, name: str) -> OutputReason:
 
 
 def _match_statistics(
-    name: str, table: OutputTable, members: CellMembers, records: Records, tells: Statistics
+    name: str,
+    table: OutputTable,
+    members: CellMembers,
+    records: ContributingRecords,
+    tells: Statistics,
 ) -> tuple[list[CellStatistic], bool]:
     """The statistics that a column may hold, and whether they are those of the records."""
     declaration = tells.get(name) if isinstance(tells, Mapping) else tells
@@ -339,7 +347,7 @@ def _judge_missing_percent(
     table: OutputTable,
     statistics: Sequence[tuple[str, CellStatistic]],
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
     rules: OutputRules,
 ) -> list[OutputReason]:
     """Percentages that do not add up to a hundred: what is left is the share of those whose cells

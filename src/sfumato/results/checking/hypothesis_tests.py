@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError
-from sfumato.results.checking.contributing_records import Records, count_persons
+from sfumato.results.checking.contributing_records import ContributingRecords, count_persons
 from sfumato.results.checking.correlations import are_nearly_equal, count_dominated
 from sfumato.results.checking.curve_points import Lifetimes
 from sfumato.results.checking.designs import rare_columns
@@ -46,7 +46,7 @@ TestResults = Iterator[tuple[float, float]]
 """Statistics and two-sided p values of the tests that may be meant."""
 
 
-class Compared(NamedTuple):
+class ComparedGroups(NamedTuple):
     """What the records say of a test: the persons of every group, the results of the tests that
     could be meant, and how many rows there are. No groups where it is not known what is compared.
     """
@@ -68,7 +68,7 @@ def is_test(output: object) -> bool:
 
 def judge_test(
     output: Any,
-    records: Records | None,
+    records: ContributingRecords | None,
     rules: OutputRules,
     *,
     by: Sequence[str] | None = None,
@@ -155,11 +155,11 @@ def _margins_of(output: object) -> list[float] | None:
 
 
 def _find_compared(
-    records: Records | None,
+    records: ContributingRecords | None,
     by: Sequence[str] | None,
     column: str | None,
     features: Sequence[str] | None,
-) -> Compared:
+) -> ComparedGroups:
     """The groups of the records that a test compares; refused where it is not clear what that
     is.
     """
@@ -168,7 +168,7 @@ def _find_compared(
             raise ParameterError(
                 "by, column and features of a test are columns of the records: give data=... too"
             )
-        return Compared(None, iter(()), 0)
+        return ComparedGroups(None, iter(()), 0)
     one_group = by is not None and len(by) == 1
     two_features = features is not None and len(features) == 2 and column is None
     if by is not None and features is not None and not (one_group and two_features):
@@ -182,27 +182,27 @@ def _find_compared(
         lifetimes, group = _lifetimes_by_group(records, by[0], features)
         sizes = _count_groups(group, lifetimes.person_ids)
         results = compare_lifetimes(lifetimes.time, lifetimes.event, group)
-        return Compared(sizes, results, len(group))
+        return ComparedGroups(sizes, results, len(group))
     if by is not None and len(by) == 2 and column is None:
         sizes = []
         for name in by:
             sizes += _count_groups(records.dataset.encoded(name).codes, records.person_ids)
-        return Compared(sizes, _test_cross_table(_cross_table(records, by)), len(records))
+        return ComparedGroups(sizes, _test_cross_table(_cross_table(records, by)), len(records))
     if by is not None and one_group and column is not None:
         values = records.numbers(column)
         present = ~np.isnan(values)
         codes = records.dataset.encoded(by[0]).codes[present]
         sizes = _count_groups(codes, records.person_ids[present])
         groups = [values[present][codes == code] for code in np.unique(codes)]
-        return Compared(sizes, _test_groups(groups), len(records))
+        return ComparedGroups(sizes, _test_groups(groups), len(records))
     if features is not None and two_features:
         pair = np.column_stack([records.numbers(name) for name in features])
         complete = ~np.isnan(pair).any(axis=1)
         sizes = [float(count_persons(records.person_ids[complete]))]
-        return Compared(sizes, _test_pair(pair[complete]), int(complete.sum()))
+        return ComparedGroups(sizes, _test_pair(pair[complete]), int(complete.sum()))
     if by is not None or features is not None:
         raise ParameterError(f"it is not clear what is compared: {GIVE_GROUPS}")
-    return Compared(None, iter(()), len(records))
+    return ComparedGroups(None, iter(()), len(records))
 
 
 def _count_groups(codes: Codes, person_ids: Codes) -> list[float]:
@@ -211,7 +211,7 @@ def _count_groups(codes: Codes, person_ids: Codes) -> list[float]:
 
 
 def _lifetimes_by_group(
-    records: Records, by: str, features: Sequence[str]
+    records: ContributingRecords, by: str, features: Sequence[str]
 ) -> tuple[Lifetimes, Codes]:
     """How long, whether it happened, and who, of rows where both are known; and their groups."""
     time, event = (records.numbers(name) for name in features)
@@ -241,7 +241,7 @@ def _judge_events(lifetimes: Lifetimes, group: Codes, rules: OutputRules) -> lis
 
 
 def _judge_columns(
-    records: Records, names: Sequence[str], rules: OutputRules
+    records: ContributingRecords, names: Sequence[str], rules: OutputRules
 ) -> list[OutputReason]:
     """What is compared differs for few persons only: the statistic tells of these."""
     if not names:
@@ -262,7 +262,7 @@ def _judge_columns(
     return []
 
 
-def _cross_table(records: Records, by: Sequence[str]) -> Floats:
+def _cross_table(records: ContributingRecords, by: Sequence[str]) -> Floats:
     """The records by two columns, without labels that nobody has."""
     encoded = [records.dataset.encoded(name) for name in by]
     table = np.zeros([len(column.labels) for column in encoded])
@@ -283,7 +283,10 @@ def _judge_cross_table(table: Floats, rules: OutputRules) -> list[OutputReason]:
 
 
 def _judge_contradictions(
-    df: float | None, claimed_sizes: list[float], margins: list[float] | None, compared: Compared
+    df: float | None,
+    claimed_sizes: list[float],
+    margins: list[float] | None,
+    compared: ComparedGroups,
 ) -> list[OutputReason]:
     """What is said of the numbers of persons, against what the records and the object hold."""
     reasons = []

@@ -16,7 +16,7 @@ from sfumato.core.encoding import encode
 from sfumato.errors import SchemaError, nearest
 from sfumato.results.checking.contributing_records import (
     TOTALS,
-    Records,
+    ContributingRecords,
     count_persons,
     find_members,
     label_ranks,
@@ -86,7 +86,7 @@ class OutputTable:
     """What would leave, where labels were made numbers."""
     labelled: Mapping[str, str] | None = None
     """What columns of labels tell."""
-    records: Records | None = None
+    records: ContributingRecords | None = None
 
     def label(self, name: str) -> str:
         """A column in a message: by its name where that is one of a column or a statistic, else by
@@ -146,7 +146,10 @@ def _without(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
 
 
 def long_form(
-    frame: pl.DataFrame, across: str | None, by: Sequence[str] | None, records: Records | None
+    frame: pl.DataFrame,
+    across: str | None,
+    by: Sequence[str] | None,
+    records: ContributingRecords | None,
 ) -> pl.DataFrame:
     """A cross table with one row a cell; others as they are. Its columns are values of the column
     ``across``.
@@ -223,7 +226,7 @@ def rows_of_columns(frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.Da
 
 
 def rows_of_labels(
-    output: Mapping[Any, Any], by: Sequence[str] | None, records: Records
+    output: Mapping[Any, Any], by: Sequence[str] | None, records: ContributingRecords
 ) -> pl.DataFrame | None:
     """Numbers by the labels of a column, as a table; None where no column, or more than one, has
     all of these labels, or there is something else than numbers.
@@ -261,7 +264,7 @@ def rows_of_labels(
 
 
 def transpose_back(
-    frame: pl.DataFrame, across: str | None, records: Records | None
+    frame: pl.DataFrame, across: str | None, records: ContributingRecords | None
 ) -> pl.DataFrame | None:
     """A table that was turned, a statistic a row and a column for every value of ``across``, with a
     row for each of these; None for other tables.
@@ -281,7 +284,7 @@ def transpose_back(
     return values.transpose(include_header=True, header_name=across, column_names=rows)
 
 
-def across_by_labels(frame: pl.DataFrame, records: Records | None) -> str | None:
+def across_by_labels(frame: pl.DataFrame, records: ContributingRecords | None) -> str | None:
     """The column of the data that the columns of a cross table are values of; None where that is
     none, or several.
     """
@@ -355,7 +358,7 @@ def _as_number(value: Any) -> Any:
         return value
 
 
-def rank_labels(table: OutputTable, records: Records, tells: Statistics) -> OutputTable:
+def rank_labels(table: OutputTable, records: ContributingRecords, tells: Statistics) -> OutputTable:
     """The table with labels that it tells (the commonest, the first, the last) as their ranks among
     those of the data, so that they are judged like numbers.
     """
@@ -380,7 +383,7 @@ def rank_labels(table: OutputTable, records: Records, tells: Statistics) -> Outp
 
 
 def _columns_with_labels(
-    name: str, frame: pl.DataFrame, statistics: Mapping[str, str], records: Records
+    name: str, frame: pl.DataFrame, statistics: Mapping[str, str], records: ContributingRecords
 ) -> list[str]:
     """The columns of text that a column of labels may tell something of."""
     texts = [column for column in records.dataset.columns if not records.is_numeric(column)]
@@ -396,7 +399,7 @@ def split_columns(
     frame: pl.DataFrame,
     by: Sequence[str] | None,
     apart: Sequence[str],
-    records: Records | None,
+    records: ContributingRecords | None,
     tells: Statistics,
 ) -> OutputTable:
     """Which columns make the cells: those named, else those of the data that hold no results."""
@@ -426,7 +429,7 @@ def split_columns(
 
 
 def _find_keys(
-    frame: pl.DataFrame, free: Sequence[str], texts: Sequence[str], records: Records
+    frame: pl.DataFrame, free: Sequence[str], texts: Sequence[str], records: ContributingRecords
 ) -> list[str]:
     """The columns of the data that make cells, in their order: those of text, and numbers that are
     no results.
@@ -442,7 +445,7 @@ def _find_keys(
     return [name for name in frame.columns if name in keys]
 
 
-def _are_labels(frame: pl.DataFrame, name: str, records: Records) -> bool:
+def _are_labels(frame: pl.DataFrame, name: str, records: ContributingRecords) -> bool:
     """Whether a first column of numbers makes cells, as in ``value_counts()``: each is a value of
     the data, and comes once.
     """
@@ -454,7 +457,9 @@ def _are_labels(frame: pl.DataFrame, name: str, records: Records) -> bool:
     return labels <= records.labels(name)
 
 
-def _is_key(frame: pl.DataFrame, name: str, keys: Sequence[str], records: Records) -> bool:
+def _is_key(
+    frame: pl.DataFrame, name: str, keys: Sequence[str], records: ContributingRecords
+) -> bool:
     """Whether a column of whole numbers makes cells (a year), rather than tells something of them
     (the highest age).
     """
@@ -472,7 +477,7 @@ def _is_key(frame: pl.DataFrame, name: str, keys: Sequence[str], records: Record
 
 
 def has_unknown_number(
-    name: str, position: int, records: Records, threshold: int, digits: int = 2
+    name: str, position: int, records: ContributingRecords, threshold: int, digits: int = 2
 ) -> bool:
     """Whether a name holds a number that may be a value: of so many digits, in no name and no label
     of the data, not its position, and not shared by enough persons in a column that it names.
@@ -506,7 +511,7 @@ def figure_per_record(table: OutputTable, name: str) -> OutputReason:
     return violation("per record", sentence, "leave it out")
 
 
-def judge_unlabelled_rows(table: OutputTable, records: Records) -> OutputVerdict | None:
+def judge_unlabelled_rows(table: OutputTable, records: ContributingRecords) -> OutputVerdict | None:
     """The verdict on a table whose rows are not told apart by what makes its cells: perhaps they
     are records. None for others.
     """

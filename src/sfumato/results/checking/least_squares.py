@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.results.checking.contributing_records import Records, row_mask
+from sfumato.results.checking.contributing_records import ContributingRecords, row_mask
 
 if TYPE_CHECKING:
     from sfumato.results.tables.arrays import Floats, Mask
@@ -47,7 +47,7 @@ class FittedLine:
 
 
 def fit_line(
-    records: Records, answer: str, on: Sequence[str], where: Any = None
+    records: ContributingRecords, answer: str, on: Sequence[str], where: Any = None
 ) -> tuple[FittedLine, Mask]:
     """Fit a column to others, on rows without a missing value; and which rows they were."""
     if isinstance(on, str) or not on or answer in on or len(set(on)) < len(on):
@@ -73,7 +73,7 @@ def fit_line(
     return _solve(np.column_stack(columns), y[rows], tuple(names)), rows
 
 
-def _terms(records: Records, name: str, rows: Mask) -> list[tuple[str, Floats]]:
+def _terms(records: ContributingRecords, name: str, rows: Mask) -> list[tuple[str, Floats]]:
     if records.is_numeric(name):
         return [(name, records.numbers(name)[rows])]
     encoded = records.dataset.encoded(name)

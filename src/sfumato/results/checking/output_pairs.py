@@ -18,7 +18,11 @@ import polars as pl
 
 from sfumato.core.table import as_table
 from sfumato.core.words import inflect
-from sfumato.results.checking.contributing_records import Records, count_persons, row_mask
+from sfumato.results.checking.contributing_records import (
+    ContributingRecords,
+    count_persons,
+    row_mask,
+)
 from sfumato.results.checking.fitted_data import SourceColumns
 from sfumato.results.checking.statistics_of_columns import ADDITIVE
 from sfumato.results.checking.verdict import (
@@ -67,7 +71,7 @@ def _equal_but_for_sign(scores: Floats, other_scores: Floats) -> bool:
 class Universe:
     """All records of a session; what an output is about is some of them."""
 
-    records: Records
+    records: ContributingRecords
 
     @cached_property
     def size(self) -> int:
@@ -114,10 +118,10 @@ class Universe:
         """Whether a frame has the column that tells persons apart."""
         return self.records.unit in as_table(data).columns
 
-    def _other_records(self, data: Any, where: Any) -> Records:
+    def _other_records(self, data: Any, where: Any) -> ContributingRecords:
         """The records of another frame, with persons told apart as here where it can."""
         unit = self.records.unit if self.has_unit(data) else None
-        return Records.of(data, unit=unit, where=where)
+        return ContributingRecords.of(data, unit=unit, where=where)
 
     def sample(self, data: Any, where: Any) -> Mask | None:
         """The records an output is about: those of the session, or of another frame made of them;
@@ -147,7 +151,7 @@ class Universe:
         """The columns of the records of an output that are the session's own."""
         if data is None:
             return set(self.frame.columns)
-        other_frame = Records.of(data, where=where).dataset.to_polars()
+        other_frame = ContributingRecords.of(data, where=where).dataset.to_polars()
         columns = set()
         for name in self.frame.columns:
             if name not in other_frame.columns:
@@ -156,7 +160,7 @@ class Universe:
                 columns.add(name)
         return columns
 
-    def _match_persons(self, other_records: Records) -> Mask | None:
+    def _match_persons(self, other_records: ContributingRecords) -> Mask | None:
         """All records of the persons of another frame, where it has as many."""
         persons = set(other_records.dataset.encoded(str(other_records.unit)).labels)
         encoded = self.records.dataset.encoded(str(self.records.unit))
@@ -166,7 +170,7 @@ class Universe:
             return None
         return sample
 
-    def _match_content(self, other_records: Records) -> Mask | None:
+    def _match_content(self, other_records: ContributingRecords) -> Mask | None:
         """The records that say the same; of equal ones the first. Only where the other frame has
         all columns.
         """
@@ -207,7 +211,7 @@ def judge_changes(universe: Universe, data: Any, rules: OutputRules) -> list[Out
     unit = universe.records.unit
     if unit is None or not universe.has_unit(data):
         return []
-    other_frame = Records.of(data, unit=unit).dataset.to_polars()
+    other_frame = ContributingRecords.of(data, unit=unit).dataset.to_polars()
     names = [name for name in universe.frame.columns if name in other_frame.columns]
     rows = _join_rows(other_frame, universe.frame, names)
     if rows is None:
@@ -277,9 +281,9 @@ def _is_made_of(frame: pl.DataFrame, column: pl.Series, universe: Universe) -> b
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         finite = np.isfinite(values)  # who lacks a value is not in the cells
-        sources = SourceColumns(Records(as_table(frame.filter(finite)), unit))
+        sources = SourceColumns(ContributingRecords(as_table(frame.filter(finite)), unit))
         return sources.has_form(values[finite])
-    sources = SourceColumns(Records(as_table(frame), unit))
+    sources = SourceColumns(ContributingRecords(as_table(frame), unit))
     codes = as_table(column.to_frame()).encoded(name).codes.astype(np.float64)
     return sources.explains(codes) or sources.has_bands(codes)
 

@@ -17,7 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.errors import UnreadableInput
-from sfumato.results.checking.contributing_records import CellMembers, Records, count_persons
+from sfumato.results.checking.contributing_records import (
+    CellMembers,
+    ContributingRecords,
+    count_persons,
+)
 from sfumato.results.checking.statistics_of_columns import CellStatistic
 
 if TYPE_CHECKING:
@@ -55,7 +59,7 @@ def sets_of_table(
     table: OutputTable,
     column_statistics: Sequence[tuple[str, CellStatistic]],
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
 ) -> list[RecordSet]:
     """The records of every cell that a table tells something of."""
     rows_by_cell = members.rows_by_cell()
@@ -95,7 +99,7 @@ def _visible_cells(table: OutputTable, name: str) -> Mask:
     return visible
 
 
-def _summands(statistic: CellStatistic, records: Records) -> Iterator[Summand]:
+def _summands(statistic: CellStatistic, records: ContributingRecords) -> Iterator[Summand]:
     """What a statistic other than a count adds up."""
     kind = statistic.kind
     if kind == "percent":
@@ -111,7 +115,7 @@ def _summands(statistic: CellStatistic, records: Records) -> Iterator[Summand]:
 
 
 def _summands_of_count(
-    statistic: CellStatistic, released: Floats, members: CellMembers, records: Records
+    statistic: CellStatistic, released: Floats, members: CellMembers, records: ContributingRecords
 ) -> Iterator[Summand]:
     """What a count adds up: persons, or rows as other software counts them; both where it may be
     either.
@@ -136,7 +140,7 @@ def _matching_words(counts: dict[str, Codes], released: Floats) -> list[str]:
     return matching or list(counts)
 
 
-def _summands_of_column(column: str, records: Records) -> Iterator[Summand]:
+def _summands_of_column(column: str, records: ContributingRecords) -> Iterator[Summand]:
     present = records.has_value(column)
     if records.weight is not None:
         yield f"sum {column} by {records.weight}", present
@@ -148,7 +152,7 @@ def _summands_of_column(column: str, records: Records) -> Iterator[Summand]:
 
 
 def _percent_bases(
-    statistic: CellStatistic, visible: Mask, members: CellMembers, records: Records
+    statistic: CellStatistic, visible: Mask, members: CellMembers, records: ContributingRecords
 ) -> Iterator[RecordSet]:
     """What percentages are of: all records, or those with the same values of some columns."""
     groups = records.group_codes(statistic.words)
@@ -233,7 +237,7 @@ def sets_of_tabulated(table: MagnitudeTable, released: Mask) -> list[RecordSet]:
     return sets
 
 
-def is_in_order(table: MagnitudeTable, records: Records) -> bool:
+def is_in_order(table: MagnitudeTable, records: ContributingRecords) -> bool:
     """Whether a table of :func:`sfumato.tabulate` is of all of some records, in their order: in
     each of its columns the same values are told apart.
     """

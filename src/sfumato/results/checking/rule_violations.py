@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sfumato.results.checking.contributing_records import CellMembers, Records, count_persons
+from sfumato.results.checking.contributing_records import (
+    CellMembers,
+    ContributingRecords,
+    count_persons,
+)
 from sfumato.results.checking.layout import OutputTable
 from sfumato.results.checking.statistics_of_columns import (
     AMOUNTS,
@@ -70,7 +74,7 @@ def find_violations(
     table: OutputTable,
     statistics: Sequence[tuple[str, CellStatistic]],
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
     rules: OutputRules,
 ) -> Iterator[tuple[str, list[str], Mask]]:
     """Every rule with the columns it is about and the cells that break it."""
@@ -92,7 +96,7 @@ def _column_violations(
     table: OutputTable,
     statistic: CellStatistic,
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
     rules: OutputRules,
 ) -> dict[str, Mask]:
     """Per rule the cells of one column that break it."""
@@ -140,7 +144,7 @@ def any_unsafe(rule: SensitivityRule, contributions: Sequence[TableCells]) -> Ma
 def differ_by_few(
     statistics: Sequence[tuple[str, CellStatistic]],
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
     rules: OutputRules,
 ) -> list[OutputReason]:
     """Cells of one table that share all but a few persons, with the same contributions: their
@@ -174,7 +178,7 @@ def differ_by_few(
 
 
 def _sum_per_person(
-    name: str, values: Floats, members: CellMembers, records: Records
+    name: str, values: Floats, members: CellMembers, records: ContributingRecords
 ) -> pl.DataFrame:
     """Per cell and person the sum of some values."""
     frame = pl.DataFrame(
@@ -188,7 +192,7 @@ def _sum_per_person(
 
 
 def _contributions(
-    statistic: CellStatistic, members: CellMembers, records: Records, rules: OutputRules
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, rules: OutputRules
 ) -> list[TableCells]:
     """The cells with what persons contribute to a statistic; of a ratio to both of its columns."""
     depth = max(2, *(rule.depth for rule in rules.of_amounts))
@@ -205,7 +209,7 @@ def _contributions(
 
 
 def _two_values_one_rare(
-    statistic: CellStatistic, members: CellMembers, records: Records, rules: OutputRules
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, rules: OutputRules
 ) -> Mask:
     """Cells with two different values, one of which is that of few persons: a mean or a deviation
     of them is a share, however the two are coded.
@@ -220,7 +224,7 @@ def _two_values_one_rare(
 
 
 def _dominated_by_weight(
-    statistic: CellStatistic, members: CellMembers, records: Records, rules: OutputRules
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, rules: OutputRules
 ) -> Mask:
     r"""Cells in which a few persons have nearly all of the weight: fewer than t effective persons,
     :math:`(\sum w)^2 / \sum w^2 < t` (Kish 1965).
@@ -250,7 +254,9 @@ def _small_side(part: Floats | Codes, remainder: Floats | Codes, rules: OutputRu
     return small
 
 
-def _persons_by_value(column: str, members: CellMembers, records: Records) -> pl.DataFrame:
+def _persons_by_value(
+    column: str, members: CellMembers, records: ContributingRecords
+) -> pl.DataFrame:
     """Per cell and value of a column the number ``n`` of persons who have it."""
     values = records.ordered(column)[members.row]
     present = ~np.isnan(values)
@@ -265,7 +271,7 @@ def _persons_by_value(column: str, members: CellMembers, records: Records) -> pl
 
 
 def _rare_extreme(
-    statistic: CellStatistic, members: CellMembers, records: Records, rules: OutputRules
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, rules: OutputRules
 ) -> Mask:
     """Cells whose least, largest or commonest value is that of fewer than t persons."""
     x, n = pl.col("x"), pl.col("n")
@@ -284,7 +290,7 @@ def _rare_extreme(
 
 
 def _commonest_value(
-    statistic: CellStatistic, members: CellMembers, records: Records, rules: OutputRules
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, rules: OutputRules
 ) -> dict[str, Mask]:
     """Cells whose commonest value few persons have, or all but a few; and cells of one value
     only.
@@ -307,7 +313,7 @@ def _percentile_violations(
     names: Sequence[str],
     values: Floats,
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
     rules: OutputRules,
 ) -> dict[str, Mask]:
     """Cells with too few persons between percentiles, or whose percentiles are told too exactly."""

@@ -24,7 +24,7 @@ from sfumato.core.words import join_words
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.documents import versions
 from sfumato.results.checking.check import check_output, magnitude_table
-from sfumato.results.checking.contributing_records import Records
+from sfumato.results.checking.contributing_records import ContributingRecords
 from sfumato.results.checking.differences import OutputSets, RecordOwners
 from sfumato.results.checking.joint_check import judge_together, pack_owners, read_sets
 from sfumato.results.checking.least_squares import fit_line
@@ -97,7 +97,7 @@ def output_session(
         unit = earlier.terms.unit  # persons are told apart as they were
     if data is None and unit is not None:
         raise ParameterError("unit is a column of the records: give data=... too")
-    records = None if data is None else Records.of(data, unit=unit)
+    records = None if data is None else ContributingRecords.of(data, unit=unit)
     universe = None if records is None else Universe(records)
     if earlier is not None:
         earlier_rules = OutputRules(**earlier.terms.rules)
@@ -153,7 +153,7 @@ class OutputSession(Reportable):
         return self.log.folder
 
     @cached_property
-    def records(self) -> Records:
+    def records(self) -> ContributingRecords:
         """The records of the session."""
         if self.universe is None:
             raise ParameterError(
@@ -498,7 +498,7 @@ class OutputSession(Reportable):
         """
         if isinstance(by, str):
             raise ParameterError("by is a list of columns: by=['region']")
-        records = Records.of(self.records.dataset, unit=self.records.unit, where=where)
+        records = ContributingRecords.of(self.records.dataset, unit=self.records.unit, where=where)
         records.dataset.require([*by, *([] if column is None else [column])])
         results = {"persons", *(formula.meta.output_name() for formula in formulas)}
         if clashing := results & set(by):

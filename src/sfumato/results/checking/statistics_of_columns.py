@@ -19,7 +19,7 @@ from sfumato.errors import ParameterError, did_you_mean
 from sfumato.results.checking.contributing_records import distinct
 
 if TYPE_CHECKING:
-    from sfumato.results.checking.contributing_records import CellMembers, Records
+    from sfumato.results.checking.contributing_records import CellMembers, ContributingRecords
     from sfumato.results.tables.arrays import Codes, Floats, Mask
 
 FORM = re.compile(r"\s*([a-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -247,7 +247,7 @@ def agrees(
 
 
 def compute_statistic(
-    statistic: CellStatistic, members: CellMembers, records: Records, by: Sequence[str]
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, by: Sequence[str]
 ) -> Floats:
     """The statistic of every cell from the records; NaN where there are none. Means and sums are
     weighted, where there is a weight.
@@ -275,7 +275,7 @@ def compute_statistic(
 
 
 def percent_base(
-    statistic: CellStatistic, members: CellMembers, records: Records, by: Sequence[str]
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, by: Sequence[str]
 ) -> Floats:
     """What a percentage is of: all persons, or those with the same values of the columns it
     names.
@@ -294,7 +294,7 @@ def percent_base(
     return base
 
 
-def _persons_alike(names: Sequence[str], records: Records) -> Codes:
+def _persons_alike(names: Sequence[str], records: ContributingRecords) -> Codes:
     """Per row of the data the persons with the same values of some columns; without columns all."""
     if not names:
         return np.full(len(records), records.persons, dtype=np.int64)
@@ -337,7 +337,11 @@ def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool
 
 
 def _apply_formula(
-    formula: pl.Expr, members: CellMembers, records: Records, values: Floats, empty: float
+    formula: pl.Expr,
+    members: CellMembers,
+    records: ContributingRecords,
+    values: Floats,
+    empty: float,
 ) -> Floats:
     """A formula of the known values ``x`` and weights ``w`` of every cell; ``empty`` where there
     are none.
@@ -357,7 +361,7 @@ def fits(
     statistic: CellStatistic,
     released: Floats,
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
     by: Sequence[str],
     *,
     guessed: bool = False,
@@ -391,7 +395,7 @@ def fits(
 def _variants(
     statistic: CellStatistic,
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
     by: Sequence[str],
     released: Floats,
 ) -> Iterator[Floats]:
@@ -436,7 +440,7 @@ def find_statistics(
     name: str,
     released: Floats,
     members: CellMembers,
-    records: Records,
+    records: ContributingRecords,
     by: Sequence[str],
     *,
     widely: bool = True,
@@ -476,7 +480,7 @@ def find_statistics(
 
 
 def statistics_of_any_column(
-    make_statistic: Callable[[str], CellStatistic], records: Records
+    make_statistic: Callable[[str], CellStatistic], records: ContributingRecords
 ) -> list[CellStatistic]:
     """A statistic of every column that can have it."""
     of_text = make_statistic("").kind in LABELLED
@@ -499,7 +503,7 @@ def percentages(by: Sequence[str]) -> list[CellStatistic]:
 
 
 def _likely_statistics(
-    released: Floats, members: CellMembers, records: Records, by: Sequence[str]
+    released: Floats, members: CellMembers, records: ContributingRecords, by: Sequence[str]
 ) -> list[CellStatistic]:
     """Statistics of all columns that a column with a name of its own may tell: those that fit one
     cell, since few do.
@@ -527,7 +531,10 @@ def _likely_statistics(
 
 
 def _fitting_smallest_cell(
-    candidates: Sequence[CellStatistic], released: Floats, members: CellMembers, records: Records
+    candidates: Sequence[CellStatistic],
+    released: Floats,
+    members: CellMembers,
+    records: ContributingRecords,
 ) -> list[CellStatistic]:
     """Those of some statistics that fit the smallest cell: computed all at once, since most do
     not.
@@ -558,7 +565,7 @@ def _fitting_smallest_cell(
     return likely
 
 
-def _can_be(statistic: CellStatistic, records: Records) -> bool:
+def _can_be(statistic: CellStatistic, records: ContributingRecords) -> bool:
     """Whether the data have the columns that a statistic takes."""
     if statistic.kind == "percent":
         return True

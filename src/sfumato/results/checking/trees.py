@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.results.checking.contributing_records import CellMembers, Records
+from sfumato.results.checking.contributing_records import CellMembers, ContributingRecords
 from sfumato.results.checking.record_sets import CellSource, sets_of_leaves
 from sfumato.results.checking.untrusted_objects import array_of, names_of, peek, vector_of
 from sfumato.results.checking.verdict import (
@@ -33,7 +33,7 @@ PURE = 1e-12
 def judge_tree(
     output: Any,
     rules: OutputRules,
-    records: Records | None,
+    records: ContributingRecords | None,
     *,
     features: Sequence[str] | None = None,
     column: str | None = None,
@@ -127,7 +127,7 @@ def _judge_classes(
     return [open_question("share", words, "tell the rules without the shares of classes")]
 
 
-def _find_leaves(tree: Any, records: Records, names: Sequence[str]) -> Codes | None:
+def _find_leaves(tree: Any, records: ContributingRecords, names: Sequence[str]) -> Codes | None:
     """Per record the leaf it falls into; None where the tree or the data do not tell."""
     paths = ("children_left", "children_right", "feature", "threshold")
     left_child, right_child, feature, threshold = (vector_of(peek(tree, path)) for path in paths)
@@ -154,7 +154,7 @@ def _find_leaves(tree: Any, records: Records, names: Sequence[str]) -> Codes | N
 
 
 def _judge_leaves(
-    members: CellMembers, counts: Floats, records: Records, rules: OutputRules
+    members: CellMembers, counts: Floats, records: ContributingRecords, rules: OutputRules
 ) -> list[OutputReason]:
     """Leaves by the records: persons in each, and whether the tree counted the same."""
     reasons = _judge_small_leaves(members.persons(records), rules, "persons")
@@ -166,7 +166,7 @@ def _judge_leaves(
 
 
 def _judge_means(
-    members: CellMembers, records: Records, rules: OutputRules, column: str | None
+    members: CellMembers, records: ContributingRecords, rules: OutputRules, column: str | None
 ) -> list[OutputReason]:
     """What persons contribute to the means that a tree of numbers tells."""
     if column is None:
