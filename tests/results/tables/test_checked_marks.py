@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.checking.curve_points import joined, survival_frame
+from sfumato.results.checking.curve_points import join_neighbours, survival_frame
 
 # Remission of leukaemia, 6-mercaptopurine (Freireich et al. 1963, doi:10.1182/blood.V21.6.699.699):
 # times, events and at risk of the 21 patients as Kaplan–Meier tables of textbooks give them; S(6) =
@@ -113,7 +113,7 @@ def test_survival_tables_that_cannot_be():
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.integers(1, 15))
 def test_joined_marks_are_neighbours_and_large_enough(counts, least):
-    groups = joined(counts, least)
+    groups = join_neighbours(counts, least)
     assert all(sum(counts[start:end]) >= least for start, end in groups)
     assert (sum(counts) >= least) == bool(groups)
     if groups:

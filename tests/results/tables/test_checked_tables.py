@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.checking.contributing_records import Behind, membership
+from sfumato.results.checking.contributing_records import ContributingRecords, find_members
 from sfumato.results.checking.rule_violations import band_counts
-from sfumato.results.checking.statistics_of_columns import CellStatistic, computed, step_of
+from sfumato.results.checking.statistics_of_columns import CellStatistic, compute_statistic, step_of
 
 LOOSE = {"threshold": 2, "share": 100.0, "dominant": 1}
 
@@ -246,9 +246,11 @@ def test_threshold_like_counting_by_hand(rows, t):
 )
 def test_statistics_are_those_of_numpy(rows, kind):
     people = pl.DataFrame(rows, schema=["g", "who", "x"], orient="row")
-    behind = Behind.of(people, unit="who")
+    behind = ContributingRecords.of(people, unit="who")
     table = people.select("g").unique(maintain_order=True)
-    found = computed(CellStatistic(kind, ("x",)), membership(table, ["g"], behind), behind, ["g"])
+    found = compute_statistic(
+        CellStatistic(kind, ("x",)), find_members(table, ["g"], behind), behind, ["g"]
+    )
     for place, group in enumerate(table["g"]):
         x = np.array([v for g, _, v in rows if g == group], dtype=float)
         naive = {
@@ -273,9 +275,9 @@ def test_statistics_are_those_of_numpy(rows, kind):
 )
 def test_contributions_like_sorting_by_hand(rows, depth):
     people = pl.DataFrame(rows, schema=["g", "who", "x"], orient="row")
-    behind = Behind.of(people, unit="who")
+    behind = ContributingRecords.of(people, unit="who")
     table = people.select("g").unique(maintain_order=True)
-    cells = membership(table, ["g"], behind).contributions(behind, behind.numbers("x"), depth)
+    cells = find_members(table, ["g"], behind).contributions(behind, behind.numbers("x"), depth)
     for place, group in enumerate(table["g"]):
         each: dict[int, float] = {}
         for g, who, x in rows:
@@ -532,11 +534,11 @@ def test_names_of_statistics_without_a_column():
 )
 def test_values_of_text_like_counting_by_hand(rows):
     people = pl.DataFrame(rows, schema={"g": pl.String, "t": pl.String}, orient="row")
-    behind = Behind.of(people)
+    behind = ContributingRecords.of(people)
     table = people.select("g").unique(maintain_order=True)
-    belongs = membership(table, ["g"], behind)
+    belongs = find_members(table, ["g"], behind)
     found = {
-        kind: computed(CellStatistic(kind, ("t",)), belongs, behind, ["g"])
+        kind: compute_statistic(CellStatistic(kind, ("t",)), belongs, behind, ["g"])
         for kind in ("unique", "freq", "min", "max")
     }
     for place, group in enumerate(table["g"]):

@@ -338,6 +338,6 @@ def test_the_only_cell_left_out_follows_from_any_other_table(rows, tmp_path):
 def test_persons_are_told_apart_as_they_were_when_a_session_goes_on(rows, tmp_path):
     with sf.output_session(tmp_path / "s", rows, unit="who"):
         pass
-    assert sf.output_session(tmp_path / "s", rows).behind.unit == "who"
+    assert sf.output_session(tmp_path / "s", rows).records.unit == "who"
     with pytest.raises(sf.errors.ParameterError, match="another column"):
         sf.output_session(tmp_path / "s", rows, unit="region")

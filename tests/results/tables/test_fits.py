@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from sfumato.results.checking.lifetimes import compared_lives
-from sfumato.results.checking.model_equations import cumulative_hazard, fit_of
+from sfumato.results.checking.lifetimes import compare_lifetimes
+from sfumato.results.checking.model_equations import cumulative_hazard, find_fit
 from tests.results.tables.own_records import check
 
 
@@ -237,7 +237,7 @@ def test_cox_of_the_remission_times():
     design = REMISSION.select("placebo").to_numpy()
     for told, known in ((1.50919, True), (1.57213, True), (1.6, False)):
         model = held(design, time, [told], model_status=happened)
-        assert (fit_of(model, design, time) is not None) is known
+        assert (find_fit(model, design, time) is not None) is known
         verdict = check(model, REMISSION)
         assert ("recomputed" in rules_of(verdict, "review")) is not known
     assert rules_of(check(held(design, time, [1.50919], model_status=happened)), "review") == {
@@ -362,7 +362,7 @@ def naive_log_rank(time, happened, group):
 )
 def test_the_log_rank_test_like_its_definition(rows):
     time, happened, group = (np.array(one) for one in zip(*rows, strict=True))
-    found = next(compared_lives(time.astype(float), happened, group.astype(np.int64)), None)
+    found = next(compare_lifetimes(time.astype(float), happened, group.astype(np.int64)), None)
     if group.any() and happened.any():
         assert found is not None
         assert np.isclose(found[0], naive_log_rank(time, happened, group), atol=1e-9)
@@ -374,7 +374,9 @@ def test_the_remission_times_by_every_weight():
     values = REMISSION.to_numpy()
     found = [
         one
-        for one, _ in compared_lives(values[:, 0], values[:, 1] == 1, values[:, 2].astype(np.int64))
+        for one, _ in compare_lifetimes(
+            values[:, 0], values[:, 1] == 1, values[:, 2].astype(np.int64)
+        )
     ]
     assert np.round(found, 2).tolist() == [16.79, 13.46, 15.12, 14.08, 14.46]
 
@@ -387,7 +389,7 @@ def test_a_log_rank_test_is_computed_again():
     }  # nine relapses in a group
     more = pl.concat([REMISSION] * 2)
     values = more.to_numpy()
-    told = next(compared_lives(values[:, 0], values[:, 1] == 1, values[:, 2].astype(np.int64)))
+    told = next(compare_lifetimes(values[:, 0], values[:, 1] == 1, values[:, 2].astype(np.int64)))
     assert check(told, more, kind="test", **said).passes
     assert rules_of(check((told[0], 0.5), more, kind="test", **said), "review") == {"recomputed"}
     assert check(told, kind="test").status == "review"

@@ -22,7 +22,7 @@ from sfumato.results.checking.differences import (
     CellPool,
     OutputSets,
     RecordOwners,
-    few_told_together,
+    find_joint_disclosures,
 )
 from sfumato.results.checking.log import OutputLog
 from sfumato.results.checking.record_sets import RecordSet
@@ -375,12 +375,12 @@ def test_sums_of_four_by_hashing_like_trying_all_of_them():
         ]
         pool = CellPool(
             cells,
-            [1] * len(cells),
+            np.ones(len(cells), dtype=np.int64),
             np.ones(len(cells), dtype=bool),
             np.arange(persons),
-            counted=False,
+            is_count=False,
         )
-        found, kind = sums_of_four.few_by_hashing(pool, threshold)
+        found, kind = sums_of_four.find_by_hashing(pool, threshold)
         assert kind == "fours"
         naive = naive_fours(cells, persons, threshold)
         assert (found is not None) == naive
@@ -394,11 +394,11 @@ def test_what_was_told_before_is_not_told_again():
         1, [RecordSet(("sum x",), np.arange(30)), RecordSet(("sum x",), np.arange(31))]
     )
     same = OutputSets(2, [RecordSet(("sum x",), np.arange(30, 60))])
-    assert few_told_together([old], [same], people, 10) == []
+    assert find_joint_disclosures([old], [same], people, 10) == []
     more = OutputSets(2, [RecordSet(("sum x",), np.arange(32))])
-    assert few_told_together([old], [more], people, 10)[0].kind == "sum"
+    assert find_joint_disclosures([old], [more], people, 10)[0].kind == "sum"
     other = OutputSets(2, [RecordSet(("sum y",), np.arange(32))])
-    assert few_told_together([old], [other], people, 10) == []
+    assert find_joint_disclosures([old], [other], people, 10) == []
 
 
 def test_persons_with_several_records_are_counted_once():
@@ -406,8 +406,8 @@ def test_persons_with_several_records_are_counted_once():
     people = RecordOwners(np.r_[np.arange(40), np.arange(9)])
     first = OutputSets(1, [RecordSet(("sum x",), np.arange(9, 40))])
     second = OutputSets(2, [RecordSet(("sum x",), np.arange(49))])
-    assert few_told_together([first], [second], people, 10)[0].kind == "sum"
-    assert few_told_together([first], [second], people, 9) == []
+    assert find_joint_disclosures([first], [second], people, 10)[0].kind == "sum"
+    assert find_joint_disclosures([first], [second], people, 9) == []
 
 
 # Random sessions

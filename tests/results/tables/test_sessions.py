@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput
-from sfumato.results.checking.contributing_records import Behind
+from sfumato.results.checking.contributing_records import ContributingRecords
 from sfumato.results.checking.log import OUTPUT_LOG, OutputLog
 from sfumato.results.checking.output_pairs import (
     Universe,
     fewest_apart,
     in_ranges,
-    packed,
-    unpacked,
+    pack_sample,
+    unpack_sample,
 )
 from tests.core.forged_journals import chain_again
 
@@ -143,7 +143,7 @@ def test_records_that_differ_by_few_persons(people, tmp_path):
 def _line(frame):
     from sfumato.results.checking.least_squares import fit_line
 
-    return fit_line(Behind.of(frame), "cost", ["age"])[0]
+    return fit_line(ContributingRecords.of(frame), "cost", ["age"])[0]
 
 
 def test_cells_differ_by_few_though_the_whole_does_not(people, tmp_path):
@@ -310,7 +310,7 @@ def test_one_who_was_overtaken_is_judged_again(people, tmp_path):
     table = people.group_by("sex").agg(pl.col("cost").mean())
     few = pl.col("who") > 2
     other = people.filter(few).group_by("sex").agg(pl.col("cost").mean())
-    judge, calls = first._judged, []
+    judge, calls = first._judge, []
 
     def slow(*words):
         judged = judge(*words)
@@ -319,7 +319,7 @@ def test_one_who_was_overtaken_is_judged_again(people, tmp_path):
         calls.append(judged.verdict.status)
         return judged
 
-    object.__setattr__(first, "_judged", slow)
+    object.__setattr__(first, "_judge", slow)
     assert rules_of(first.add(table, "slow", tells="mean")) == {"difference"}
     assert calls == ["pass", "fail"]
     assert [one.title for one in OutputLog.at(tmp_path / "out").outputs] == ["in between", "slow"]
@@ -352,7 +352,7 @@ def test_missing_values_and_names_that_are_taken(tmp_path):
 )
 def test_fewest_apart_like_counting_by_hand(rows, by_group):
     frame = pl.DataFrame(rows, schema=["who", "g", "one", "other"], orient="row")
-    universe = Universe(Behind.of(frame, unit="who"))
+    universe = Universe(ContributingRecords.of(frame, unit="who"))
     one, other = frame["one"].to_numpy(), frame["other"].to_numpy()
     apart: dict[str, set[int]] = {}
     for who, g, a, b in rows:
@@ -360,7 +360,7 @@ def test_fewest_apart_like_counting_by_hand(rows, by_group):
             apart.setdefault(g if by_group else "", set()).add(who)
     naive = min((len(found) for found in apart.values()), default=0)
     assert fewest_apart(one, other, universe, ["g"] if by_group else []) == naive
-    assert unpacked(packed(one), len(one)).tolist() == one.tolist()
+    assert unpack_sample(pack_sample(one), len(one)).tolist() == one.tolist()
 
 
 @settings(max_examples=40)
@@ -372,7 +372,7 @@ def test_a_part_of_the_records_is_found_by_what_it_says(rows, data):
     frame = pl.DataFrame(rows, schema={"x": pl.Int64, "g": pl.String}, orient="row")
     keep = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
     part = frame.filter(pl.Series(keep, dtype=pl.Boolean)).reverse()
-    found = Universe(Behind.of(frame)).sample(part, None)
+    found = Universe(ContributingRecords.of(frame)).sample(part, None)
     assert found is not None
     assert frame.filter(pl.Series(found)).sort("x", "g").equals(part.sort("x", "g"))
 

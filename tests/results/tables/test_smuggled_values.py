@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.results.checking.contributing_records import Behind
-from sfumato.results.checking.fitted_data import MadeOf
+from sfumato.results.checking.contributing_records import ContributingRecords
+from sfumato.results.checking.fitted_data import SourceColumns
 from tests.results.tables.disguised_models import fitted
 
 N = 400
@@ -205,7 +205,7 @@ def test_random_constants_never_make_a_column_of_the_records(people):
     """Whatever form a column has, moved or stretched by a drawn number it is not one without a
     constant.
     """
-    draw, made = np.random.default_rng(4), MadeOf(Behind.of(people))
+    draw, made = np.random.default_rng(4), SourceColumns(ContributingRecords.of(people))
     hours, cost = (people[name].to_numpy() for name in ("hours", "cost"))
     for _ in range(100):
         number = float(draw.lognormal(1, 2))
@@ -217,4 +217,4 @@ def test_random_constants_never_make_a_column_of_the_records(people):
             base / (1 + number) + 1,
             hours * cost * number,
         ):
-            assert made.unexplained(column[:, None]) == 1
+            assert made.count_unexplained(column[:, None]) == 1

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ReleaseRefused
-from sfumato.results.checking.curves import survives
+from sfumato.results.checking.curve_points import Lifetimes
+from sfumato.results.checking.curves import survival_at
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
@@ -157,7 +158,7 @@ def test_survival_like_counting_by_hand(lives):
         left = sum(1 for one in lives if one[0] >= now)
         share *= 1 - here / left if left else 1
         by_hand[now] = share
-    found = survives((time.astype(float), died, np.arange(len(lives))), np.arange(13.0))
+    found = survival_at(Lifetimes(time.astype(float), died, np.arange(len(lives))), np.arange(13.0))
     assert np.allclose(found, list(by_hand.values()))
 
 
@@ -200,8 +201,8 @@ def test_curves_of_times_and_shares():
     fine = pl.DataFrame({"time": [1, 2, 3, 4], "survival": [0.88, 0.84, 0.75, 0.45]})
     assert sf.check_output(fine, people, **asked).status == "fail"  # four died on the second day
     more = people.vstack(pl.DataFrame({"t": [2] * 3, "e": [0] * 3}))  # three leave without an event
-    shares = survives(
-        (more["t"].to_numpy().astype(float), more["e"].to_numpy() == 1, np.arange(103)),
+    shares = survival_at(
+        Lifetimes(more["t"].to_numpy().astype(float), more["e"].to_numpy() == 1, np.arange(103)),
         np.array([1.0, 3]),
     )
     told = pl.DataFrame({"time": [1, 3], "survival": shares.round(3)})

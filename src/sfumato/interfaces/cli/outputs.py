@@ -195,9 +195,9 @@ def _told(log: OutputLog, show: int | None) -> dict[str, Any]:
 
 
 def _settled(log: OutputLog) -> bool:
-    from sfumato.results.checking.reviews import settled
+    from sfumato.results.checking.reviews import is_settled
 
-    return settled(log)
+    return is_settled(log)
 
 
 def _require_words(deciding: bool, because: str | None, by: str | None) -> None:

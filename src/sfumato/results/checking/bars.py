@@ -11,34 +11,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.table import Table
+from sfumato.core.table import as_table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.checking.contributing_records import Behind, how_many
-from sfumato.results.checking.curve_points import joined
-from sfumato.results.checking.record_sets import sets_of_bars
+from sfumato.results.checking.contributing_records import ContributingRecords, count_persons
+from sfumato.results.checking.curve_points import join_neighbours
+from sfumato.results.checking.layout import numeric_columns
+from sfumato.results.checking.record_sets import CellSource, bar_of_values, sets_of_bars
 from sfumato.results.checking.statistics_of_columns import step_of
 from sfumato.results.checking.untrusted_objects import frame_of, vector_of
 from sfumato.results.checking.verdict import (
     OutputReason,
     OutputRules,
     OutputVerdict,
-    broken,
+    confirmation,
     open_question,
-    passed,
+    violation,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Persons = NDArray[np.int64]
+    from sfumato.results.tables.arrays import Codes, Floats
 
 BARS = {"from", "to", "count"}
 """The columns of a histogram as a frame."""
+MOST_PARTS = 200
+"""Parts between the lowest and the highest value that edges are tried for."""
+PERSON = "\x00who"
+"""A name that no column of a table has."""
 
 
 def judge_histogram(
-    output: Any, rules: OutputRules, behind: Behind | None, column: str | None
+    output: Any, rules: OutputRules, records: ContributingRecords | None, column: str | None
 ) -> OutputVerdict:
     """Every bar must stand for enough persons, none or enough lie beyond the bars, and the
     outermost edges must not be somebody's own value.
@@ -46,70 +48,73 @@ def judge_histogram(
     ``output`` is ``(counts, edges)`` as numpy gives them, or a frame with the columns ``from``,
     ``to`` and ``count``. With records and a column the bars are counted again, by persons.
     """
-    counts, edges = _bars(output)
-    bars = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
-    values, who = (
-        (behind.numbers(column), behind.who)
-        if behind is not None and column is not None
-        else (None, None)
-    )
-    persons = counts if values is None or who is None else in_bars(values, who, edges)
-    few = int(((persons < rules.threshold) & (persons >= (0 if rules.zeros else 1))).sum())
+    counts, edges = _read_bars(output)
+    bar_frame = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
     reasons: list[OutputReason] = []
-    if values is not None and who is not None:
-        reasons += _by_records(counts, edges, values, who, rules)
+    values: Floats | None = None
+    cells: CellSource | None = None
+    persons = counts
+    if records is not None and column is not None:
+        values, person_ids = records.numbers(column), records.person_ids
+        persons = persons_per_bar(values, person_ids, edges)
+        reasons += _judge_with_records(counts, edges, values, person_ids, rules)
+        cells = partial(sets_of_bars, values, person_ids, edges, counts)
     else:
         words = (
             "whether the edges are somebody's own values, and a person has several rows, is not"
             " known"
         )
         reasons.append(open_question("records", words, "give data=..., column=..."))
-    if few:
-        words = f"{few:,} of {len(persons):,} bars stand for fewer than {rules.threshold} persons"
-        reasons.append(broken("marks", words, "choose wider bars"))
-    if not reasons:
-        reasons.append(
-            passed(
-                "marks",
-                f"each of {len(persons):,} bars stands for at least {rules.threshold} persons",
-            )
+    smallest_told = 0 if rules.zeros else 1
+    small_bars = int(((persons < rules.threshold) & (persons >= smallest_told)).sum())
+    if small_bars:
+        words = (
+            f"{small_bars:,} of {len(persons):,} bars stand for fewer than {rules.threshold}"
+            " persons"
         )
-    wider = None
-    if any(one.status == "fail" for one in reasons) and not any(
-        one.rule == "recomputed" for one in reasons
-    ):
-        wider = _wider(counts, edges, values, who, rules)
-    cells = (
-        None if values is None or who is None else partial(sets_of_bars, values, who, edges, counts)
+        reasons.append(violation("marks", words, "choose wider bars"))
+    if not reasons:
+        words = f"each of {len(persons):,} bars stands for at least {rules.threshold} persons"
+        reasons.append(confirmation("marks", words))
+    # Bars that are not those of the records have no safe version.
+    fails = any(reason.status == "fail" for reason in reasons)
+    suggestion = None
+    if fails and not any(reason.rule == "recomputed" for reason in reasons):
+        if values is None or records is None:
+            suggestion = _join_counts(counts, edges, rules)
+        else:
+            suggestion = _join_bars(counts, edges, values, records.person_ids, rules)
+    return OutputVerdict(
+        "histogram", tuple(reasons), int(persons.sum()), bar_frame, suggestion, cells=cells
     )
-    return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), bars, wider, cells=cells)
 
 
-def _by_records(
-    counts: Floats, edges: Floats, values: Floats, who: Persons, rules: OutputRules
+def _judge_with_records(
+    counts: Floats, edges: Floats, values: Floats, person_ids: Codes, rules: OutputRules
 ) -> list[OutputReason]:
     """Whether bars are those of the records, and whom their outermost edges give away."""
     reasons = []
-    ways = (in_bars(values, who, edges), in_bars(values, np.arange(len(values)), edges))
-    if not any(np.array_equal(counts, one) for one in ways):
+    persons = persons_per_bar(values, person_ids, edges)
+    rows = persons_per_bar(values, np.arange(len(values)), edges)
+    if not np.array_equal(counts, persons) and not np.array_equal(counts, rows):
         words = "the bars are not the numbers of these records"
-        reasons.append(
-            open_question(
-                "recomputed", words, "give the records they were counted from (where=...)"
-            )
-        )
-    ends = [edges[0], edges[-1]] if _are_round(edges) else [*edges, *_on_their_grid(edges, values)]
-    if any(rules.small(how_many(who[values == edge])) for edge in ends):
+        advice = "give the records they were counted from (where=...)"
+        reasons.append(open_question("recomputed", words, advice))
+    # Edges that people chose tell only who is on the outermost; computed ones may tell values.
+    telling = [edges[0], edges[-1]]
+    if not _are_round(edges):
+        telling = [*edges, *_values_from_grid(edges, values)]
+    if any(rules.small(count_persons(person_ids[values == edge])) for edge in telling):
         words = f"edges are values that fewer than {rules.threshold} persons have, or tell them"
-        reasons.append(broken("extreme", words, "choose round edges"))
-    if any(
-        rules.small(how_many(who[beyond])) for beyond in (values < edges[0], values > edges[-1])
-    ):
+        reasons.append(violation("extreme", words, "choose round edges"))
+    below = count_persons(person_ids[values < edges[0]])
+    above = count_persons(person_ids[values > edges[-1]])
+    if rules.small(below) or rules.small(above):
         words = (
             f"fewer than {rules.threshold} persons are beyond the outermost bars: what is left of"
             " all tells how many"
         )
-        reasons.append(broken("beyond", words, "let the outermost bars hold everybody"))
+        reasons.append(violation("beyond", words, "let the outermost bars hold everybody"))
     return reasons
 
 
@@ -118,10 +123,7 @@ def _are_round(edges: Floats) -> bool:
     return step_of(edges) >= float(np.diff(edges).min(initial=np.inf)) / 100
 
 
-MOST_PARTS = 200
-
-
-def _on_their_grid(edges: Floats, values: Floats) -> list[float]:
+def _values_from_grid(edges: Floats, values: Floats) -> list[float]:
     """The lowest and the highest value, where edges are whole parts of the way between them, or up
     to the highest: counting the parts tells it.
     """
@@ -131,69 +133,70 @@ def _on_their_grid(edges: Floats, values: Floats) -> list[float]:
     low, high = float(present.min()), float(present.max())
     parts = np.arange(1, MOST_PARTS + 1)[:, None]
     inner = edges[1:-1] if len(edges) > 2 else edges
-    for start in (low, 0.0):
-        share = (inner - start) / (high - start) * parts if high != start else np.full((1, 1), 0.5)
-        if (np.abs(share - np.round(share)) <= 1e-6).all(axis=1).any():
-            return [low, high] if start == low else [high]
+    for start, values_told in ((low, [low, high]), (0.0, [high])):
+        if high == start:
+            continue
+        position = (inner - start) / (high - start) * parts
+        whole = np.abs(position - np.round(position)) <= 1e-6
+        if whole.all(axis=1).any():
+            return values_told
     return []
 
 
-def _wider(
-    counts: Floats, edges: Floats, values: Floats | None, who: Persons | None, rules: OutputRules
+def _join_counts(counts: Floats, edges: Floats, rules: OutputRules) -> pl.DataFrame | None:
+    """The bars with neighbours joined until each counts enough; None where that gives none."""
+    bars = []
+    for start, end in join_neighbours(counts.tolist(), rules.threshold):
+        bars.append([edges[start], edges[end], counts[start:end].sum()])
+    return pl.DataFrame(bars, schema=["from", "to", "count"], orient="row") if bars else None
+
+
+def _join_bars(
+    counts: Floats, edges: Floats, values: Floats, person_ids: Codes, rules: OutputRules
 ) -> pl.DataFrame | None:
     """The bars with neighbours joined until each is of enough persons, within round edges that are
     nobody's own; None where that gives none.
     """
-    persons = counts
-    if values is not None and who is not None:
-        rows = not np.array_equal(counts, in_bars(values, who, edges))
-        present = values[~np.isnan(values)]
-        if not _are_round(edges):
-            step = _round_step(present, len(counts))
-            edges = step * np.arange(
-                np.floor(present.min() / step), np.floor(present.max() / step) + 2
-            ).round(9)
-        edges = np.r_[
-            _outer(present, edges[0], rules, -1.0),
-            edges[1:-1],
-            _outer(present, edges[-1], rules, 1.0),
-        ]
-        persons = in_bars(values, who, edges)
-        counts = in_bars(values, np.arange(len(values)), edges) if rows else persons
-    groups = joined(persons.tolist(), rules.threshold)
-    if values is not None and who is not None:
-        groups = _of_persons(groups, edges, values, who, rules)
-    bars = [[edges[start], edges[end], counts[start:end].sum()] for start, end in groups]
-    if bars and values is not None and who is not None:
-        bars[0][0], bars[-1][1] = (
-            _far_enough(values, bars[0], -1.0),
-            _far_enough(values, bars[-1], 1.0),
-        )
-        own = np.array([one[0] for one in bars] + [bars[-1][1]])
-        bar_counts = in_bars(values, np.arange(len(values)) if rows else who, own)
-        bars = [
-            [one[0], one[1], count] for one, count in zip(bars, bar_counts.tolist(), strict=True)
-        ]
-    return pl.DataFrame(bars, schema=["from", "to", "count"], orient="row") if bars else None
+    of_persons = np.array_equal(counts, persons_per_bar(values, person_ids, edges))
+    owners = person_ids if of_persons else np.arange(len(values))
+    present = values[~np.isnan(values)]
+    if not _are_round(edges):
+        step = _round_step(present, len(counts))
+        first, last = np.floor(present.min() / step), np.floor(present.max() / step)
+        edges = step * np.arange(first, last + 2).round(9)
+    low = _outermost_edge(present, edges[0], rules, side=-1.0)
+    high = _outermost_edge(present, edges[-1], rules, side=1.0)
+    edges = np.r_[low, edges[1:-1], high]
+    persons = persons_per_bar(values, person_ids, edges)
+    ends = [start for start, _ in join_neighbours(persons.tolist(), rules.threshold)]
+    if not ends:
+        return None
+    edges = _join_until_enough(np.r_[edges[ends], edges[-1]], values, person_ids, rules)
+    if len(edges) < 2:
+        return None
+    low = _round_outwards(values, edges[0], edges[1] - edges[0], side=-1.0)
+    high = _round_outwards(values, edges[-1], edges[-1] - edges[-2], side=1.0)
+    edges = np.r_[low, edges[1:-1], high]
+    bar_counts = persons_per_bar(values, owners, edges)
+    return pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": bar_counts})
 
 
-def _of_persons(
-    groups: list[tuple[int, int]], edges: Floats, values: Floats, who: Persons, rules: OutputRules
-) -> list[tuple[int, int]]:
-    """Joined bars that are of enough different persons: one who stands in several bars is one."""
-    while groups:
-        ends = np.array([edges[groups[0][0]], *(edges[end] for _, end in groups)])
-        few = np.flatnonzero(in_bars(values, who, ends) < rules.threshold)
-        if not len(few):
-            return groups
-        at = max(1, int(few[0])) if len(groups) > 1 else 0
-        if at == 0:
-            return []
-        groups = [*groups[: at - 1], (groups[at - 1][0], groups[at][1]), *groups[at + 1 :]]
-    return groups
+def _join_until_enough(
+    edges: Floats, values: Floats, person_ids: Codes, rules: OutputRules
+) -> Floats:
+    """Edges of bars that are of enough different persons: one who is in several bars is one."""
+    while len(edges) > 1:
+        small_bars = np.flatnonzero(persons_per_bar(values, person_ids, edges) < rules.threshold)
+        if not len(small_bars):
+            return edges
+        if len(edges) == 2:
+            return edges[:0]
+        # A bar joins the one before it, the first bar the second.
+        edges = np.delete(edges, max(1, int(small_bars[0])))
+    return edges
 
 
-def _outer(values: Floats, edge: float, rules: OutputRules, side: float) -> float:
+def _outermost_edge(values: Floats, edge: float, rules: OutputRules, *, side: float) -> float:
     """An outermost edge: as it is where enough persons, or nobody, lie on it and beyond; else a
     round one beyond everybody.
     """
@@ -204,37 +207,34 @@ def _outer(values: Floats, edge: float, rules: OutputRules, side: float) -> floa
     return float(np.round(side * (np.floor((side * values).max() / step) + 1) * step, 9))
 
 
-def _far_enough(values: Floats, bar: list[float], side: float) -> float:
+def _round_outwards(values: Floats, edge: float, width: float, *, side: float) -> float:
     """The outermost edge of a bar, as round as the bar is wide, where it is beyond everybody: one
     close by would tell the extreme.
     """
-    edge = bar[1] if side > 0 else bar[0]
     if np.nanmax(side * values) >= side * edge:
         return edge
-    step = 10.0 ** np.floor(np.log10(bar[1] - bar[0]))
+    step = 10.0 ** np.floor(np.log10(width))
     return float(np.round(side * np.ceil(side * edge / step - 1e-9) * step, 9))
 
 
-def _bars(output: Any) -> tuple[Floats, Floats]:
+def _read_bars(output: Any) -> tuple[Floats, Floats]:
+    """The counts and the edges of a histogram."""
+    counts, edges = None, None
     frame = frame_of(output)
     if frame is not None:
         if not set(frame.columns) >= BARS:
             raise SchemaError("a histogram as a frame has the columns from, to and count")
         ordered = frame.sort("from")
         counts, low, high = (vector_of(ordered[name]) for name in ("count", "from", "to"))
-        edges = None if low is None or high is None else np.r_[low, high[-1:]]
-        if low is not None and high is not None and not np.array_equal(low[1:], high[:-1]):
-            raise SchemaError("every bar of a histogram begins where the one before it ends")
-    else:
-        pair: Any = output[:2] if isinstance(output, tuple | list) else (None, None)
-        counts, edges = (vector_of(one) for one in pair)
-    if (
-        counts is None
-        or edges is None
-        or len(edges) != len(counts) + 1
-        or np.isnan(counts).any()
-        or np.isnan(edges).any()
-    ):
+        if low is not None and high is not None:
+            edges = np.r_[low, high[-1:]]
+            if not np.array_equal(low[1:], high[:-1]):
+                raise SchemaError("every bar of a histogram begins where the one before it ends")
+    elif isinstance(output, tuple | list):
+        counts, edges = (vector_of(part) for part in output[:2])
+    if counts is None or edges is None or len(edges) != len(counts) + 1:
+        raise SchemaError("a histogram is (counts, edges) with one edge more than counts")
+    if np.isnan(counts).any() or np.isnan(edges).any():
         raise SchemaError("a histogram is (counts, edges) with one edge more than counts")
     if (counts < 0).any() or (counts % 1 != 0).any():
         raise ParameterError(
@@ -244,121 +244,113 @@ def _bars(output: Any) -> tuple[Floats, Floats]:
     return counts, edges
 
 
-def in_bars(values: Floats, who: Persons, edges: Floats) -> Floats:
+def persons_per_bar(values: Floats, person_ids: Codes, edges: Floats) -> Floats:
     """Persons per bar; the last bar holds its right edge too.
 
-    >>> in_bars(np.array([0.0, 1.0, 2.0, 2.0]), np.arange(4), np.array([0.0, 1.0, 2.0])).tolist()
+    >>> edges = np.array([0.0, 1.0, 2.0])
+    >>> persons_per_bar(np.array([0.0, 1.0, 2.0, 2.0]), np.arange(4), edges).tolist()
     [1.0, 3.0]
     """
-    bar = np.searchsorted(edges, values, side="right") - 1
-    bar[values == edges[-1]] = len(edges) - 2
-    return np.array([how_many(who[bar == one]) for one in range(len(edges) - 1)], dtype=np.float64)
+    bars = bar_of_values(values, edges)
+    persons = [count_persons(person_ids[bars == bar]) for bar in range(len(edges) - 1)]
+    return np.array(persons, dtype=np.float64)
 
 
 # Scatter plots and other dots
 
 
-def judge_scatter(output: Any, rules: OutputRules, behind: Behind | None = None) -> OutputVerdict:
+def judge_scatter(
+    output: Any, rules: OutputRules, records: ContributingRecords | None = None
+) -> OutputVerdict:
     """Every dot is a person: refused, and offered as counts on a grid."""
     frame = frame_of(output)
-    numbers = (
-        [] if frame is None else [name for name in frame.columns if frame[name].dtype.is_numeric()]
-    )
+    numbers = [] if frame is None else numeric_columns(frame)
     if frame is None or len(numbers) < 2:
         raise SchemaError("a scatter plot is a frame with two columns of numbers")
     words = f"each of {frame.height:,} dots is a record"
-    reason = broken("marks", words, "give the counts on a grid instead (verdict.suggestion)")
-    who = (
-        behind.who
-        if behind is not None and len(behind) == frame.height
-        else np.arange(frame.height)
-    )
-    return OutputVerdict(
-        "scatter plot", (reason,), None, frame, on_a_grid(frame, numbers[:2], rules, who)
-    )
+    reason = violation("marks", words, "give the counts on a grid instead (verdict.suggestion)")
+    person_ids = np.arange(frame.height)
+    if records is not None and len(records) == frame.height:
+        person_ids = records.person_ids
+    grid = count_on_grid(frame, numbers[:2], rules, person_ids)
+    return OutputVerdict("scatter plot", (reason,), None, frame, grid)
 
 
-PERSON = "\x00who"
-
-
-def on_a_grid(
-    frame: pl.DataFrame, names: Sequence[str], rules: OutputRules, who: Persons, across: int = 10
+def count_on_grid(
+    frame: pl.DataFrame, names: Sequence[str], rules: OutputRules, person_ids: Codes
 ) -> pl.DataFrame | None:
-    """Persons on a grid of round edges, only where there are enough."""
-    clean = frame.select(pl.col(names).cast(pl.Float64)).with_columns(pl.Series(PERSON, who))
-    clean = clean.filter(pl.all_horizontal(pl.col(names).is_finite()))
-    if clean.height < rules.threshold:
+    """Persons on a grid of about ten by ten fields with round edges, only where there are
+    enough.
+    """
+    dots = frame.select(pl.col(names).cast(pl.Float64)).with_columns(pl.Series(PERSON, person_ids))
+    dots = dots.filter(pl.all_horizontal(pl.col(names).is_finite()))
+    if dots.height < rules.threshold:
         return None
-    places = []
+    edges = []
     for name in names:
-        step = _round_step(clean[name].to_numpy(), across)
+        step = _round_step(dots[name].to_numpy(), 10)
         low = (pl.col(name) / step).floor()
-        places += [
-            (low * step).round(9).alias(f"{name} from"),
-            ((low + 1) * step).round(9).alias(f"{name} to"),
-        ]
-    edges = [f"{name} {end}" for name in names for end in ("from", "to")]
-    persons_per_bar = (
-        clean.with_columns(places).group_by(edges).agg(pl.col(PERSON).n_unique().alias("count"))
-    )
-    bars_to_show = _not_by_their_gaps(persons_per_bar.sort("count", *edges), names, rules)
-    return bars_to_show.sort(edges) if bars_to_show.height else None
+        edges.append((low * step).round(9).alias(f"{name} from"))
+        edges.append(((low + 1) * step).round(9).alias(f"{name} to"))
+    edge_names = [edge.meta.output_name() for edge in edges]
+    fields = dots.with_columns(edges).group_by(edge_names)
+    counts = fields.agg(pl.col(PERSON).n_unique().alias("count")).sort("count", *edge_names)
+    safe = _hide_gaps(counts, [f"{name} from" for name in names], rules)
+    return safe.sort(edge_names) if safe.height else None
 
 
-def _not_by_their_gaps(
-    bars: pl.DataFrame, names: Sequence[str], rules: OutputRules
-) -> pl.DataFrame:
-    """The places of enough persons; the smallest is left out too, where all others that are not
+def _hide_gaps(fields: pl.DataFrame, axes: Sequence[str], rules: OutputRules) -> pl.DataFrame:
+    """The fields of enough persons; the smallest is left out too, where all others that are not
     shown are empty: then a gap tells nothing.
     """
-    safe_bars = bars.filter(pl.col("count") >= rules.threshold)
-    while rules.zeros and safe_bars.height:
-        lines = [f"{name} from" for name in names]
-        edge_values = [safe_bars[line].unique() for line in lines]
-        hidden_bars = bars.filter(
-            *(
-                pl.col(line).is_in(one.to_list())
-                for line, one in zip(lines, edge_values, strict=True)
-            )
-        ).height
-        if (
-            len(edge_values[0]) * len(edge_values[1]) == hidden_bars
-            or hidden_bars > safe_bars.height
-        ):
+    safe = fields.filter(pl.col("count") >= rules.threshold)
+    while rules.zeros and safe.height:
+        # The fields of the grid that the rows and columns of those shown span.
+        inside, spanned = fields, 1
+        for axis in axes:
+            inside = inside.filter(pl.col(axis).is_in(safe[axis].unique().to_list()))
+            spanned *= safe[axis].n_unique()
+        if spanned == inside.height or inside.height > safe.height:
             break
-        safe_bars = safe_bars.slice(1)
-    return safe_bars
+        safe = safe.slice(1)
+    return safe
 
 
-def _round_step(values: Floats, across: int) -> float:
-    """A round width that cuts the middle nine tenths of values into about so many."""
+def _round_step(values: Floats, parts: int) -> float:
+    """A round width that cuts the middle nine tenths of values into about so many parts."""
     low, high = np.quantile(values, [0.05, 0.95])
-    width = (high - low) / across or 1.0
+    width = (high - low) / parts or 1.0
     power = 10.0 ** np.floor(np.log10(width))
-    return float(next(power * one for one in (1, 2, 5, 10) if power * one >= width * 0.999))
+    return float(next(power * digit for digit in (1, 2, 5, 10) if power * digit >= width * 0.999))
 
 
-def in_bands(frame: pl.DataFrame, behind: Behind | None) -> tuple[pl.DataFrame, Behind] | None:
+def label_bands(
+    frame: pl.DataFrame, records: ContributingRecords | None
+) -> tuple[pl.DataFrame, ContributingRecords] | None:
     """A table whose cells are bands of columns of numbers (``cost from``, ``cost to``), with the
     bands as labels, and records with the same; None for other tables.
     """
-    names = [one.removesuffix(" from") for one in frame.columns if one.endswith(" from")]
-    if behind is None or not names or not all(f"{one} to" in frame.columns for one in names):
+    names = [name.removesuffix(" from") for name in frame.columns if name.endswith(" from")]
+    if records is None or not names:
         return None
-    if not all(one in behind.dataset.columns and behind.is_finite(one) for one in names):
-        return None
-    records: Any = behind.dataset.to_polars()
+    rows = records.dataset.to_polars()
+    for name in names:
+        if f"{name} to" not in frame.columns or name not in rows.columns:
+            return None
+        if not records.is_finite(name):
+            return None
     for name in names:
         ends = frame.select(pl.col(f"{name} from", f"{name} to").cast(pl.Float64, strict=False))
-        bands = ends.unique().sort(f"{name} from")
-        low, high = (bands[one].fill_null(float("nan")).to_numpy() for one in bands.columns)
+        bands = ends.unique().sort(f"{name} from").fill_null(float("nan"))
+        low, high = bands[f"{name} from"].to_numpy(), bands[f"{name} to"].to_numpy()
         if not ((low < high).all() and (high[:-1] <= low[1:]).all()):
             return None
-        band = f"{name} band"
-        place = np.searchsorted(low, ends[f"{name} from"].to_numpy(), side="right") - 1
-        values = behind.numbers(name)
-        own = np.searchsorted(low, values, side="right") - 1
-        own[~((own >= 0) & (values < high[own]))] = -1
-        frame = frame.drop(ends.columns).insert_column(0, pl.Series(band, place).cast(pl.String))
-        records = records.with_columns(pl.Series(band, own).cast(pl.String))
-    return frame, Behind(Table(records), behind.unit, behind.weight)
+        label = f"{name} band"
+        cell_bands = np.searchsorted(low, ends[f"{name} from"].to_numpy(), side="right") - 1
+        values = records.numbers(name)
+        row_bands = np.searchsorted(low, values, side="right") - 1
+        row_bands[~((row_bands >= 0) & (values < high[row_bands]))] = -1
+        labels = pl.Series(label, cell_bands).cast(pl.String)
+        frame = frame.drop(ends.columns).insert_column(0, labels)
+        rows = rows.with_columns(pl.Series(label, row_bands).cast(pl.String))
+    return frame, ContributingRecords(as_table(rows), records.unit, records.weight)

@@ -1,4 +1,4 @@
-"""The records behind an output: which of them belong to each cell, whose they are, and what they
+"""The records behind an output: which of them are in each cell, whose they are, and what they
 contribute.
 """
 
@@ -19,14 +19,16 @@ from sfumato.results.tables.cells import MISSING, TableCells
 from sfumato.results.tables.problem import NOBODY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
 
 TOTALS = ("All", "Total", "total", "all", "(total)")
 """What people call the sum over a column, where the column has no such value itself."""
+EVERYTHING, UNKNOWN = -1, -2
+"""Codes of a label of the output: the total over a column, or no label of the data."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Behind:
+class ContributingRecords:
     """The records that an output was computed from, and who they belong to. Persons are counted,
     never rows or weights.
     """
@@ -38,82 +40,75 @@ class Behind:
     @classmethod
     def of(
         cls, data: Any, *, unit: str | None = None, weight: str | None = None, where: Any = None
-    ) -> Behind:
-        """Records from a frame; ``where`` chooses some of them: a polars expression, or true and
+    ) -> ContributingRecords:
+        """Records from a frame; ``where`` selects some of them: a polars expression, or true and
         false per row.
         """
         dataset = as_table(data)
         person = unit or dataset.schema.person
         dataset.require([name for name in (person, weight) if name is not None])
         if where is not None:
-            rows: Any = dataset.to_polars().filter(chosen(dataset, where))
-            dataset = Table(rows)
+            dataset = as_table(dataset.to_polars().filter(row_mask(dataset, where)))
         return cls(dataset, person, weight)
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     @cached_property
-    def who(self) -> NDArray[np.int64]:
+    def person_ids(self) -> Codes:
         """Per row the number of its person."""
         if self.unit is None:
             return np.arange(len(self), dtype=np.int64)
         encoded = self.dataset.encoded(self.unit)
-        codes = encoded.codes
-        if (
-            None in encoded.labels
-        ):  # a row of nobody known is a person of its own: that counts too few of nothing
+        # Rows without a person would count as one person, or as many: both counts are wrong.
+        if None in encoded.labels:
             raise SchemaError(
                 f"column {self.unit!r} tells persons apart and is missing in some rows; fill it in"
                 " first"
             )
-        return codes
+        return encoded.codes
 
     @property
-    def people(self) -> int:
+    def person_bound(self) -> int:
         """One more than the largest number of a person; at least one."""
-        return int(self.who.max(initial=0)) + 1
+        return int(self.person_ids.max(initial=0)) + 1
 
     @cached_property
     def persons(self) -> int:
         """How many persons there are."""
-        return how_many(self.who)
+        return count_persons(self.person_ids)
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> Floats:
         """A column of numbers, or of true and false; NaN where it is missing."""
-        dtype = self.dataset.dtype(name)
-        if not (dtype.is_numeric() or dtype == pl.Boolean):
+        if not self.is_numeric(name):
             raise SchemaError(f"column {name!r} holds no numbers")
-        values: NDArray[np.float64] = (
-            self.dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
-        )
+        column = self.dataset.column(name).cast(pl.Float64)
+        values: Floats = column.fill_null(float("nan")).to_numpy().copy()
         if np.isinf(values).any():
             raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
         return values
 
-    def ordered(self, name: str) -> NDArray[np.float64]:
-        """A column as numbers in its order: of text, the place of every label among all of them;
-        NaN where it is missing.
+    def ordered(self, name: str) -> Floats:
+        """A column as numbers in its order: of text, the rank of every label; NaN where it is
+        missing.
         """
         if self.is_numeric(name):
             return self.numbers(name)
         encoded = self.dataset.encoded(name)
-        places = places_of(encoded.labels)
-        return np.array([places.get(one, np.nan) for one in encoded.labels])[encoded.codes]
+        ranks = label_ranks(encoded.labels)
+        return np.array([ranks.get(label, np.nan) for label in encoded.labels])[encoded.codes]
 
-    def there(self, name: str) -> NDArray[np.bool_]:
-        """Per row whether a column is known; a number that is none is missing."""
+    def has_value(self, name: str) -> Mask:
+        """Per row whether a column has a value; NaN is missing."""
         column = self.dataset.column(name)
-        missing = (
-            column.is_null() | column.is_nan().fill_null(value=True)
-            if column.dtype.is_float()
-            else column.is_null()
-        )
-        present: NDArray[np.bool_] = ~missing.to_numpy()
+        missing = column.is_null()
+        if column.dtype.is_float():
+            missing |= column.is_nan().fill_null(value=True)
+        present: Mask = ~missing.to_numpy()
         return present
 
     @cached_property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Per row its weight; one where there are none."""
         if self.weight is None:
             return np.ones(len(self))
@@ -136,51 +131,65 @@ class Behind:
         column = self.dataset.column(name)
         return not (column.dtype.is_float() and bool(column.is_infinite().any()))
 
-    def holds(self, words: Sequence[str]) -> bool:
+    def is_binary(self, name: str) -> bool:
+        """Whether a column of numbers holds zeros and ones only."""
+        values = self.numbers(name)
+        return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+
+    def contains_label(self, words: Sequence[str]) -> bool:
         """Whether one of some words is a value of a column of text."""
-        return any(
-            set(words) & self.labels(one)
-            for one in self.dataset.columns
-            if not self.is_numeric(one)
-        )
+        for name in self.dataset.columns:
+            if not self.is_numeric(name) and set(words) & self.labels(name):
+                return True
+        return False
 
     def labels(self, name: str) -> set[str]:
         """The labels of a column, as tables show them."""
-        return {MISSING if one is None else one for one in self.dataset.encoded(name).labels}
+        labels = set(self.dataset.encoded(name).labels)
+        if None in labels:
+            labels.add(MISSING)
+        return {label for label in labels if label is not None}
+
+    def group_codes(self, names: Sequence[str]) -> Codes:
+        """Per row a number of its combination of values; zero for all without columns."""
+        groups = np.zeros(len(self), dtype=np.int64)
+        for name in names:
+            codes = self.dataset.encoded(name).codes
+            groups = groups * (int(codes.max(initial=0)) + 1) + codes
+        return groups
 
 
-def places_of(labels: Sequence[str | None]) -> dict[str | None, float]:
-    """The place of every label among all in their order; nothing is none."""
-    return {
-        one: float(place)
-        for place, one in enumerate(sorted(one for one in labels if one is not None))
-    }
+def label_ranks(labels: Sequence[str | None]) -> dict[str | None, float]:
+    """The rank of every label among all in their order; a missing one has none."""
+    ordered = sorted(label for label in labels if label is not None)
+    return {label: float(rank) for rank, label in enumerate(ordered)}
 
 
-def how_many(who: NDArray[np.int64]) -> int:
-    """How many different persons some numbers stand for; marking them is faster than sorting.
+def count_persons(person_ids: Codes) -> int:
+    """How many different persons there are; marking them is faster than sorting.
 
-    >>> how_many(np.array([3, 0, 3]))
+    >>> count_persons(np.array([3, 0, 3]))
     2
     """
-    most = int(who.max(initial=-1)) + 1
-    if most > 16 * len(who):  # few of many
-        return len(distinct(who))
-    there = np.zeros(most, dtype=bool)
-    there[who] = True
-    return int(there.sum())
+    bound = int(person_ids.max(initial=-1)) + 1
+    # Few of many persons: an array of all would cost more than sorting the few.
+    if bound > 16 * len(person_ids):
+        return len(distinct(person_ids))
+    present = np.zeros(bound, dtype=bool)
+    present[person_ids] = True
+    return int(present.sum())
 
 
-def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def distinct(keys: Codes) -> Codes:
     """The different numbers among some, rising."""
     ordered = np.sort(keys)
-    first: NDArray[np.bool_] = np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]
-    values: NDArray[np.int64] = ordered[first]
+    first: Mask = np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]
+    values: Codes = ordered[first]
     return values
 
 
-def chosen(dataset: Table, where: Any) -> pl.Series:
-    """Per row whether it is meant; refused where the condition does not say yes or no of each."""
+def row_mask(dataset: Table, where: Any) -> pl.Series:
+    """Per row whether a condition selects it; refused where it does not say yes or no of each."""
     if isinstance(where, pl.Expr):
         try:
             mask = dataset.to_polars().select(where.alias("chosen"))["chosen"]
@@ -201,167 +210,192 @@ def chosen(dataset: Table, where: Any) -> pl.Series:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class CellRows:
-    """Which row of the data belongs to which cell of the output; with margins a row belongs to
-    several.
+class CellMembers:
+    """Which row of the data is in which cell of the output, as pairs of ``row`` and ``cell``; with
+    margins a row is in several cells.
 
-    ``known`` is false for cells whose labels the data do not have. ``absent`` is the number of
+    ``in_data`` is false for cells whose labels the data do not have. ``absent`` is the number of
     combinations that the output leaves out: without anybody in them, and with somebody.
     """
 
-    row: NDArray[np.int64]
-    cell: NDArray[np.int64]
+    row: Codes
+    cell: Codes
     size: int
-    known: NDArray[np.bool_]
-    total: NDArray[np.bool_]
+    in_data: Mask
+    total: Mask
     absent: tuple[int, int] = (0, 0)
-    unseen: tuple[int, ...] = ()
-    """Per column that makes cells, the labels of the data that the output does not show."""
-    margins: tuple[NDArray[np.bool_], ...] = ()
+    missing_labels: tuple[int, ...] = ()
+    """Per column that makes cells, how many labels of the data the output does not show."""
+    margins: tuple[Mask, ...] = ()
     """Per column that makes cells, which of them are over all of its values."""
 
-    def persons(self, behind: Behind, having: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    @classmethod
+    def of_cells(cls, cell: Codes, size: int) -> CellMembers:
+        """Every row in one cell, and no cell a margin."""
+        return cls(
+            np.arange(len(cell)),
+            cell,
+            size,
+            in_data=np.ones(size, dtype=bool),
+            total=np.zeros(size, dtype=bool),
+        )
+
+    def rows_by_cell(self) -> list[Codes]:
+        """The rows of every cell."""
+        order = np.argsort(self.cell, kind="stable")
+        starts = np.searchsorted(self.cell[order], np.arange(1, self.size))
+        return np.split(self.row[order], starts)
+
+    def persons(self, records: ContributingRecords, having: Mask | None = None) -> Codes:
         """Persons per cell, each once; ``having`` says which rows of the data count."""
-        cell, who = self.cell, behind.who[self.row]
+        cell, person_ids = self.cell, records.person_ids[self.row]
         if having is not None:
-            cell, who = cell[having[self.row]], who[having[self.row]]
-        if behind.unit is not None:
-            cell = distinct(cell * behind.people + who) // behind.people
+            included = having[self.row]
+            cell, person_ids = cell[included], person_ids[included]
+        if records.unit is not None:
+            cell = distinct(cell * records.person_bound + person_ids) // records.person_bound
         return np.bincount(cell, minlength=self.size)
 
-    def contributions(self, behind: Behind, amount: NDArray[np.float64], depth: int) -> TableCells:
+    def contributions(self, records: ContributingRecords, amount: Floats, depth: int) -> TableCells:
         """The cells as rules look at them: the rows of a person in a cell are one contribution;
         missing ones are none.
         """
         present = ~np.isnan(amount[self.row])
-        rows = pl.DataFrame(
-            {
-                "cell": self.cell[present],
-                "who": behind.who[self.row[present]],
-                "x": amount[self.row[present]],
-            }
+        rows = self.row[present]
+        frame = pl.DataFrame(
+            {"cell": self.cell[present], "person": records.person_ids[rows], "x": amount[rows]}
         )
-        each = rows if behind.unit is None else rows.group_by("cell", "who").agg(pl.col("x").sum())
+        if records.unit is not None:
+            frame = frame.group_by("cell", "person").agg(pl.col("x").sum())
         size = pl.col("x").abs()
-        contributions = each.group_by("cell").agg(
+        sums = frame.group_by("cell").agg(
             pl.len().alias("n"),
             pl.col("x").sum().alias("value"),
             size.sum().alias("size"),
             size.min().alias("least"),
             size.top_k(depth).alias("top"),
         )
-        at = contributions["cell"].to_numpy()
-        n, value, sizes, least = (np.zeros(self.size) for _ in range(4))
-        for into, name in ((n, "n"), (value, "value"), (sizes, "size"), (least, "least")):
-            into[at] = contributions[name].to_numpy()
+        cells = sums["cell"].to_numpy()
+
+        def per_cell(name: str) -> Floats:
+            values = np.zeros(self.size)
+            values[cells] = sums[name].to_numpy()
+            return values
+
         top = np.zeros((self.size, depth))
-        for place, largest in zip(at.tolist(), contributions["top"].to_list(), strict=True):
-            top[place, : len(largest)] = sorted(largest, reverse=True)
-        owner = np.full(self.size, NOBODY, dtype=np.int64)
-        return TableCells((), n.astype(np.int64), value, sizes, top, least, owner, counted=False)
+        for cell, largest in zip(cells.tolist(), sums["top"].to_list(), strict=True):
+            top[cell, : len(largest)] = sorted(largest, reverse=True)
+        return TableCells(
+            (),
+            per_cell("n").astype(np.int64),
+            per_cell("value"),
+            per_cell("size"),
+            top,
+            per_cell("least"),
+            np.full(self.size, NOBODY, dtype=np.int64),
+            counted=False,
+        )
 
 
-def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> CellRows:
-    """Find the records of every row of a table; without columns all records belong to its only
-    rows.
-    """
+def find_members(
+    frame: pl.DataFrame, by: Sequence[str], records: ContributingRecords
+) -> CellMembers:
+    """Find the records of every row of a table; without columns all records are in its only row."""
     size = frame.height
     if not by and size > 1:
         raise SchemaError(
             f"the output has {size:,} rows and no column that tells them apart; name it in by="
         )
     if not by:
-        rows = np.arange(len(behind))
-        cells = np.repeat(np.arange(size), len(rows))
-        everything = np.ones(size, dtype=bool)
-        return CellRows(np.tile(rows, size), cells, size, everything, np.zeros(size, dtype=bool))
-    labels = [_codes(frame[name], behind, name) for name in by]
-    places = np.stack([codes for codes, _, _ in labels])
-    sizes = [count for _, count, _ in labels]
-    data = np.stack([code for _, _, code in labels])
-    listed: NDArray[np.bool_] = np.all(places > UNKNOWN, axis=0)
-    total: NDArray[np.bool_] = np.any(places == EVERYTHING, axis=0)
-    rows_found, cells_found = [], []
-    for pattern in np.unique((places == EVERYTHING)[:, listed], axis=1).T:
-        here = np.flatnonzero(listed & ((places == EVERYTHING) == pattern[:, None]).all(axis=0))
-        released = _joined(places[:, here], ~pattern, sizes)
-        if len(np.unique(released)) < len(released):
+        members = np.zeros(len(records) if size else 0, dtype=np.int64)
+        return CellMembers.of_cells(members, size)
+    encoded = [_match_labels(frame[name], records, name) for name in by]
+    labels = np.stack([codes for codes, _ in encoded])
+    data = np.stack([records.dataset.encoded(name).codes for name in by])
+    sizes = [count for _, count in encoded]
+    in_data: Mask = np.all(labels > UNKNOWN, axis=0)
+    margins = labels == EVERYTHING
+    total: Mask = np.any(margins, axis=0)
+    rows, cells = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    # Cells with a total in the same columns are matched together, by the other columns.
+    for pattern in np.unique(margins[:, in_data], axis=1).T:
+        alike = np.flatnonzero(in_data & (margins == pattern[:, None]).all(axis=0))
+        keys = _join_codes(labels[:, alike], ~pattern, sizes)
+        if len(np.unique(keys)) < len(keys):
             raise SchemaError(
                 f"several rows of the output have the same values of {', '.join(by)}; name all"
                 " columns that tell rows apart in by="
             )
-        row, cell = _matched(_joined(data, ~pattern, sizes), released)
-        rows_found.append(row)
-        cells_found.append(here[cell])
-    row = np.concatenate(rows_found) if rows_found else np.zeros(0, dtype=np.int64)
-    cell = np.concatenate(cells_found) if cells_found else np.zeros(0, dtype=np.int64)
-    absent = _absent(places[:, listed & ~total], data, sizes)
-    unseen = tuple(
-        len(np.setdiff1d(ours, theirs)) for ours, theirs in zip(data, places, strict=True)
+        row, position = _match_keys(_join_codes(data, ~pattern, sizes), keys)
+        rows.append(row)
+        cells.append(alike[position])
+    missing_labels = []
+    for data_codes, cell_codes in zip(data, labels, strict=True):
+        missing_labels.append(len(np.setdiff1d(data_codes, cell_codes)))
+    return CellMembers(
+        np.concatenate(rows),
+        np.concatenate(cells),
+        size,
+        in_data,
+        total,
+        _count_absent(labels[:, in_data & ~total], data, sizes),
+        tuple(missing_labels),
+        tuple(margins),
     )
-    return CellRows(row, cell, size, listed, total, absent, unseen, tuple(places == EVERYTHING))
 
 
-EVERYTHING, UNKNOWN = -1, -2
-
-
-def _codes(
-    column: pl.Series, behind: Behind, name: str
-) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
-    """Per row of the output the code that its label has in the data, how many there are, and the
-    codes of the data.
+def _match_labels(column: pl.Series, records: ContributingRecords, name: str) -> tuple[Codes, int]:
+    """Per row of the output the code that its label has in the data, and how many codes there
+    are.
     """
-    encoded = behind.dataset.encoded(name)
-    at: dict[str | None, int] = {one: code for code, one in enumerate(encoded.labels)}
-    if None in at:
-        at.setdefault(MISSING, at[None])
-    own = encode(column)
-    totals = set(TOTALS) - set(encoded.labels)
-    codes = [EVERYTHING if one in totals else at.get(one, UNKNOWN - 1) for one in own.labels]
-    return np.array(codes, dtype=np.int64)[own.codes], len(encoded.labels), encoded.codes
+    labels = records.dataset.encoded(name).labels
+    codes: dict[str | None, int] = {label: code for code, label in enumerate(labels)}
+    for total in TOTALS:
+        codes.setdefault(total, EVERYTHING)
+    if None in codes:
+        codes.setdefault(MISSING, codes[None])
+    encoded = encode(column)
+    matched = [codes.get(label, UNKNOWN - 1) for label in encoded.labels]
+    return np.array(matched, dtype=np.int64)[encoded.codes], len(labels)
 
 
-def _joined(
-    codes: NDArray[np.int64], used: NDArray[np.bool_], sizes: Sequence[int]
-) -> NDArray[np.int64]:
+def _join_codes(codes: Codes, used: Mask, sizes: Sequence[int]) -> Codes:
     """The codes of several columns as one number."""
-    if np.prod([float(size) for size in sizes]) > 2**62:
+    # Numbers up to 2**62 cannot overflow an array of 64 bits.
+    if np.prod(np.array(sizes, dtype=float)) > 2**62:
         raise ParameterError("the table has too many columns to be told apart; leave some out")
     key = np.zeros(codes.shape[1], dtype=np.int64)
-    for column, size, take in zip(codes, sizes, used, strict=True):
-        if take:
-            key = key * size + column
+    for column in np.flatnonzero(used).tolist():
+        key = key * sizes[column] + codes[column]
     return key
 
 
-def _matched(
-    data: NDArray[np.int64], released: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of the data whose key is told, and where."""
-    order = np.argsort(released)
-    ranked = released[order]
-    place = np.minimum(np.searchsorted(ranked, data), max(0, len(ranked) - 1))
-    there = np.flatnonzero(ranked[place] == data) if len(ranked) else np.zeros(0, dtype=np.int64)
-    return there, order[place[there]] if len(ranked) else there
+def _match_keys(data: Codes, keys: Codes) -> tuple[Codes, Codes]:
+    """The rows of the data whose key is among some, and its position there."""
+    if not len(keys):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    order = np.argsort(keys)
+    position = np.minimum(np.searchsorted(keys[order], data), len(keys) - 1)
+    rows = np.flatnonzero(keys[order][position] == data)
+    return rows, order[position[rows]]
 
 
-def _absent(
-    released: NDArray[np.int64], data: NDArray[np.int64], sizes: Sequence[int]
-) -> tuple[int, int]:
+def _count_absent(labels: Codes, data: Codes, sizes: Sequence[int]) -> tuple[int, int]:
     """Combinations of labels that the output leaves out: how many nobody has, and how many somebody
     has.
 
     Labels are those that the output shows: a table of two regions says nothing of a third one.
     """
-    if released.shape[0] < 2 or released.shape[1] == 0:
+    if labels.shape[0] < 2 or labels.shape[1] == 0:
         return 0, 0
-    values = [np.unique(column) for column in released]
-    count = int(np.prod([float(len(one)) for one in values]))
-    everything = np.ones(len(sizes), dtype=bool)
-    keys = np.unique(_joined(released, everything, sizes))
-    inside = np.logical_and.reduce(
-        [np.isin(column, one) for column, one in zip(data, values, strict=True)]
-    )
-    occupied = np.unique(_joined(data[:, inside], everything, sizes))
-    somebody = int((~np.isin(occupied, keys)).sum())
-    return count - len(keys) - somebody, somebody
+    combinations = 1.0
+    inside = np.ones(data.shape[1], dtype=bool)
+    for data_codes, cell_codes in zip(data, labels, strict=True):
+        values = np.unique(cell_codes)
+        combinations *= len(values)
+        inside &= np.isin(data_codes, values)
+    every_column = np.ones(len(sizes), dtype=bool)
+    cells = np.unique(_join_codes(labels, every_column, sizes))
+    occupied = np.unique(_join_codes(data[:, inside], every_column, sizes))
+    with_somebody = int((~np.isin(occupied, cells)).sum())
+    return int(combinations) - len(cells) - with_somebody, with_somebody

@@ -9,29 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.checking.contributing_records import how_many
-from sfumato.results.checking.fitted_data import MadeOf
-from sfumato.results.checking.record_sets import RecordSet, sets_of_steps
+from sfumato.results.checking.contributing_records import count_persons
+from sfumato.results.checking.fitted_data import SourceColumns
+from sfumato.results.checking.record_sets import CellSource, RecordSet, sets_of_steps
 from sfumato.results.checking.untrusted_objects import frame_of, peek, vector_of
 from sfumato.results.checking.verdict import (
     OutputReason,
     OutputRules,
     OutputVerdict,
-    broken,
+    confirmation,
     open_question,
-    passed,
+    violation,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from sfumato.results.checking.contributing_records import Behind
+    from sfumato.results.checking.contributing_records import ContributingRecords
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
 
 SURVIVAL = {
     "time": r"time|timeline|event_at|surv_times|duration|t",
@@ -40,28 +39,53 @@ SURVIVAL = {
     "survival": r"survival|surv_prob|km_estimate|s|estimate",
     "censored": r"censored|n_censored",
 }
+"""The columns of a survival table, and what libraries call them."""
+STATSMODELS = {
+    "time": "surv_times",
+    "events": "n_events",
+    "at_risk": "n_risk",
+    "survival": "surv_prob",
+}
 DIGITS = 3
+"""Digits that shares of a suggested curve have."""
+POINT_SLACK = 0.0006
+"""How far a point may be from its curve: rates may be rounded to three digits."""
+GIVE_LIFETIMES = "give data=... and features=['days', 'died']"
 
 
-def joined(counts: Sequence[float], least: float) -> list[tuple[int, int]]:
+def join_neighbours(counts: Sequence[float], minimum: float) -> list[tuple[int, int]]:
     """Neighbours put together until each group counts enough: first and one past the last of every
     group; what is left goes to the last.
 
-    >>> joined([4, 7, 2, 12, 3], 10), joined([1, 2], 10)
+    >>> join_neighbours([4, 7, 2, 12, 3], 10), join_neighbours([1, 2], 10)
     ([(0, 2), (2, 5)], [])
     """
     groups, start, total = [], 0, 0.0
-    for place, count in enumerate(counts):
+    for end, count in enumerate(counts, start=1):
         total += count
-        if total >= least:
-            groups.append((start, place + 1))
-            start, total = place + 1, 0.0
+        if total >= minimum:
+            groups.append((start, end))
+            start, total = end, 0.0
     if groups and start < len(counts):
         groups[-1] = (groups[-1][0], len(counts))
     return groups
 
 
 # Survival
+
+
+class Lifetimes(NamedTuple):
+    """Per record how long it was observed, whether the event happened then, and its person."""
+
+    time: Floats
+    event: Mask
+    person_ids: Codes
+
+
+def find_column(frame: pl.DataFrame, pattern: str) -> list[str]:
+    """The columns whose names, without capitals and signs, match a pattern."""
+    plain = {name: re.sub(r"\W+", "_", name.strip().lower()) for name in frame.columns}
+    return [name for name, text in plain.items() if re.fullmatch(pattern, text)]
 
 
 def survival_frame(output: Any) -> pl.DataFrame | None:
@@ -71,33 +95,26 @@ def survival_frame(output: Any) -> pl.DataFrame | None:
     Taken are fitters like those of lifelines (``event_table``), results like those of statsmodels
     (``surv_times``), and frames.
     """
-    table = frame_of(events) if (events := peek(output, "event_table")) is not None else None
+    events = peek(output, "event_table")
+    table = None if events is None else frame_of(events)
     if table is None and peek(output, "surv_times") is not None:
-        parts = {
-            "time": "surv_times",
-            "events": "n_events",
-            "at_risk": "n_risk",
-            "survival": "surv_prob",
-        }
-        arrays = {name: vector_of(peek(output, path)) for name, path in parts.items()}
-        columns = {name: one for name, one in arrays.items() if one is not None}
-        table = pl.DataFrame(columns) if len({len(one) for one in columns.values()}) == 1 else None
+        columns = {}
+        for name, path in STATSMODELS.items():
+            vector = vector_of(peek(output, path))
+            if vector is not None:
+                columns[name] = vector
+        if len({len(vector) for vector in columns.values()}) == 1:
+            table = pl.DataFrame(columns)
     if table is None:
         table = frame_of(output)
-    return None if table is None else _with_our_names(table)
-
-
-def _with_our_names(table: pl.DataFrame) -> pl.DataFrame | None:
+    if table is None:
+        return None
     names: dict[str, str] = {}
-    for ours, pattern in SURVIVAL.items():
-        same = [
-            one
-            for one in table.columns
-            if re.fullmatch(pattern, re.sub(r"\W+", "_", one.strip().lower()))
-        ]
-        numeric = [one for one in same if table[one].dtype.is_numeric()]
-        if numeric and numeric[0] not in names:
-            names[numeric[0]] = ours
+    for name, pattern in SURVIVAL.items():
+        columns_found = find_column(table, pattern)
+        numeric = [column for column in columns_found if table[column].dtype.is_numeric()]
+        if numeric:
+            names.setdefault(numeric[0], name)
     if not {"time", "events", "at_risk"} <= set(names.values()):
         return None
     return table.select(list(names)).rename(names).cast(pl.Float64).sort("time")
@@ -106,7 +123,7 @@ def _with_our_names(table: pl.DataFrame) -> pl.DataFrame | None:
 def judge_survival(
     output: Any,
     rules: OutputRules,
-    behind: Behind | None = None,
+    records: ContributingRecords | None = None,
     features: Sequence[str] | None = None,
 ) -> OutputVerdict:
     """Every step of a survival curve must be the events of enough persons, and enough must be left
@@ -115,183 +132,154 @@ def judge_survival(
     With records ``features`` are how long it took and whether it happened; fitters that keep both
     are asked themselves. Then steps are counted again, by persons.
     """
-    steps = survival_frame(output)
     kind = "survival curve"
+    steps = survival_frame(output)
     if steps is None:
-        return OutputVerdict(
-            kind,
-            (
-                open_question(
-                    "marks",
-                    "the numbers at risk and of events are not there",
-                    "give a table with time, events and at_risk",
-                ),
-            ),
-        )
-    events, at_risk = (
-        steps[name].fill_null(float("nan")).to_numpy() for name in ("events", "at_risk")
-    )
+        words = "the numbers at risk and of events are not there"
+        advice = "give a table with time, events and at_risk"
+        return OutputVerdict(kind, (open_question("marks", words, advice),))
+    events = steps["events"].fill_null(float("nan")).to_numpy()
+    at_risk = steps["at_risk"].fill_null(float("nan")).to_numpy()
     if np.isnan(events).any() or np.isnan(at_risk).any():
-        return OutputVerdict(
-            kind,
-            (
-                open_question(
-                    "marks",
-                    "numbers of events or at risk are missing in some steps",
-                    "fill them in",
-                ),
-            ),
-        )
+        words = "numbers of events or at risk are missing in some steps"
+        return OutputVerdict(kind, (open_question("marks", words, "fill them in"),))
     if (events < 0).any() or (at_risk < events).any():
         raise ParameterError(
             "events of a survival table are numbers of persons, and no more than are at risk"
         )
-    happens = events > 0
-    few = int((happens & (events < rules.threshold)).sum())
-    persons_left = _left_after(steps, events, at_risk)
     reasons: list[OutputReason] = []
-    if few:
-        reasons.append(
-            broken(
-                "marks",
-                f"{few:,} of {int(happens.sum()):,} steps are the events of fewer than"
-                f" {rules.threshold} persons",
-                "tell steps of enough events only",
-            )
+    happens = events > 0
+    small_steps = int((happens & (events < rules.threshold)).sum())
+    if small_steps:
+        words = (
+            f"{small_steps:,} of {int(happens.sum()):,} steps are the events of fewer than"
+            f" {rules.threshold} persons"
         )
-    if rules.small(persons_left):
-        reasons.append(
-            broken(
-                "marks",
-                f"fewer than {rules.threshold} persons are left after the last step",
-                "end the curve earlier",
-            )
-        )
-    reasons += _censored(steps, rules) + _as_told(steps)
-    joins = bool(few or rules.small(persons_left) or len(reasons) > 1)
-    lives = lives_of(output, behind, features)
-    reasons += _steps_counted(steps, lives, rules)
-    if lives is not None and features is None:
-        reasons += _kept_by_the_fitter(lives, behind)
+        reasons.append(violation("marks", words, "tell steps of enough events only"))
+    remaining = _persons_remaining(steps)
+    if rules.small(remaining):
+        words = f"fewer than {rules.threshold} persons are left after the last step"
+        reasons.append(violation("marks", words, "end the curve earlier"))
+    reasons += _judge_censored(steps, rules) + _judge_survival_column(steps)
+    joins = bool(small_steps or rules.small(remaining) or len(reasons) > 1)
+    lifetimes = find_lifetimes(output, records, features)
+    reasons += _judge_steps_with_records(steps, lifetimes, rules)
+    if lifetimes is not None and features is None:
+        reasons += _judge_fitter_data(lifetimes, records)
     if not reasons:
-        reasons.append(
-            passed(
-                "marks",
-                f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold}"
-                " persons",
-            )
+        words = (
+            f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold}"
+            " persons"
         )
-    persons = int(at_risk.max(initial=0))
+        reasons.append(confirmation("marks", words))
+    cells: CellSource | None = None
+    if records is not None and features is not None:
+        cells = partial(_find_cells, steps, records, features)
     return OutputVerdict(
         kind,
         tuple(reasons),
-        persons,
+        int(at_risk.max(initial=0)),
         steps,
-        binned_survival(steps, rules) if joins else None,
-        cells=(
-            None if behind is None or features is None else partial(_cells, steps, behind, features)
-        ),
+        join_steps(steps, rules) if joins else None,
+        cells=cells,
     )
 
 
-def _cells(steps: pl.DataFrame, behind: Behind, features: Sequence[str]) -> list[RecordSet]:
+def _find_cells(
+    steps: pl.DataFrame, records: ContributingRecords, features: Sequence[str]
+) -> list[RecordSet]:
     """The records that a survival table counts at every time that it tells."""
-    time, happened = (behind.numbers(name) for name in features)
-    event_times = np.where(np.isnan(happened), np.nan, time)
-    return sets_of_steps(
-        steps["time"].to_numpy(), event_times, (happened != 0) & ~np.isnan(happened)
-    )
+    time, event = (records.numbers(name) for name in features)
+    observed = ~np.isnan(event)
+    times = np.where(observed, time, np.nan)
+    return sets_of_steps(steps["time"].to_numpy(), times, (event != 0) & observed)
 
 
-Lives = tuple["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.int64]"]
-"""How long, whether it happened, and who."""
-
-
-def lives_of(output: Any, behind: Behind | None, features: Sequence[str] | None) -> Lives | None:
+def find_lifetimes(
+    output: Any, records: ContributingRecords | None, features: Sequence[str] | None
+) -> Lifetimes | None:
     """The times and events that a curve is of: columns of the records, or what the fitter keeps;
     None where neither is there.
     """
     if features is not None:
-        if behind is None or len(features) != 2:
+        if records is None or len(features) != 2:
             raise ParameterError(
                 "features of a survival curve are two columns of the data: how long, and whether it"
                 " happened"
             )
-        time, happened = (behind.numbers(name) for name in features)
-        complete = ~np.isnan(time) & ~np.isnan(happened)
-        return time[complete], happened[complete] != 0, behind.who[complete]
-    for long, event in (("durations", "event_observed"), ("time", "status")):
-        arrays = [vector_of(peek(output, name)) for name in (long, event)]
-        if arrays[0] is not None and arrays[1] is not None and len(arrays[0]) == len(arrays[1]):
-            same = behind is not None and len(behind) == len(arrays[0])
-            who = behind.who if behind is not None and same else np.arange(len(arrays[0]))
-            return arrays[0], arrays[1] != 0, who
+        time, event = (records.numbers(name) for name in features)
+        complete = ~np.isnan(time) & ~np.isnan(event)
+        return Lifetimes(time[complete], event[complete] != 0, records.person_ids[complete])
+    for time_path, event_path in (("durations", "event_observed"), ("time", "status")):
+        times, events = vector_of(peek(output, time_path)), vector_of(peek(output, event_path))
+        if times is None or events is None or len(times) != len(events):
+            continue
+        person_ids = np.arange(len(times))
+        if records is not None and len(records) == len(times):
+            person_ids = records.person_ids
+        return Lifetimes(times, events != 0, person_ids)
     return None
 
 
-def _kept_by_the_fitter(lives: Lives, behind: Behind | None) -> list[OutputReason]:
+def _judge_fitter_data(
+    lifetimes: Lifetimes, records: ContributingRecords | None
+) -> list[OutputReason]:
     """A question where the times and events that a fitter keeps are not columns of the records."""
-    if behind is not None and len(behind) == len(lives[0]):
-        sources = MadeOf(behind)
-        if sources.exactly(lives[0]) and sources.explains(lives[1].astype(np.float64)):
+    if records is not None and len(records) == len(lifetimes.time):
+        sources = SourceColumns(records)
+        event = lifetimes.event.astype(np.float64)
+        if sources.has_form(lifetimes.time) and sources.explains(event):
             return []
     words = (
         "the curve was computed again from the times that the fitter keeps: whether they are those"
         " of the records is not known"
     )
-    return [open_question("records", words, "give data=... and features=['days', 'died']")]
+    return [open_question("records", words, GIVE_LIFETIMES)]
 
 
-def _steps_counted(
-    steps: pl.DataFrame, lives: Lives | None, rules: OutputRules
+def _judge_steps_with_records(
+    steps: pl.DataFrame, lifetimes: Lifetimes | None, rules: OutputRules
 ) -> list[OutputReason]:
     """Whether steps are those of the records, and of enough persons; a question where there are no
     records.
     """
-    if lives is None:
+    if lifetimes is None:
         words = (
             "the numbers of events and at risk are told, and cannot be confirmed without the"
             " records"
         )
-        return [open_question("records", words, "give data=... and features=['days', 'died']")]
-    time, happened, who = lives
-    times = steps["time"].to_numpy()
-    events = [happened & (time == one) for one in times]
-    rows = np.array([int(one.sum()) for one in events], dtype=float)
-    at_risk_counts = np.array([int((time >= one).sum()) for one in times], dtype=float)
-    if not (
-        np.array_equal(rows, steps["events"].to_numpy())
-        and np.array_equal(at_risk_counts, steps["at_risk"].to_numpy())
-    ):
+        return [open_question("records", words, GIVE_LIFETIMES)]
+    events, at_risk, persons = [], [], []
+    for time in steps["time"].to_numpy():
+        rows = lifetimes.event & (lifetimes.time == time)
+        events.append(int(rows.sum()))
+        at_risk.append(int((lifetimes.time >= time).sum()))
+        persons.append(count_persons(lifetimes.person_ids[rows]))
+    if steps["events"].to_list() != events or steps["at_risk"].to_list() != at_risk:
         words = "the numbers of events and at risk are not those of these records"
-        return [
-            open_question(
-                "recomputed",
-                words,
-                "give the records that the curve is of (where=...), without weights",
-            )
-        ]
-    few = sum(rules.small(how_many(who[one])) for one in events)
-    if few and (rows >= rules.threshold).any() and not (rows[rows > 0] < rules.threshold).any():
+        advice = "give the records that the curve is of (where=...), without weights"
+        return [open_question("recomputed", words, advice)]
+    small_steps = sum(rules.small(count) for count in persons)
+    # Steps of too few events were found before; here are those of few persons with many events.
+    enough_events = any(events) and not any(rules.small(count) for count in events)
+    if small_steps and enough_events:
         words = (
-            f"{few:,} steps are the events of fewer than {rules.threshold} persons, who have"
-            " several"
+            f"{small_steps:,} steps are the events of fewer than {rules.threshold} persons, who"
+            " have several"
         )
-        return [broken("marks", words, "tell steps of enough persons only")]
+        return [violation("marks", words, "tell steps of enough persons only")]
     return []
 
 
-def _left_after(
-    steps: pl.DataFrame, events: NDArray[np.float64], at_risk: NDArray[np.float64]
-) -> float:
+def _persons_remaining(steps: pl.DataFrame) -> float:
     """Persons who are still at risk after the last step."""
-    if not len(events):
+    if not steps.height:
         return 0.0
-    gone = events[-1] + (float(steps["censored"][-1] or 0) if "censored" in steps.columns else 0.0)
-    return float(at_risk[-1] - gone)
+    last = steps.row(-1, named=True)
+    return float(last["at_risk"] - last["events"] - (last.get("censored") or 0.0))
 
 
-def _as_told(steps: pl.DataFrame) -> list[OutputReason]:
+def _judge_survival_column(steps: pl.DataFrame) -> list[OutputReason]:
     """A survival that is told must be that of the events, rounded or not."""
     if "survival" not in steps.columns:
         return []
@@ -300,78 +288,69 @@ def _as_told(steps: pl.DataFrame) -> list[OutputReason]:
     if (np.abs(shares - kaplan_meier(events, at_risk)) <= 0.01).all():
         return []
     words = "the survival told is not that of these events and numbers at risk"
-    return [
-        open_question(
-            "recomputed",
-            words,
-            "give the curve without weights, or leave its numbers to the checker",
-        )
-    ]
+    advice = "give the curve without weights, or leave its numbers to the checker"
+    return [open_question("recomputed", words, advice)]
 
 
-def _censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReason]:
-    counts = (
-        steps["censored"].fill_null(0).to_numpy() if "censored" in steps.columns else np.zeros(0)
-    )
+def _judge_censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReason]:
+    """Steps that tell of few persons who are at risk no more and had no event."""
     events, at_risk = steps["events"].to_numpy(), steps["at_risk"].to_numpy()
-    apart = np.abs(
-        at_risk[:-1] - events[:-1] - at_risk[1:]
-    )  # who is at risk no more, and had no event
-    few = max(int(((one > 0) & (one < rules.threshold)).sum()) for one in (counts, apart))
-    if not few:
-        return []
-    return [
-        broken(
-            "marks",
-            f"{few:,} steps tell of fewer than {rules.threshold} censored persons",
-            "leave out the numbers censored and at risk",
-        )
-    ]
-
-
-def kaplan_meier(events: NDArray[np.float64], at_risk: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The share that survives every step.
-
-    >>> kaplan_meier(np.array([1.0, 1.0]), np.array([4.0, 2.0])).tolist()
-    [0.75, 0.375]
-    """
-    shares: NDArray[np.float64] = np.where(
-        at_risk > 0, 1 - events / np.where(at_risk > 0, at_risk, 1), 1.0
+    gone = np.abs(at_risk[:-1] - events[:-1] - at_risk[1:])
+    censored = np.zeros(0)
+    if "censored" in steps.columns:
+        censored = steps["censored"].fill_null(0).to_numpy()
+    small_steps = max(
+        int(((part > 0) & (part < rules.threshold)).sum()) for part in (censored, gone)
     )
-    return np.cumprod(shares).astype(np.float64)
+    if not small_steps:
+        return []
+    words = f"{small_steps:,} steps tell of fewer than {rules.threshold} censored persons"
+    return [violation("marks", words, "leave out the numbers censored and at risk")]
 
 
-def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | None:
-    r"""The curve with steps joined until each is the events of enough persons: its value at the end
-    of each, rounded.
+def kaplan_meier(events: Floats, at_risk: Floats) -> Floats:
+    r"""The share that survives every step.
 
     .. math:: S(t) = \prod_{t_i \le t} \left(1 - \frac{d_i}{n_i}\right)
 
     :math:`d_i` events and :math:`n_i` persons at risk (Kaplan and Meier 1958, doi:10.2307/2281868).
+
+    >>> kaplan_meier(np.array([1.0, 1.0]), np.array([4.0, 2.0])).tolist()
+    [0.75, 0.375]
+    """
+    shares = 1 - events / np.where(at_risk > 0, at_risk, 1)
+    return np.cumprod(np.where(at_risk > 0, shares, 1.0)).astype(np.float64)
+
+
+def join_steps(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | None:
+    """The curve with steps joined until each is the events of enough persons: its value at the end
+    of each, rounded.
+
     Persons who leave without an event within a step are enough too, or none. A last step that would
     leave few persons is not told.
     """
     events, at_risk, time = (steps[name].to_numpy() for name in ("events", "at_risk", "time"))
-    survival = kaplan_meier(events, at_risk)
-    rest = at_risk - events
-    before = (
-        np.r_[at_risk[:1], rest[:-1]] - at_risk
-    )  # who is at risk no more when a step comes, and had no event
-    last = int(np.flatnonzero(events > 0)[-1]) if (events > 0).any() else -1
-    points, happened, gone = [], 0.0, 0.0
-    for place in range(last + 1):
-        happened, gone = happened + events[place], gone + before[place]
-        if happened >= rules.threshold and not rules.small(abs(gone)):
-            points.append(place)
-            happened = gone = 0.0
-    if (
-        points and happened and not rules.small(abs(gone)) and not rules.small(rest[last])
-    ):  # the rest goes to the last
-        points[-1] = last
-    points = [place for place in points if not rules.small(rest[place])]
-    if not points:
+    if not (events > 0).any():
         return None
-    return pl.DataFrame({"time": time[points], "survival": np.round(survival[points], DIGITS)})
+    remaining = at_risk - events
+    # Per step those who are at risk no more when it comes, and had no event.
+    censored = np.r_[at_risk[:1], remaining[:-1]] - at_risk
+    last = int(np.flatnonzero(events > 0)[-1])
+    ends: list[int] = []
+    happened, gone = 0.0, 0.0
+    for step in range(last + 1):
+        happened, gone = happened + events[step], gone + censored[step]
+        if happened >= rules.threshold and not rules.small(abs(gone)):
+            ends.append(step)
+            happened = gone = 0.0
+    # Events after the last end go to it.
+    if ends and happened and not rules.small(abs(gone)) and not rules.small(remaining[last]):
+        ends[-1] = last
+    ends = [step for step in ends if not rules.small(remaining[step])]
+    if not ends:
+        return None
+    survival = kaplan_meier(events, at_risk)
+    return pl.DataFrame({"time": time[ends], "survival": np.round(survival[ends], DIGITS)})
 
 
 # ROC
@@ -381,7 +360,7 @@ def judge_roc(
     output: Any,
     class_sizes: tuple[int, int] | None,
     rules: OutputRules,
-    behind: Behind | None = None,
+    records: ContributingRecords | None = None,
     column: str | None = None,
     features: Sequence[str] | None = None,
 ) -> OutputVerdict:
@@ -391,10 +370,10 @@ def judge_roc(
     With records the ``column`` of the outcome tells how many have it and how many have not, and the
     score in ``features`` whether these points are on its curve.
     """
-    fpr, tpr = _rates(output)
-    curve = pl.DataFrame({"fpr": fpr, "tpr": tpr})
+    points = _read_rates(output)
+    curve = pl.DataFrame({"fpr": points[:, 0], "tpr": points[:, 1]})
     kind = "ROC curve"
-    persons_by_outcome = _with_outcome(behind, column)
+    persons_by_outcome = _count_outcomes(records, column)
     sizes = persons_by_outcome or class_sizes
     if sizes is None:
         words = "how many persons have the outcome, and how many have not, is not known"
@@ -406,161 +385,115 @@ def judge_roc(
     positives, negatives = sizes
     if positives < 0 or negatives < 0:
         raise ParameterError("counts are numbers of persons; some are negative")
-    points = list(zip(fpr, tpr, strict=True))
-    fpr, tpr = _to_the_ends(fpr, tpr)
-    steps = np.round(np.diff(tpr) * positives + np.diff(fpr) * negatives, 6)
-    few = int(((steps > 0) & (steps < rules.threshold)).sum())
-    reasons = [*(_too_few_with(positives, negatives, rules))]
-    if (
-        persons_by_outcome is not None
-        and class_sizes is not None
-        and class_sizes != persons_by_outcome
-    ):
+    # Every curve begins at (0, 0) and ends at (1, 1): few persons may stand before its first point.
+    whole = points
+    if not len(points) or points[0].any():
+        whole = np.vstack([[0.0, 0.0], whole])
+    if not len(points) or (points[-1] != 1).any():
+        whole = np.vstack([whole, [1.0, 1.0]])
+    steps = np.round(np.diff(whole, axis=0) @ [negatives, positives], 6)
+    reasons = []
+    if min(positives, negatives) < rules.threshold:
+        words = f"fewer than {rules.threshold} persons have the outcome, or have it not"
+        reasons.append(violation("threshold", words, "tell no curve"))
+    if persons_by_outcome is not None and class_sizes not in (None, persons_by_outcome):
         words = (
             "the counts given are not the numbers of persons who have the outcome, or have it not"
         )
-        reasons.append(broken("counts", words, "leave counts away: the records tell them"))
-    if few:
-        reasons.append(
-            broken(
-                "marks",
-                f"{few:,} of {len(steps):,} steps stand for fewer than {rules.threshold} persons",
-                "tell fewer points",
-            )
+        reasons.append(violation("counts", words, "leave counts away: the records tell them"))
+    small_steps = int(((steps > 0) & (steps < rules.threshold)).sum())
+    if small_steps:
+        words = (
+            f"{small_steps:,} of {len(steps):,} steps stand for fewer than {rules.threshold}"
+            " persons"
         )
-    reasons += _on_the_curve(points, behind, column, features)
+        reasons.append(violation("marks", words, "tell fewer points"))
+    reasons += _judge_points(points, records, column, features)
     if not reasons:
-        reasons.append(
-            passed(
-                "marks",
-                f"each of {len(steps):,} steps stands for at least {rules.threshold} persons",
-            )
-        )
-    thinner = (
-        _thinned(fpr, tpr, steps, rules.threshold + 10.0**-DIGITS * (positives + negatives))
-        if few
-        else None
-    )
+        words = f"each of {len(steps):,} steps stands for at least {rules.threshold} persons"
+        reasons.append(confirmation("marks", words))
+    thinner = None
+    if small_steps:
+        # Rounding takes so many persons from a step at most.
+        rounding = 10.0**-DIGITS * (positives + negatives)
+        groups = join_neighbours(steps.tolist(), rules.threshold + rounding)
+        if groups:
+            ends = [0, *(end for _, end in groups)]
+            rounded = np.round(whole[ends], DIGITS)
+            thinner = pl.DataFrame({"fpr": rounded[:, 0], "tpr": rounded[:, 1]})
     return OutputVerdict(kind, tuple(reasons), positives + negatives, curve, thinner)
 
 
-def _with_outcome(behind: Behind | None, column: str | None) -> tuple[int, int] | None:
+def _count_outcomes(
+    records: ContributingRecords | None, column: str | None
+) -> tuple[int, int] | None:
     """Persons with the outcome and without, by the records."""
     if column is None:
         return None
-    if behind is None:
+    if records is None:
         raise ParameterError("column is the outcome in the records: give data=... too")
-    values = behind.numbers(column)
-    if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+    values, person_ids = records.numbers(column), records.person_ids
+    if not records.is_binary(column):
         raise ParameterError(
             "the outcome of a ROC curve is a column of yes and no, or of ones and zeros"
         )
-    return how_many(behind.who[values == 1]), how_many(behind.who[values == 0])
+    return count_persons(person_ids[values == 1]), count_persons(person_ids[values == 0])
 
 
-def _on_the_curve(
-    points: Sequence[tuple[float, float]],
-    behind: Behind | None,
+def _judge_points(
+    points: Floats,
+    records: ContributingRecords | None,
     column: str | None,
     features: Sequence[str] | None,
 ) -> list[OutputReason]:
     """Whether points are on the curve of a score, either way round; a question where nobody can
     tell.
     """
-    if behind is None or column is None or features is None or len(features) != 1:
+    if records is None or column is None or features is None or len(features) != 1:
         words = "the points were not computed again: the outcome and the score are not known"
-        return [
-            open_question("records", words, "give data=..., column='outcome', features=['score']")
-        ]
-    outcome, score = behind.numbers(column), behind.numbers(features[0])
+        advice = "give data=..., column='outcome', features=['score']"
+        return [open_question("records", words, advice)]
+    outcome, score = records.numbers(column), records.numbers(features[0])
     complete = ~np.isnan(outcome) & ~np.isnan(score)
-    released = np.array(points)
+    outcome, score = outcome[complete], score[complete]
     for sign in (-1.0, 1.0):
-        order = np.argsort(sign * score[complete], kind="stable")
-        last = np.r_[np.diff(score[complete][order]) != 0, True]
-        yes = outcome[complete][order] == 1
-        curve = np.column_stack([np.cumsum(~yes), np.cumsum(yes)])[last] / np.maximum(
-            1, [(~yes).sum(), yes.sum()]
-        )
+        order = np.argsort(sign * score, kind="stable")
+        is_last = np.r_[np.diff(score[order]) != 0, True]  # of equal scores
+        positive = outcome[order] == 1
+        counts = np.column_stack([np.cumsum(~positive), np.cumsum(positive)])[is_last]
+        curve = counts / np.maximum(1, [(~positive).sum(), positive.sum()])
         curve = np.vstack([[0.0, 0.0], curve])
-        place = np.clip(np.searchsorted(curve[:, 0], released[:, 0] - 0.0006), 0, len(curve) - 1)
-        if all(_beside(curve, at, one) for at, one in zip(place, released, strict=True)):
+        if all(_is_on_curve(curve, point) for point in points):
             return []
     words = "the points are not on the curve of this score and outcome"
     return [open_question("recomputed", words, "give the records that the curve is of (where=...)")]
 
 
-def _beside(curve: NDArray[np.float64], start: int, point: NDArray[np.float64]) -> bool:
-    """Whether a point of the curve from a place on is this one, rounded or not."""
-    end = int(np.searchsorted(curve[:, 0], point[0] + 0.0006, side="right"))
-    return bool((np.abs(curve[start:end] - point).max(axis=1, initial=0.0) <= 0.0006).any())
+def _is_on_curve(curve: Floats, point: Floats) -> bool:
+    """Whether a point is one of the curve, rounded or not."""
+    start = np.searchsorted(curve[:, 0], point[0] - POINT_SLACK)
+    start = min(int(start), len(curve) - 1)
+    end = int(np.searchsorted(curve[:, 0], point[0] + POINT_SLACK, side="right"))
+    distances = np.abs(curve[start:end] - point).max(axis=1, initial=0.0)
+    return bool((distances <= POINT_SLACK).any())
 
 
-def _too_few_with(positives: int, negatives: int, rules: OutputRules) -> list[OutputReason]:
-    if min(positives, negatives) >= rules.threshold:
-        return []
-    return [
-        broken(
-            "threshold",
-            f"fewer than {rules.threshold} persons have the outcome, or have it not",
-            "tell no curve",
-        )
-    ]
-
-
-def _rates(output: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The false and true positive rates, rising."""
+def _read_rates(output: Any) -> Floats:
+    """The false and true positive rates, a row a point, rising."""
     frame = frame_of(output)
     if frame is not None:
-        low = {name.lower(): name for name in frame.columns}
-        pair: Any = [frame[low[name]] if name in low else None for name in ("fpr", "tpr")]
+        columns = {name.lower(): frame[name] for name in frame.columns}
+        pair = [columns.get("fpr"), columns.get("tpr")]
+    elif isinstance(output, tuple | list):
+        pair = list(output[:2])
     else:
-        pair = (
-            output[:2]
-            if isinstance(output, tuple | list)
-            else (peek(output, "fpr"), peek(output, "tpr"))
-        )
-    arrays = [vector_of(one) for one in pair]
-    if (
-        len(arrays) != 2
-        or arrays[0] is None
-        or arrays[1] is None
-        or len(arrays[0]) != len(arrays[1])
-    ):
+        pair = [peek(output, "fpr"), peek(output, "tpr")]
+    vectors = [vector_of(rates) for rates in pair]
+    lengths = {None if vector is None else len(vector) for vector in vectors}
+    if len(vectors) != 2 or len(lengths) != 1 or None in lengths:
         raise SchemaError("a ROC curve has the columns fpr and tpr, of equal length")
-    fpr, tpr = arrays[0], arrays[1]
-    if (
-        np.isnan(fpr).any()
-        or np.isnan(tpr).any()
-        or min(fpr.min(initial=0), tpr.min(initial=0)) < 0
-        or max(fpr.max(initial=0), tpr.max(initial=0)) > 1
-    ):
+    points = np.array(vectors, dtype=np.float64).T
+    if not ((points >= 0) & (points <= 1)).all():
         raise SchemaError("rates of a ROC curve lie between 0 and 1")
-    order = np.lexsort((tpr, fpr))
-    return fpr[order], tpr[order]
-
-
-def _to_the_ends(
-    fpr: NDArray[np.float64], tpr: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The points with (0, 0) and (1, 1), where every curve begins and ends: few persons may stand
-    before the first point told.
-    """
-    first = [] if len(fpr) and fpr[0] == tpr[0] == 0 else [0.0]
-    last = [] if len(fpr) and fpr[-1] == tpr[-1] == 1 else [1.0]
-    return np.r_[first, fpr, last], np.r_[first, tpr, last]
-
-
-def _thinned(
-    fpr: NDArray[np.float64], tpr: NDArray[np.float64], steps: NDArray[np.float64], least: float
-) -> pl.DataFrame | None:
-    """Fewer points, rounded; ``least`` leaves room for what rounding takes from a step."""
-    ends = [end for _, end in joined(steps.tolist(), least)]
-    positions = [0, *ends] if ends else []
-    return (
-        pl.DataFrame(
-            {"fpr": np.round(fpr[positions], DIGITS), "tpr": np.round(tpr[positions], DIGITS)}
-        )
-        if positions
-        else None
-    )
+    rising: Floats = points[np.lexsort((points[:, 1], points[:, 0]))]
+    return rising

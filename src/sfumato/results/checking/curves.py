@@ -5,7 +5,6 @@ judged by the records they are of.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,93 +12,89 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError
-from sfumato.results.checking.contributing_records import Behind, how_many
-from sfumato.results.checking.curve_points import DIGITS, judge_survival, kaplan_meier, lives_of
+from sfumato.results.checking.contributing_records import ContributingRecords, count_persons
+from sfumato.results.checking.curve_points import (
+    DIGITS,
+    find_column,
+    find_lifetimes,
+    judge_survival,
+    kaplan_meier,
+)
 from sfumato.results.checking.statistics_of_columns import step_of
 from sfumato.results.checking.untrusted_objects import frame_of
 from sfumato.results.checking.verdict import (
     OutputReason,
     OutputRules,
     OutputVerdict,
-    broken,
+    confirmation,
     open_question,
-    passed,
+    violation,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from sfumato.results.checking.curve_points import Lives
+    from sfumato.results.checking.curve_points import Lifetimes
+    from sfumato.results.tables.arrays import Floats
 
 KIND = "survival curve"
 NAMES = {"time": r"time|timeline|surv_times", "survival": r"survival|surv_prob|km_estimate"}
-TIME_AND_EVENT = (
-    "give data=... and features=[...]: the columns with how long it took, and whether it happened"
+"""The columns of a curve, and what libraries call them."""
+NO_RECORDS = open_question(
+    "records",
+    "of how many events and persons every step is, is not known without the records",
+    "give data=... and features=[...]: the columns with how long it took, and whether it happened",
 )
 
 
 def curve_of(output: Any) -> pl.DataFrame | None:
     """A curve as times and the share that survives each; None for what is none."""
     frame = frame_of(output)
-    if frame is None:
+    if frame is None or not frame.height:
         return None
-    columns: dict[str, str] = {}
-    for ours, pattern in NAMES.items():
-        same = [
-            one
-            for one in frame.columns
-            if re.fullmatch(pattern, re.sub(r"\W+", "_", one.strip().lower()))
-        ]
-        if len(same) != 1 or not frame[same[0]].dtype.is_numeric():
+    columns = []
+    for name, pattern in NAMES.items():
+        matching = find_column(frame, pattern)
+        if len(matching) != 1 or not frame[matching[0]].dtype.is_numeric():
             return None
-        columns[same[0]] = ours
-    if len(frame.columns) > len(columns) or not frame.height:
+        columns.append(pl.col(matching[0]).cast(pl.Float64).alias(name))
+    if len(frame.columns) > len(columns):
         return None
-    released = (
-        frame.select(list(columns))
-        .rename(columns)
-        .cast(pl.Float64)
-        .select("time", "survival")
-        .sort("time")
-    )
-    survival, time = (
-        released[name].fill_null(float("nan")).to_numpy() for name in ("survival", "time")
-    )
-    falls = bool((survival >= 0).all() and (survival <= 1).all() and (np.diff(survival) <= 0).all())
-    return (
-        released
-        if falls and bool((np.diff(time) > 0).all()) and bool(np.isfinite(time).all())
-        else None
-    )
+    curve = frame.select(columns).sort("time")
+    rows = curve.fill_null(float("nan"))
+    time, survival = rows["time"].to_numpy(), rows["survival"].to_numpy()
+    is_share = (survival >= 0).all() and (survival <= 1).all()
+    falls = is_share and (np.diff(survival) <= 0).all()
+    rises = np.isfinite(time).all() and (np.diff(time) > 0).all()
+    return curve if falls and rises else None
 
 
 def judge_curve(
-    curve: pl.DataFrame, rules: OutputRules, behind: Behind | None, features: Sequence[str] | None
+    curve: pl.DataFrame,
+    rules: OutputRules,
+    records: ContributingRecords | None,
+    features: Sequence[str] | None,
 ) -> OutputVerdict:
     """Between two times that are told enough persons must have the event, and no few leave without
     one; enough must be left at the end, or nobody.
     """
-    lives = None if behind is None or features is None else lives_of(None, behind, features)
-    if lives is None:
-        words = "of how many events and persons every step is, is not known without the records"
-        return OutputVerdict(KIND, (open_question("records", words, TIME_AND_EVENT),), None, curve)
-    reasons = (
-        _told_exactly(curve)
-        + _recomputed(curve, lives)
-        + _steps(curve["time"].to_numpy(), lives, rules)
-    )
+    lifetimes = None
+    if records is not None and features is not None:
+        lifetimes = find_lifetimes(None, records, features)
+    if lifetimes is None:
+        return OutputVerdict(KIND, (NO_RECORDS,), None, curve)
+    reasons = _judge_digits(curve) + _judge_shares(curve, lifetimes)
+    reasons += _judge_steps(curve["time"].to_numpy(), lifetimes, rules)
     if not reasons:
         words = (
             f"each of {curve.height:,} steps is the events of at least {rules.threshold} persons"
         )
-        reasons.append(passed("marks", words))
-    return OutputVerdict(KIND, tuple(reasons), how_many(lives[2]), curve)
+        reasons.append(confirmation("marks", words))
+    return OutputVerdict(KIND, tuple(reasons), count_persons(lifetimes.person_ids), curve)
 
 
 def judge_steps(
     output: Any,
     rules: OutputRules,
-    behind: Behind | None,
+    records: ContributingRecords | None,
     features: Sequence[str] | None,
     by: Sequence[str] | None = None,
 ) -> OutputVerdict:
@@ -107,24 +102,26 @@ def judge_steps(
     that would not pass by persons is not suggested.
     """
     if by is not None:
-        return _by_groups(output, rules, behind, features, by)
-    if (curve := curve_of(output)) is not None:
-        return judge_curve(curve, rules, behind, features)
-    verdict = judge_survival(output, rules, behind, features)
-    lives = None if verdict.suggestion is None else lives_of(output, behind, features)
-    if verdict.suggestion is None or lives is None:
+        return _judge_groups(output, rules, records, features, by)
+    curve = curve_of(output)
+    if curve is not None:
+        return judge_curve(curve, rules, records, features)
+    verdict = judge_survival(output, rules, records, features)
+    if verdict.suggestion is None:
         return verdict
-    good = not (
-        _recomputed(verdict.suggestion, lives)
-        or _steps(verdict.suggestion["time"].to_numpy(), lives, rules)
-    )
-    return verdict if good else dataclasses.replace(verdict, suggestion=None)
+    lifetimes = find_lifetimes(output, records, features)
+    if lifetimes is None:
+        return verdict
+    times = verdict.suggestion["time"].to_numpy()
+    if _judge_shares(verdict.suggestion, lifetimes) or _judge_steps(times, lifetimes, rules):
+        return dataclasses.replace(verdict, suggestion=None)
+    return verdict
 
 
-def _by_groups(
+def _judge_groups(
     output: Any,
     rules: OutputRules,
-    behind: Behind | None,
+    records: ContributingRecords | None,
     features: Sequence[str] | None,
     by: Sequence[str],
 ) -> OutputVerdict:
@@ -135,40 +132,29 @@ def _by_groups(
             "by of survival curves is the one column of their table that tells them apart:"
             " by=['sex']"
         )
-    if behind is None or features is None:
-        words = "of how many events and persons every step is, is not known without the records"
-        return OutputVerdict(KIND, (open_question("records", words, TIME_AND_EVENT),), None, frame)
-    behind.dataset.require(list(by))
-    labels = behind.dataset.column(by[0]).cast(pl.String)
+    if records is None or features is None:
+        return OutputVerdict(KIND, (NO_RECORDS,), None, frame)
+    records.dataset.require(list(by))
+    labels = records.dataset.column(by[0]).cast(pl.String)
     reasons: list[OutputReason] = []
-    better: list[pl.DataFrame] = []
+    safe_curves: list[pl.DataFrame] = []
     for (label,), part in frame.group_by(pl.col(by[0]).cast(pl.String), maintain_order=True):
-        some = Behind.of(
-            behind.dataset,
-            unit=behind.unit,
-            where=(labels == label).fill_null(value=False).to_numpy(),
-        )
-        verdict = judge_steps(part.drop(by[0]), rules, some, features)
+        rows = (labels == label).fill_null(value=False).to_numpy()
+        group = ContributingRecords.of(records.dataset, unit=records.unit, where=rows)
+        verdict = judge_steps(part.drop(by[0]), rules, group, features)
         reasons += verdict.reasons
-        released_groups = verdict.shown if verdict.passes else verdict.suggestion
-        better += (
-            []
-            if released_groups is None
-            else [
-                released_groups.insert_column(0, pl.Series(by[0], [label] * released_groups.height))
-            ]
-        )
-    suggestion = (
-        pl.concat(better, how="diagonal")
-        if better and not all(one.status == "pass" for one in reasons)
-        else None
-    )
+        curve = verdict.shown if verdict.passes else verdict.suggestion
+        if curve is not None:
+            safe_curves.append(curve.insert_column(0, pl.Series(by[0], [label] * curve.height)))
+    suggestion = None
+    if safe_curves and any(reason.status != "pass" for reason in reasons):
+        suggestion = pl.concat(safe_curves, how="diagonal")
     return OutputVerdict(
-        KIND, tuple(dict.fromkeys(reasons)), behind.persons, frame, suggestion, tuple(by)
+        KIND, tuple(dict.fromkeys(reasons)), records.persons, frame, suggestion, tuple(by)
     )
 
 
-def _told_exactly(curve: pl.DataFrame) -> list[OutputReason]:
+def _judge_digits(curve: pl.DataFrame) -> list[OutputReason]:
     """Shares with many digits tell how many were at risk."""
     step = step_of(curve["survival"].to_numpy())
     if step >= 10.0**-DIGITS * (1 - 1e-9):
@@ -177,66 +163,58 @@ def _told_exactly(curve: pl.DataFrame) -> list[OutputReason]:
         f"the share that survives is told with more than {DIGITS} digits, from which numbers at"
         " risk can be computed"
     )
-    return [broken("exact", words, f"round it to {DIGITS} digits")]
+    return [violation("exact", words, f"round it to {DIGITS} digits")]
 
 
-def survives(lives: Lives, at: NDArray[np.float64]) -> NDArray[np.float64]:
+def survival_at(lifetimes: Lifetimes, times: Floats) -> Floats:
     """The share that survives some times, from how long it took and whether it happened."""
-    time, happened, _ = lives
-    points = np.unique(time[happened])
-    ranked, fell = np.sort(time), np.sort(time[happened])
-    risk = len(ranked) - np.searchsorted(ranked, points, side="left")
-    events = np.searchsorted(fell, points, side="right") - np.searchsorted(
-        fell, points, side="left"
-    )
-    share = np.r_[1.0, kaplan_meier(events.astype(np.float64), risk.astype(np.float64))]
-    shares: NDArray[np.float64] = share[np.searchsorted(points, at, side="right")]
+    event_times, events = np.unique(lifetimes.time[lifetimes.event], return_counts=True)
+    earlier = np.searchsorted(np.sort(lifetimes.time), event_times, side="left")
+    at_risk = len(lifetimes.time) - earlier
+    survival = kaplan_meier(events.astype(np.float64), at_risk.astype(np.float64))
+    shares: Floats = np.r_[1.0, survival][np.searchsorted(event_times, times, side="right")]
     return shares
 
 
-def _recomputed(curve: pl.DataFrame, lives: Lives) -> list[OutputReason]:
+def _judge_shares(curve: pl.DataFrame, lifetimes: Lifetimes) -> list[OutputReason]:
+    """Whether shares are those of the records, up to rounding."""
     released = curve["survival"].to_numpy()
     slack = max(0.5 * step_of(released) * (1 + 1e-9), 1e-9)
-    if (
-        slack < 0.01
-        and (np.abs(released - survives(lives, curve["time"].to_numpy())) <= slack).all()
-    ):
+    expected = survival_at(lifetimes, curve["time"].to_numpy())
+    if slack < 0.01 and (np.abs(released - expected) <= slack).all():
         return []
     words = "the share that survives is not that of these records"
-    return [
-        open_question(
-            "recomputed",
-            words,
-            "give the records that the curve is of (where=...), without weights",
-        )
-    ]
+    advice = "give the records that the curve is of (where=...), without weights"
+    return [open_question("recomputed", words, advice)]
 
 
-def _steps(released: NDArray[np.float64], lives: Lives, rules: OutputRules) -> list[OutputReason]:
+def _judge_steps(times: Floats, lifetimes: Lifetimes, rules: OutputRules) -> list[OutputReason]:
     """Whether the persons behind every step are enough, those at risk no more without an event too,
     and those who are left.
     """
-    time, happened, who = lives
-    step = np.searchsorted(released, time, side="left")  # events up to a time that is told, and it
-    gone = np.searchsorted(
-        released, time, side="right"
-    )  # who leaves at that time was still at risk then
-    events = [how_many(who[happened & (step == one)]) for one in range(len(released))]
-    censored = [how_many(who[~happened & (gone == one)]) for one in range(len(released))]
+    time, event, person_ids = lifetimes
+    # A step holds the events up to its time. Who leaves at that time was still at risk then.
+    event_step = np.searchsorted(times, time, side="left")
+    censored_step = np.searchsorted(times, time, side="right")
+    few_events, few_censored = 0, 0
+    for step in range(len(times)):
+        few_events += rules.small(count_persons(person_ids[event & (event_step == step)]))
+        few_censored += rules.small(count_persons(person_ids[~event & (censored_step == step)]))
     reasons = []
-    if few := sum(rules.small(one) for one in events):
+    if few_events:
         words = (
-            f"{few:,} of {len(released):,} steps are the events of fewer than {rules.threshold}"
-            " persons"
+            f"{few_events:,} of {len(times):,} steps are the events of fewer than"
+            f" {rules.threshold} persons"
         )
-        reasons.append(broken("marks", words, "tell steps of enough events only"))
-    if few := sum(rules.small(one) for one in censored):
+        reasons.append(violation("marks", words, "tell steps of enough events only"))
+    if few_censored:
         words = (
-            f"{few:,} steps tell of fewer than {rules.threshold} persons who are at risk no more"
-            " without an event"
+            f"{few_censored:,} steps tell of fewer than {rules.threshold} persons who are at risk"
+            " no more without an event"
         )
-        reasons.append(broken("marks", words, "tell fewer steps"))
-    if rules.small(how_many(who[(time > released[-1]) | (~happened & (time == released[-1]))])):
+        reasons.append(violation("marks", words, "tell fewer steps"))
+    remaining = (time > times[-1]) | (~event & (time == times[-1]))
+    if rules.small(count_persons(person_ids[remaining])):
         words = f"fewer than {rules.threshold} persons are left after the last step"
-        reasons.append(broken("marks", words, "end the curve earlier"))
+        reasons.append(violation("marks", words, "end the curve earlier"))
     return reasons

@@ -1,5 +1,5 @@
-r"""Outputs of one session against each other: whether sums and differences of their cells tell of a
-few persons.
+r"""Outputs of one session against each other (differencing): whether sums and differences of their
+cells tell of a few persons.
 
 Records that are in the same cells of all outputs are an *atom*. Every published sum is a sum over
 atoms, so whatever follows from all outputs by adding and subtracting is a vector of the row space
@@ -27,18 +27,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from sfumato.results.checking.record_sets import ANY_SUM, CELL, PERSONS, ROWS, RecordSet
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from scipy import sparse
 
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
-    Codes = NDArray[np.int64]
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
 
 MOST_ATOMS, MOST_SMALL, MOST_CELLS = 20_000, 2_000, 1_000
 """Up to so many atoms, atoms of few persons, and different cells all sums and differences are
@@ -49,6 +47,7 @@ MOST_PROGRAMS = 200
 MOST_ENTRIES = 10_000_000
 """Entries of the matrix times programs about counts."""
 NEAR = 1e-7
+"""Numbers of solvers that are smaller are taken for zero."""
 SUMS = ("sum ", "square ")
 """What a sum of an unknown column may be."""
 
@@ -64,8 +63,8 @@ class JointFinding(NamedTuple):
     """What outputs tell together, and the outputs it follows from: a sum over few persons, a count
     that is known to be small, cells that nearly agree, or nothing that could be settled.
 
-    The last three say that nothing was found, and how far was looked: at all sums without bounds of
-    counts, at sums of up to four cells, of two.
+    The last three kinds say that nothing was found, and how far was looked: at all sums without
+    bounds of counts, at sums of up to four cells, of two.
     """
 
     kind: Literal["sum", "bound", "near", "open", "sums", "fours", "pairs"]
@@ -73,19 +72,19 @@ class JointFinding(NamedTuple):
 
 
 LIMITED = ("sums", "fours", "pairs")
-"""Findings that say how far was looked, the least last."""
+"""Findings that say how far was looked, the narrowest search last."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RecordOwners:
     """Per record of a session the number of its person."""
 
-    who: Codes
+    person_ids: Codes
 
     @cached_property
     def once_each(self) -> bool:
         """Whether every person has one record."""
-        return len(np.unique(self.who)) == len(self.who)
+        return len(np.unique(self.person_ids)) == len(self.person_ids)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,47 +94,57 @@ class CellPool:
     """
 
     cells: list[Codes]
-    numbers: list[int]
-    fresh: Bools
+    numbers: Codes
+    is_new: Mask
     owner: Codes
     """Per record (or person) its person."""
-    counted: bool
+    is_count: bool
     """Whether the sums are counts."""
 
     @classmethod
     def of(
-        cls, old: Sequence[OutputSets], new: Sequence[OutputSets], word: str, people: RecordOwners
+        cls, old: Sequence[OutputSets], new: Sequence[OutputSets], word: str, owners: RecordOwners
     ) -> CellPool:
         """All cells of some outputs that tell a sum."""
-        of_persons = word.partition(" ")[0] == PERSONS and not people.once_each
-        vectors: dict[bytes, tuple[Codes, int, bool]] = {}
-        for fresh, outputs in ((False, old), (True, new)):
-            for output in outputs:
-                for one in output.sets:
-                    if word in one.tells or (word.startswith(SUMS) and ANY_SUM in one.tells):
-                        rows = np.unique(people.who[one.rows]) if of_persons else one.rows
-                        vectors.setdefault(rows.tobytes(), (rows, output.number, fresh))
-        owner = np.arange(int(people.who.max(initial=-1)) + 1) if of_persons else people.who
-        cells, numbers, fresh_ones = [], [], []
-        for rows, number, fresh in vectors.values():
-            cells.append(rows)
-            numbers.append(number)
-            fresh_ones.append(fresh)
-        is_count = word.partition(" ")[0] in (PERSONS, ROWS)
-        return cls(cells, numbers, np.array(fresh_ones, dtype=bool), owner, is_count)
+        kind = word.partition(" ")[0]
+        # Persons with several records are counted once: their cells are sets of persons.
+        of_persons = kind == PERSONS and not owners.once_each
+        words = {word, ANY_SUM} if word.startswith(SUMS) else {word}
+        cells: dict[bytes, Codes] = {}
+        numbers, is_new = [], []
+        for position, output in enumerate((*old, *new)):
+            for record_set in output.sets:
+                if words.isdisjoint(record_set.tells):
+                    continue
+                rows = record_set.rows
+                if of_persons:
+                    rows = np.unique(owners.person_ids[rows])
+                key = rows.tobytes()
+                if key not in cells:
+                    cells[key] = rows
+                    numbers.append(output.number)
+                    is_new.append(position >= len(old))
+        owner = owners.person_ids
+        if of_persons:
+            owner = np.arange(int(owner.max(initial=-1)) + 1)
+        return cls(
+            list(cells.values()),
+            np.array(numbers, dtype=np.int64),
+            np.array(is_new, dtype=bool),
+            owner,
+            is_count=kind in (PERSONS, ROWS),
+        )
 
     @cached_property
     def atoms(self) -> Codes:
         """Per record its atom: the records that are in the same cells; −1 where it is in none."""
         # A random number per cell, summed over the cells of a record: equal for two records only if
         # they are in the same cells (but for a chance of 2**-64 a pair).
-        mark = np.random.default_rng(20).integers(1, 2**63, size=len(self.cells), dtype=np.uint64)
-        present, sums = (
-            np.zeros(len(self.owner), dtype=bool),
-            np.zeros(len(self.owner), dtype=np.uint64),
-        )
-        for rows, one in zip(self.cells, mark, strict=True):
-            sums[rows] += one
+        marks = np.random.default_rng(20).integers(1, 2**63, size=len(self.cells), dtype=np.uint64)
+        present = np.zeros(len(self.owner), dtype=bool)
+        sums = np.zeros(len(self.owner), dtype=np.uint64)
+        for rows, mark in zip(self.cells, marks, strict=True):
+            sums[rows] += mark
             present[rows] = True
         atoms = np.full(len(self.owner), -1, dtype=np.int64)
         atoms[present] = np.unique(sums[present], return_inverse=True)[1].reshape(-1)
@@ -147,16 +156,15 @@ class CellPool:
         return int(self.atoms.max(initial=-1)) + 1
 
     @cached_property
-    def matrix(self) -> Any:
+    def matrix(self) -> sparse.csr_array:
         """Cells × atoms, one where an atom is in a cell; sparse."""
         from scipy import sparse
 
-        parts = [np.unique(self.atoms[rows]) for rows in self.cells]
-        line = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
-        column = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        return sparse.csr_array(
-            (np.ones(len(line)), (line, column)), shape=(len(parts), self.count)
-        )
+        atoms = [np.unique(self.atoms[rows]) for rows in self.cells]
+        cell = np.repeat(np.arange(len(atoms)), [len(atoms_of_cell) for atoms_of_cell in atoms])
+        atom = np.concatenate([np.zeros(0, dtype=np.int64), *atoms])
+        entries = np.ones(len(cell)), (cell, atom)
+        return sparse.csr_array(entries, shape=(len(atoms), self.count))
 
     @cached_property
     def sizes(self) -> Floats:
@@ -164,7 +172,7 @@ class CellPool:
         return np.bincount(self.atoms[self.atoms >= 0], minlength=self.count).astype(np.float64)
 
     @cached_property
-    def held(self) -> tuple[Codes, Codes]:
+    def owners_of_atoms(self) -> tuple[Codes, Codes]:
         """Every pair of an atom and a person who has a record in it, once."""
         inside = self.atoms >= 0
         pairs = np.unique(np.column_stack([self.atoms[inside], self.owner[inside]]), axis=0)
@@ -173,143 +181,158 @@ class CellPool:
     @cached_property
     def persons(self) -> Codes:
         """Per atom its persons."""
-        return np.bincount(self.held[0], minlength=self.count)
+        return np.bincount(self.owners_of_atoms[0], minlength=self.count)
 
-    def persons_in(self, atoms: Bools) -> int:
+    def persons_in(self, atoms: Mask) -> int:
         """The different persons of some atoms."""
-        at, who = self.held
-        return len(np.unique(who[atoms[at]]))
+        atom, person = self.owners_of_atoms
+        return len(np.unique(person[atoms[atom]]))
 
-    def weights(self, atoms: Bools) -> Floats:
+    def weights(self, atoms: Mask) -> Floats:
         """Per atom its persons, each counted in equal parts in all of some atoms that he is in:
         summed over any of them, no more than their different persons.
         """
-        at, who = self.held
-        inside = atoms[at]
-        often = np.bincount(who[inside], minlength=len(self.owner) + 1)
-        weights = np.bincount(at[inside], weights=1 / often[who[inside]], minlength=self.count)
+        atom, person = self.owners_of_atoms
+        inside = atoms[atom]
+        frequency = np.bincount(person[inside], minlength=len(self.owner) + 1)
+        shares = 1 / frequency[person[inside]]
+        weights = np.bincount(atom[inside], weights=shares, minlength=self.count)
         return weights.astype(np.float64)
 
-    def outputs(self, cells: Bools) -> tuple[int, ...]:
-        """The outputs that some cells are of."""
-        return tuple(
-            sorted({number for number, used in zip(self.numbers, cells, strict=True) if used})
-        )
+    def outputs(self, cells: Mask | None = None) -> tuple[int, ...]:
+        """The outputs that some cells, or all, are of."""
+        numbers = self.numbers if cells is None else self.numbers[cells]
+        return tuple(np.unique(numbers).tolist())
 
 
-def few_told_together(
-    old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners, threshold: int
+def find_joint_disclosures(
+    old: Sequence[OutputSets], new: Sequence[OutputSets], owners: RecordOwners, threshold: int
 ) -> list[JointFinding]:
     """What new outputs tell of fewer than ``threshold`` persons, by themselves or together with old
     ones, that the old ones did not tell.
     """
     limited: list[JointFinding] = []
-    open_ones: list[JointFinding] = []
+    unsettled: list[JointFinding] = []
     for word in _words(old, new):
-        pool = CellPool.of(old, new, word, people)
-        if not pool.fresh.any():
+        pool = CellPool.of(old, new, word, owners)
+        if not pool.is_new.any():
             continue
-        for one in _of_pool(pool, threshold):
-            if one.kind in ("sum", "bound"):
-                return [one]
-            (limited if one.kind in LIMITED else open_ones).append(one)
-    near = near_cells(old, new, people, threshold)
-    weakest = sorted(limited, key=lambda one: LIMITED.index(one.kind))[-1:]
-    return [*([] if near is None else [near]), *open_ones[:1], *weakest]
+        for finding in _search_pool(pool, threshold):
+            if finding.kind in ("sum", "bound"):
+                return [finding]
+            if finding.kind in LIMITED:
+                limited.append(finding)
+            else:
+                unsettled.append(finding)
+    near = find_near_cells(old, new, owners, threshold)
+    narrowest = sorted(limited, key=lambda finding: LIMITED.index(finding.kind))[-1:]
+    return [*near, *unsettled[:1], *narrowest]
 
 
 def _words(old: Sequence[OutputSets], new: Sequence[OutputSets]) -> list[str]:
     """What is added up by a new output, and may be by others; a sum of an unknown column goes with
     every sum.
     """
-    added = {word for output in new for one in output.sets for word in one.tells} - {CELL}
-    if ANY_SUM in added:
-        everywhere = {word for output in (*old, *new) for one in output.sets for word in one.tells}
-        added |= {word for word in everywhere if word.startswith(SUMS)}
-    return sorted(added)
+
+    def words_of(outputs: Sequence[OutputSets]) -> set[str]:
+        words: set[str] = set()
+        for output in outputs:
+            for record_set in output.sets:
+                words.update(record_set.tells)
+        return words
+
+    words = words_of(new) - {CELL}
+    if ANY_SUM in words:
+        words |= {word for word in words_of((*old, *new)) if word.startswith(SUMS)}
+    return sorted(words)
 
 
-def _of_pool(pool: CellPool, threshold: int) -> Iterator[JointFinding]:
+def _search_pool(pool: CellPool, threshold: int) -> Iterator[JointFinding]:
+    """Findings of one pool: all sums where they are few enough, else sums of a few cells."""
     if len(pool.cells) <= MOST_CELLS and pool.count <= MOST_ATOMS:
         small = pool.persons < threshold
         if not small.any():
             return
-        isolated = _isolated(pool, small, threshold) if int(small.sum()) <= MOST_SMALL else None
-        if isolated is not None:
-            yield from isolated
-            if pool.counted and not any(one.kind == "sum" for one in isolated):
-                yield from _bounded(pool, small, threshold)
+        sums = _find_small_sums(pool, small, threshold) if small.sum() <= MOST_SMALL else None
+        if sums is not None:
+            yield from sums
+            if pool.is_count and not any(finding.kind == "sum" for finding in sums):
+                yield from _find_small_counts(pool, small, threshold)
             return
-    from sfumato.results.checking.sums_of_four import few_by_hashing
+    from sfumato.results.checking.sums_of_four import find_by_hashing
 
-    cells, kind = few_by_hashing(pool, threshold)
-    yield JointFinding(kind) if cells is None else JointFinding("sum", pool.outputs(cells))
+    cells, kind = find_by_hashing(pool, threshold)
+    if cells is None:
+        yield JointFinding(kind)
+    else:
+        yield JointFinding("sum", pool.outputs(cells))
 
 
 # Sums over few persons
 
 
-def _isolated(pool: CellPool, small: Bools, threshold: int) -> list[JointFinding] | None:
+def _find_small_sums(pool: CellPool, small: Mask, threshold: int) -> list[JointFinding] | None:
     """Whether a vector of the row space that was not in that of the old cells is zero for all but
     few persons; None where too many atoms are in question.
     """
-    lines = pool.matrix
-    space, before = _on_small(lines, small), _on_small(lines[np.flatnonzero(~pool.fresh)], small)
+    space = _vectors_on(pool.matrix, small)
+    before = _vectors_on(pool.matrix[np.flatnonzero(~pool.is_new)], small)
     if len(space) <= len(before):
         return []
-    places = np.flatnonzero(small)
+    # Atoms that every vector is zero on are not in question.
     used = np.abs(space).max(axis=0) > NEAR
+    atoms = np.flatnonzero(small)[used]
+    space, before = space[:, used], before[:, used]
     inside = np.zeros(pool.count, dtype=bool)
-    inside[places[used]] = True
-    weight = pool.weights(inside)[places[used]]
-    space, before, places = space[:, used], before[:, used], places[used]
+    inside[atoms] = True
+    weight = pool.weights(inside)[atoms]
 
-    def tells(vector: Floats) -> bool:
-        atoms = np.zeros(pool.count, dtype=bool)
-        atoms[places[np.abs(vector) > NEAR]] = True
-        return pool.persons_in(atoms) < threshold and not _inside(vector, before)
+    def discloses(vector: Floats) -> bool:
+        support = np.zeros(pool.count, dtype=bool)
+        support[atoms[np.abs(vector) > NEAR]] = True
+        return pool.persons_in(support) < threshold and not _is_in_span(vector, before)
 
+    # Rows in echelon form have many zeros, so that one of them often is of few persons.
     for vector in _echelon(space):
-        if tells(vector):
-            return [JointFinding("sum", _outputs_behind(pool, places, vector))]
-    if len(places) > MOST_PROGRAMS:
+        if discloses(vector):
+            return [JointFinding("sum", _outputs_of_vector(pool, atoms, vector))]
+    if len(atoms) > MOST_PROGRAMS:
         return None
-    unsure = False
-    for at in range(len(places)):
-        lightest = _lightest(space, weight, at)
-        if lightest is None or weight @ np.abs(lightest) < threshold - 1e-6:
-            if lightest is not None and tells(lightest):
-                return [JointFinding("sum", _outputs_behind(pool, places, lightest))]
-            unsure |= lightest is None or not _inside(lightest, before)
-    everything = np.ones(len(pool.cells), dtype=bool)
-    return [JointFinding("open", pool.outputs(everything))] if unsure else []
+    unsettled = False
+    for position in range(len(atoms)):
+        lightest = _lightest_vector(space, weight, position)
+        if lightest is None:
+            unsettled = True
+        # By the bound of the linear program lighter vectors are the only ones of few persons.
+        elif weight @ np.abs(lightest) < threshold - 1e-6:
+            if discloses(lightest):
+                return [JointFinding("sum", _outputs_of_vector(pool, atoms, lightest))]
+            unsettled |= not _is_in_span(lightest, before)
+    return [JointFinding("open", pool.outputs())] if unsettled else []
 
 
-def _on_small(lines: Any, small: Bools) -> Floats:
+def _vectors_on(lines: sparse.csr_array, small: Mask) -> Floats:
     """The vectors of the row space of sparse lines that are zero outside some columns, as an
     orthonormal basis on these columns.
     """
     if not lines.shape[0]:
         return np.zeros((0, int(small.sum())))
+    # Combinations of lines that vanish on the other columns: the null space of their Gram matrix.
     large = lines[:, np.flatnonzero(~small)]
     values, vectors = np.linalg.eigh((large @ large.T).toarray())
-    free = vectors[:, values <= 1e-9 * max(1.0, float(values.max(initial=0.0)))].T
-    return _orthonormal(np.asarray(free @ lines[:, np.flatnonzero(small)]))
-
-
-def _orthonormal(rows: Floats) -> Floats:
+    vanishing = values <= 1e-9 * max(1.0, float(values.max(initial=0.0)))
+    rows = np.asarray(vectors[:, vanishing].T @ lines[:, np.flatnonzero(small)])
     if not rows.size:
         return rows[:0]
-    _, size, basis = np.linalg.svd(rows, full_matrices=False)
-    independent: Floats = basis[size > 1e-7]
+    _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
+    independent: Floats = basis[sizes > NEAR]
     return independent
 
 
-def _inside(vector: Floats, basis: Floats) -> bool:
-    residual = vector - (vector @ basis.T) @ basis
-    return bool(
-        np.abs(residual).max(initial=0.0) <= 1e-6 * max(1.0, np.abs(vector).max(initial=0.0))
-    )
+def _is_in_span(vector: Floats, basis: Floats) -> bool:
+    residuals = vector - (vector @ basis.T) @ basis
+    size = max(1.0, np.abs(vector).max(initial=0.0))
+    return bool(np.abs(residuals).max(initial=0.0) <= 1e-6 * size)
 
 
 def _echelon(basis: Floats) -> Floats:
@@ -324,28 +347,28 @@ def _echelon(basis: Floats) -> Floats:
             continue
         rows[[rank, pivot]] = rows[[pivot, rank]]
         rows[rank] /= rows[rank, column]
-        others = np.arange(len(rows)) != rank
-        rows[others] -= np.outer(rows[others, column], rows[rank])
+        other_rows = np.arange(len(rows)) != rank
+        rows[other_rows] -= np.outer(rows[other_rows, column], rows[rank])
         rank += 1
     return rows[:rank]
 
 
-def _lightest(space: Floats, weight: Floats, at: int) -> Floats | None:
-    """The vector of a space with one entry 1, none larger, and the least weighted sum of sizes;
-    None where there is none, or the solver does not say.
+def _lightest_vector(space: Floats, weight: Floats, position: int) -> Floats | None:
+    """The vector of a space with 1 at a position, no larger entry, and the least weighted sum of
+    sizes; None where there is none, or the solver does not say.
     """
     from scipy import optimize, sparse
 
+    # Variables: the coordinates in the space, and the size of every entry of the vector.
     dimension, count = space.shape
-    lines = sparse.csr_array(space.T)
-    size = -sparse.eye_array(count, format="csr")
+    entries = sparse.csr_array(space.T)
+    sizes = -sparse.eye_array(count, format="csr")
+    above, below = sparse.hstack([entries, sizes]), sparse.hstack([-entries, sizes])
     solution = optimize.linprog(
         np.r_[np.zeros(dimension), weight],
-        A_ub=sparse.vstack(
-            [sparse.hstack([lines, size]), sparse.hstack([-lines, size])], format="csr"
-        ),
+        A_ub=sparse.vstack([above, below], format="csr"),
         b_ub=np.zeros(2 * count),
-        A_eq=np.r_[space[:, at], np.zeros(count)][None, :],
+        A_eq=np.r_[space[:, position], np.zeros(count)][None, :],
         b_eq=[1.0],
         bounds=[(None, None)] * dimension + [(0.0, 1.0)] * count,
         method="highs",
@@ -355,13 +378,14 @@ def _lightest(space: Floats, weight: Floats, at: int) -> Floats | None:
     return np.asarray(solution.x[:dimension] @ space) if solution.status == 0 else None
 
 
-def _outputs_behind(pool: CellPool, places: Codes, vector: Floats) -> tuple[int, ...]:
+def _outputs_of_vector(pool: CellPool, atoms: Codes, vector: Floats) -> tuple[int, ...]:
     """The outputs whose cells a vector is a sum and difference of, as few cells as can be."""
     from scipy import optimize, sparse
 
     target = np.zeros(pool.count)
-    target[places] = vector
+    target[atoms] = vector
     cells = len(pool.cells)
+    # How often each cell is added, and subtracted; a small sum of both has many zeros.
     solution = optimize.linprog(
         np.ones(2 * cells),
         A_eq=sparse.hstack([pool.matrix.T, -pool.matrix.T], format="csr"),
@@ -370,51 +394,53 @@ def _outputs_behind(pool: CellPool, places: Codes, vector: Floats) -> tuple[int,
         method="highs",
     )
     if solution.status != 0:
-        return pool.outputs(np.ones(cells, dtype=bool))
+        return pool.outputs()
     return pool.outputs(np.abs(solution.x[:cells] - solution.x[cells:]) > NEAR)
 
 
 # Counts that are known to be small
 
 
-def _bounded(pool: CellPool, small: Bools, threshold: int) -> Iterator[JointFinding]:
+def _find_small_counts(pool: CellPool, small: Mask, threshold: int) -> Iterator[JointFinding]:
     """Atoms of few that cannot be as large as the threshold, by the published counts, and could be
     by the old ones.
     """
-    program = _Counts(pool.matrix, pool.sizes, threshold)
-    before = _Counts(pool.matrix[np.flatnonzero(~pool.fresh)], pool.sizes, threshold)
+    program = _CountProgram(pool.matrix, pool.sizes, threshold)
+    old_cells = pool.matrix[np.flatnonzero(~pool.is_new)]
+    old_program = _CountProgram(old_cells, pool.sizes, threshold)
     allowed = min(MOST_PROGRAMS, int(MOST_ENTRIES / max(1, pool.matrix.nnz)))
-    rest = np.flatnonzero(small)
-    while len(rest) > 1 and allowed > 0:  # many at once: most can be large together
+    # Many at once: most atoms can be large together, which one program shows of all of them.
+    atoms = np.flatnonzero(small)
+    while len(atoms) > 1 and allowed > 0:
         allowed -= 1
-        shared = program.large_together(rest)
-        if shared is None or not shared.any():
+        large = program.large_together(atoms)
+        if large is None or not large.any():
             break
-        rest = rest[~shared]
-    for at in rest.tolist():
+        atoms = atoms[~large]
+    for atom in atoms.tolist():
         allowed -= 1
         if allowed < 0:
             yield JointFinding("sums")
             return
-        most, used = program.most(at)
-        if most is not None and most >= threshold - 1e-6:
+        upper, cells = program.upper_bound(atom)
+        if upper is not None and upper >= threshold - 1e-6:
             continue
-        earlier = before.most(at)[0] if most is not None else None
-        if most is None or earlier is None:
-            yield JointFinding("open", pool.outputs(np.ones(len(pool.cells), dtype=bool)))
+        old_upper = None if upper is None else old_program.upper_bound(atom)[0]
+        if upper is None or old_upper is None:
+            yield JointFinding("open", pool.outputs())
             return
-        if earlier > most + 1e-6:
-            yield JointFinding("bound", pool.outputs(used))
+        if old_upper > upper + 1e-6:
+            yield JointFinding("bound", pool.outputs(cells))
             return
 
 
-class _Counts:
+class _CountProgram:
     """All tables of nonnegative numbers per atom with the published sums."""
 
-    def __init__(self, matrix: Any, sizes: Floats, threshold: int) -> None:
+    def __init__(self, matrix: sparse.csr_array, sizes: Floats, threshold: int) -> None:
         self.matrix, self.sums, self.threshold = matrix, np.asarray(matrix @ sizes), threshold
 
-    def most(self, at: int) -> tuple[float | None, Bools]:
+    def upper_bound(self, atom: int) -> tuple[float | None, Mask]:
         """How large an atom can be, and which sums bound it; infinite where nothing does, None
         where the solver does not say.
         """
@@ -423,76 +449,71 @@ class _Counts:
         cells, atoms = self.matrix.shape
         if not cells:
             return float("inf"), np.zeros(0, dtype=bool)
-        aim = np.zeros(atoms)
-        aim[at] = -1.0
+        objective = np.zeros(atoms)
+        objective[atom] = -1.0
         solution = optimize.linprog(
-            aim, A_eq=self.matrix, b_eq=self.sums, bounds=(0, None), method="highs"
+            objective, A_eq=self.matrix, b_eq=self.sums, bounds=(0, None), method="highs"
         )
-        if solution.status == 3:
+        if solution.status == 3:  # unbounded
             return float("inf"), np.zeros(cells, dtype=bool)
         if solution.status != 0:
             return None, np.ones(cells, dtype=bool)
         return float(-solution.fun), np.abs(solution.eqlin.marginals) > NEAR
 
-    def large_together(self, atoms: Codes) -> Bools | None:
+    def large_together(self, atoms: Codes) -> Mask | None:
         """Which of some atoms reach the threshold in one table that has as many of them large as it
         can; None where the solver does not say.
         """
         from scipy import optimize, sparse
 
+        # Variables: the size of every atom, and of those in question the size up to the threshold.
         cells, count = self.matrix.shape
-        some = len(atoms)
-        pick = sparse.csr_array((np.ones(some), (np.arange(some), atoms)), shape=(some, count))
+        number = len(atoms)
+        selected = sparse.csr_array(
+            (np.ones(number), (np.arange(number), atoms)), shape=(number, count)
+        )
         solution = optimize.linprog(
-            np.r_[np.zeros(count), -np.ones(some)],
-            A_eq=sparse.hstack([self.matrix, sparse.csr_array((cells, some))], format="csr"),
+            np.r_[np.zeros(count), -np.ones(number)],
+            A_eq=sparse.hstack([self.matrix, sparse.csr_array((cells, number))], format="csr"),
             b_eq=self.sums,
-            A_ub=sparse.hstack([-pick, sparse.eye_array(some)], format="csr"),
-            b_ub=np.zeros(some),
-            bounds=[(0, None)] * count + [(0, float(self.threshold))] * some,
+            A_ub=sparse.hstack([-selected, sparse.eye_array(number)], format="csr"),
+            b_ub=np.zeros(number),
+            bounds=[(0, None)] * count + [(0, float(self.threshold))] * number,
             method="highs",
         )
         if solution.status != 0:
             return None
-        large: Bools = solution.x[atoms] >= self.threshold - 1e-6
+        large: Mask = solution.x[atoms] >= self.threshold - 1e-6
         return large
 
 
 # Cells that nearly agree
 
 
-def near_cells(
-    old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners, threshold: int
-) -> JointFinding | None:
+def find_near_cells(
+    old: Sequence[OutputSets], new: Sequence[OutputSets], owners: RecordOwners, threshold: int
+) -> list[JointFinding]:
     """A cell of a new output and one of an old output that are of the same records but for few
     persons, whatever they tell.
     """
-    if not old or not new:
-        return None
-    pool = _all_cells(old, new, people)
-    if not pool.fresh.any() or pool.fresh.all():
-        return None
+    pool = CellPool.of(old, new, CELL, owners)
+    if not pool.is_new.any() or pool.is_new.all():
+        return []
     from scipy import sparse
 
-    mine, theirs = pool.matrix[np.flatnonzero(pool.fresh)], pool.matrix[np.flatnonzero(~pool.fresh)]
-    sizes = [np.asarray(one @ pool.sizes) for one in (mine, theirs)]
-    both = (mine @ sparse.diags_array(pool.sizes) @ theirs.T).tocoo()
-    apart = sizes[0][both.row] + sizes[1][both.col] - 2 * both.data
-    most = int(np.bincount(people.who).max(initial=1))  # records of one person
-    near = np.flatnonzero((apart > 0) & (apart < threshold * most))
-    for at in near[np.argsort(apart[near])][:MOST_CELLS].tolist():
-        one, other = (
-            part[[place]].toarray()[0]
-            for part, place in ((mine, both.row[at]), (theirs, both.col[at]))
-        )
-        if 0 < pool.persons_in(one != other) < threshold:
-            numbers = [np.array(pool.numbers)[pool.fresh], np.array(pool.numbers)[~pool.fresh]]
-            pair = {int(numbers[0][both.row[at]]), int(numbers[1][both.col[at]])}
-            return JointFinding("near", tuple(sorted(pair)))
-    return None
-
-
-def _all_cells(
-    old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners
-) -> CellPool:
-    return CellPool.of(old, new, CELL, people)
+    new_cells, old_cells = np.flatnonzero(pool.is_new), np.flatnonzero(~pool.is_new)
+    new_matrix, old_matrix = pool.matrix[new_cells], pool.matrix[old_cells]
+    common = (new_matrix @ sparse.diags_array(pool.sizes) @ old_matrix.T).tocoo()
+    new_sizes, old_sizes = new_matrix @ pool.sizes, old_matrix @ pool.sizes
+    apart = new_sizes[common.row] + old_sizes[common.col] - 2 * common.data
+    # Fewer persons than the threshold have fewer records than that times those of one person.
+    most_records = int(np.bincount(owners.person_ids).max(initial=1))
+    near = np.flatnonzero((apart > 0) & (apart < threshold * most_records))
+    for pair in near[np.argsort(apart[near])][:MOST_CELLS]:
+        new_cell, old_cell = common.row[pair], common.col[pair]
+        new_atoms = new_matrix[[new_cell]].toarray()[0]
+        old_atoms = old_matrix[[old_cell]].toarray()[0]
+        if 0 < pool.persons_in(new_atoms != old_atoms) < threshold:
+            numbers = pool.numbers[[new_cells[new_cell], old_cells[old_cell]]]
+            return [JointFinding("near", tuple(np.unique(numbers).tolist()))]
+    return []

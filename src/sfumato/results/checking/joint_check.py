@@ -16,22 +16,21 @@ from sfumato.results.checking.differences import (
     JointFinding,
     OutputSets,
     RecordOwners,
-    few_told_together,
+    find_joint_disclosures,
 )
-from sfumato.results.checking.output_pairs import SAME_RECORDS, in_ranges, unpacked
-from sfumato.results.checking.record_sets import CELL, RecordSet, unpacked_sets
+from sfumato.results.checking.output_pairs import SAME_RECORDS, in_ranges, unpack_sample
+from sfumato.results.checking.record_sets import CELL, RecordSet, unpack_sets
 from sfumato.results.checking.verdict import (
     OutputReason,
     OutputRules,
-    broken,
+    confirmation,
     open_question,
-    passed,
+    violation,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sfumato.results.checking.log import LoggedOutput, OutputLog
+    from sfumato.results.tables.arrays import Codes
 
 TOGETHER = (
     f"{SAME_RECORDS}; or protect them together: sf.tabulate(data, [['a', 'b'], ['a']],"
@@ -39,80 +38,71 @@ TOGETHER = (
 )
 
 
-def packed_people(who: NDArray[np.int64]) -> bytes:
+def pack_owners(person_ids: Codes) -> bytes:
     """Per record the number of its person, as it is kept.
 
-    >>> unpacked_people(packed_people(np.array([0, 1, 1]))).who.tolist()
+    >>> unpack_owners(pack_owners(np.array([0, 1, 1]))).person_ids.tolist()
     [0, 1, 1]
     """
-    return zlib.compress(who.astype("<u4").tobytes(), 6)
+    return zlib.compress(person_ids.astype("<u4").tobytes(), 6)
 
 
-def unpacked_people(content: bytes) -> RecordOwners:
-    """The inverse of :func:`packed_people`."""
+def unpack_owners(content: bytes) -> RecordOwners:
+    """The inverse of :func:`pack_owners`."""
     return RecordOwners(np.frombuffer(zlib.decompress(content), dtype="<u4").astype(np.int64))
 
 
-def people_of(log: OutputLog) -> RecordOwners | None:
-    """Whose the records of a session are; None where it has none, or was begun before that was
-    kept.
-    """
-    content = log.people()
-    return None if content is None else unpacked_people(content)
-
-
-def sets_of(log: OutputLog, logged: LoggedOutput, records: int) -> OutputSets | None:
+def read_sets(log: OutputLog, logged: LoggedOutput, records: int) -> OutputSets | None:
     """The cells of an output; where only the whole of its records is known, that. None where not
     even this is.
     """
     content = log.cells(logged)
     if content is not None:
-        return OutputSets(logged.number, unpacked_sets(content, records))
+        return OutputSets(logged.number, unpack_sets(content, records))
     sample = log.sample(logged)
     if sample is None:
         return None
-    return OutputSets(
-        logged.number, [RecordSet((CELL,), np.flatnonzero(unpacked(sample, records)))]
-    )
+    rows = np.flatnonzero(unpack_sample(sample, records))
+    return OutputSets(logged.number, [RecordSet((CELL,), rows)])
 
 
-def told_together(
-    before: Sequence[OutputSets], new: OutputSets, people: RecordOwners, rules: OutputRules
+def judge_together(
+    before: Sequence[OutputSets], new: OutputSets, owners: RecordOwners, rules: OutputRules
 ) -> list[OutputReason]:
     """What a new output tells of few persons beside those before it, in words."""
-    groups = few_told_together(before, [new], people, rules.threshold)
-    return [
-        _in_words(one, [number for number in one.outputs if number != new.number], rules)
-        for one in groups
-    ]
+    findings = find_joint_disclosures(before, [new], owners, rules.threshold)
+    return [_describe_finding(finding, new.number, rules) for finding in findings]
 
 
-def _in_words(finding: JointFinding, others: Sequence[int], rules: OutputRules) -> OutputReason:
-    few = f"fewer than {rules.threshold} persons"
-    outputs_in_words = f"{inflect(len(others), 'output')} {in_ranges(others)}"
-    beside = f"its cells and those of {outputs_in_words}" if others else "its own cells"
+def _describe_finding(finding: JointFinding, new: int, rules: OutputRules) -> OutputReason:
+    few_persons = f"fewer than {rules.threshold} persons"
+    other_numbers = [number for number in finding.outputs if number != new]
+    other_outputs = f"{inflect(len(other_numbers), 'output')} {in_ranges(other_numbers)}"
+    cells = f"its cells and those of {other_outputs}" if other_numbers else "its own cells"
     if finding.kind == "sum":
-        return broken("difference", f"sums and differences of {beside} are about {few}", TOGETHER)
+        words = f"sums and differences of {cells} are about {few_persons}"
+        return violation("difference", words, TOGETHER)
     if finding.kind == "bound":
-        return broken(
-            "difference", f"the counts of {beside} together tell that a group is of {few}", TOGETHER
-        )
+        words = f"the counts of {cells} together tell that a group is of {few_persons}"
+        return violation("difference", words, TOGETHER)
     if finding.kind == "near":
-        words = f"a cell of it and one of {outputs_in_words} are of the same records but for {few}"
+        words = (
+            f"a cell of it and one of {other_outputs} are of the same records but for {few_persons}"
+        )
         return open_question("difference", words, SAME_RECORDS)
     if finding.kind == "open":
-        words = f"whether {beside} together tell of {few} was not settled"
+        words = f"whether {cells} together tell of {few_persons} was not settled"
         return open_question("difference", words, TOGETHER)
-    reasons = {
+    extent = {
         "sums": "all sums and differences of cells were looked at, and not how small counts can be",
         "fours": "sums and differences of up to four cells were looked at, not all",
         "pairs": "differences of two cells were looked at, not all",
     }[finding.kind]
     words = (
-        f"beside other outputs {reasons}: there are too many groups of records that are in the same"
+        f"beside other outputs {extent}: there are too many groups of records that are in the same"
         " cells"
     )
-    return passed("difference", words)
+    return confirmation("difference", words)
 
 
 class UnseenDifferences(NamedTuple):
@@ -132,39 +122,43 @@ def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDiffer
     leave than it was compared with (a refused one is approved after all, or one that told the same
     is refused), nobody has seen just these together: they are compared now.
     """
-    leaving = [one for one in log.outputs if one.number in numbers]
-    people = people_of(log)
+    leaving = [output for output in log.outputs if output.number in numbers]
+    if len(leaving) < 2:
+        return UnseenDifferences((), ())
+    without_cells = [output for output in leaving if output.cells is None]
     unknown = [
-        one.number
-        for one in leaving
-        if one.cells is None and not _says(one, ("difference", "records"))
+        output.number
+        for output in without_cells
+        if not _has_reason(output, ("difference", "records"))
     ]
-    if people is None or len(leaving) < 2:
-        return UnseenDifferences((), tuple(unknown) if len(leaving) > 1 else ())
+    content = log.people()
+    if content is None:  # a session without records
+        return UnseenDifferences((), tuple(unknown))
+    owners = unpack_owners(content)
+    records = len(owners.person_ids)
     threshold = OutputRules(**log.terms.rules).threshold
-    groups = []
-    for one in leaving:
-        before = [other for other in leaving if other.number < one.number]
-        compared = set(range(1, one.number)) - log.refused_before(one.number)
-        own = (
-            None
-            if {other.number for other in before} == compared
-            else sets_of(log, one, len(people.who))
-        )
-        if own is None:
+    unseen = []
+    for position, output in enumerate(leaving):
+        before = leaving[:position]
+        compared = set(range(1, output.number)) - log.refused_before(output.number)
+        if {earlier.number for earlier in before} == compared:
             continue
-        sets = [sets_of(log, other, len(people.who)) for other in before]
-        for part in few_told_together(
-            [other for other in sets if other is not None], [own], people, threshold
-        ):
-            reported = _says(one, ("difference",)) and set(part.outputs) - {one.number} <= compared
-            if part.kind not in LIMITED and not reported:
-                groups.append(part.outputs)
-    return UnseenDifferences(tuple(dict.fromkeys(groups)), tuple(unknown))
+        new = read_sets(log, output, records)
+        if new is None:
+            continue
+        sets_before = [read_sets(log, earlier, records) for earlier in before]
+        old = [sets for sets in sets_before if sets is not None]
+        for finding in find_joint_disclosures(old, [new], owners, threshold):
+            other_numbers = set(finding.outputs) - {output.number}
+            reported = _has_reason(output, ("difference",)) and other_numbers <= compared
+            if finding.kind not in LIMITED and not reported:
+                unseen.append(finding.outputs)
+    return UnseenDifferences(tuple(dict.fromkeys(unseen)), tuple(unknown))
 
 
-def _says(logged: LoggedOutput, rules: Collection[str]) -> bool:
+def _has_reason(logged: LoggedOutput, rules: Collection[str]) -> bool:
     """Whether an output has a reason by one of some rules that is no pass."""
-    return any(
-        one["rule"] in rules and one["status"] != "pass" for one in logged.verdict["reasons"]
-    )
+    for reason in logged.verdict["reasons"]:
+        if reason["rule"] in rules and reason["status"] != "pass":
+            return True
+    return False

@@ -1,4 +1,4 @@
-"""Least squares for a session: small, and with all that a checker asks of a fitted model."""
+"""Least squares for a session, with all that a checker asks of a fitted model."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.results.checking.contributing_records import Behind, chosen
+from sfumato.results.checking.contributing_records import ContributingRecords, row_mask
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from sfumato.results.tables.arrays import Floats, Mask
 
 MOST_LEVELS = 100
+"""Values of a column of text that become dummies at most."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class DesignOfLine:
-    """The matrix and what it explains."""
+    """The matrix of a line and what it explains, under the names of statsmodels."""
 
-    exog: NDArray[np.float64]
-    endog: NDArray[np.float64]
+    exog: Floats
+    endog: Floats
     exog_names: tuple[str, ...]
 
 
@@ -33,10 +34,10 @@ class FittedLine:
     """
 
     model: DesignOfLine
-    params: NDArray[np.float64]
-    bse: NDArray[np.float64]
-    tvalues: NDArray[np.float64]
-    pvalues: NDArray[np.float64]
+    params: Floats
+    bse: Floats
+    tvalues: Floats
+    pvalues: Floats
     nobs: int
     df_resid: int
     rsquared: float
@@ -46,41 +47,36 @@ class FittedLine:
 
 
 def fit_line(
-    behind: Behind, answer: str, on: Sequence[str], where: Any = None
-) -> tuple[FittedLine, NDArray[np.bool_]]:
+    records: ContributingRecords, answer: str, on: Sequence[str], where: Any = None
+) -> tuple[FittedLine, Mask]:
     """Fit a column to others, on rows without a missing value; and which rows they were."""
     if isinstance(on, str) or not on or answer in on or len(set(on)) < len(on):
         raise ParameterError(
             "on is a list of columns, each once, without the one that is explained: on=['age',"
             " 'sex']"
         )
-    dataset = behind.dataset
+    dataset = records.dataset
     dataset.require([answer, *on])
-    rows = (
-        np.ones(len(behind), dtype=bool)
-        if where is None
-        else chosen(dataset, where).to_numpy().copy()
-    )
-    y = behind.numbers(answer)
-    rows &= ~np.isnan(y)
-    for name in on:
-        rows &= behind.there(name)
+    rows = np.ones(len(records), dtype=bool)
+    if where is not None:
+        rows = row_mask(dataset, where).to_numpy().copy()
+    y = records.numbers(answer)
+    for name in (answer, *on):
+        rows &= records.has_value(name)
     if not rows.any():
         raise SchemaError("no row has all columns of the regression; nothing can be fitted")
     names, columns = ["intercept"], [np.ones(int(rows.sum()))]
     for name in on:
-        for term, column in _terms(behind, name, rows):
+        for term, column in _terms(records, name, rows):
             names.append(term)
             columns.append(column)
-    return _solved(np.column_stack(columns), y[rows], tuple(names)), rows
+    return _solve(np.column_stack(columns), y[rows], tuple(names)), rows
 
 
-def _terms(
-    behind: Behind, name: str, rows: NDArray[np.bool_]
-) -> list[tuple[str, NDArray[np.float64]]]:
-    if behind.is_numeric(name):
-        return [(name, behind.numbers(name)[rows])]
-    encoded = behind.dataset.encoded(name)
+def _terms(records: ContributingRecords, name: str, rows: Mask) -> list[tuple[str, Floats]]:
+    if records.is_numeric(name):
+        return [(name, records.numbers(name)[rows])]
+    encoded = records.dataset.encoded(name)
     codes = encoded.codes[rows]
     counts = np.bincount(codes, minlength=len(encoded.labels))
     levels = np.flatnonzero(counts)
@@ -89,40 +85,41 @@ def _terms(
             f"column {name!r} has {len(levels):,} values, more than {MOST_LEVELS}: make it coarser"
             " first"
         )
-    base = int(np.argmax(counts))
-    return [
-        (f"{name}[{encoded.labels[int(one)]}]", (codes == one).astype(np.float64))
-        for one in levels
-        if one != base
-    ]
+    base = int(np.argmax(counts))  # others are compared with the commonest value
+    terms = []
+    for level in levels:
+        if level != base:
+            dummy = (codes == level).astype(np.float64)
+            terms.append((f"{name}[{encoded.labels[int(level)]}]", dummy))
+    return terms
 
 
-def _solved(
-    design: NDArray[np.float64], y: NDArray[np.float64], names: tuple[str, ...]
-) -> FittedLine:
+def _solve(design: Floats, y: Floats, names: tuple[str, ...]) -> FittedLine:
     from scipy import stats
 
-    n, p = design.shape
-    if n <= p or np.linalg.matrix_rank(design) < p:
+    rows, terms = design.shape
+    degrees = rows - terms
+    if degrees <= 0 or np.linalg.matrix_rank(design) < terms:
         raise Unsatisfiable(
-            f"{p:,} coefficients cannot be told apart with {n:,} rows: leave out columns that"
-            " follow from others",
-            closest={"rows": n, "coefficients": p},
+            f"{terms:,} coefficients cannot be told apart with {rows:,} rows: leave out columns"
+            " that follow from others",
+            closest={"rows": rows, "coefficients": terms},
         )
-    beta: NDArray[np.float64] = np.linalg.lstsq(design, y, rcond=None)[0].astype(np.float64)
-    rest = y - design @ beta
-    rss, tss = float(rest @ rest), float(((y - y.mean()) ** 2).sum())
-    error = np.sqrt(rss / (n - p) * np.diag(np.linalg.inv(design.T @ design)))
+    beta: Floats = np.linalg.lstsq(design, y, rcond=None)[0].astype(np.float64)
+    residuals = y - design @ beta
+    residual_squares = float(residuals @ residuals)
+    squares = float(((y - y.mean()) ** 2).sum())
+    variance = residual_squares / degrees * np.diag(np.linalg.inv(design.T @ design))
+    error = np.sqrt(variance)
     with np.errstate(all="ignore"):
-        t = beta / error
-    p_values = 2 * stats.t.sf(np.abs(t), n - p)
+        statistic = beta / error
     return FittedLine(
         DesignOfLine(design, y, names),
-        beta,
-        error,
-        t,
-        p_values,
-        n,
-        n - p,
-        1 - rss / tss if tss else 1.0,
+        params=beta,
+        bse=error,
+        tvalues=statistic,
+        pvalues=2 * stats.t.sf(np.abs(statistic), degrees),
+        nobs=rows,
+        df_resid=degrees,
+        rsquared=1 - residual_squares / squares if squares else 1.0,
     )

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
 
 
-def compared_lives(
-    time: Floats, happened: NDArray[np.bool_], group: NDArray[np.int64]
-) -> Iterator[tuple[float, float]]:
+def compare_lifetimes(time: Floats, event: Mask, group: Codes) -> Iterator[tuple[float, float]]:
     r"""Statistics and p values of the log-rank test and its weighted kin.
 
     .. math:: U_g = \sum_t w_t \Bigl(d_{gt} - n_{gt}\frac{d_t}{n_t}\Bigr), \quad
@@ -32,27 +28,23 @@ def compared_lives(
     from scipy import stats
 
     groups = int(group.max(initial=0)) + 1
-    if groups < 2 or not happened.any():
+    if groups < 2 or not event.any():
         return
-    times = np.unique(time[happened])
-    at_risk = np.stack([_from(time[group == one], times) for one in range(groups)])
-    events = np.stack([_at(time[(group == one) & happened], times) for one in range(groups)])
+    times = np.unique(time[event])
+    # Groups × times: persons at risk, and events.
+    at_risk, events = np.zeros((groups, len(times))), np.zeros((groups, len(times)))
+    for number in range(groups):
+        ordered = np.sort(time[group == number])
+        at_risk[number] = len(ordered) - np.searchsorted(ordered, times, side="left")
+        event_times = np.searchsorted(times, time[(group == number) & event])
+        events[number] = np.bincount(event_times, minlength=len(times))
     n, d = at_risk.sum(axis=0), events.sum(axis=0)
-    lives = np.r_[1.0, np.cumprod(1 - d / n)[:-1]]
-    for weight in (np.ones(len(times)), n, np.sqrt(n), np.cumprod(1 - d / (n + 1)), lives):
-        apart = (weight * (events - at_risk * d / n)).sum(axis=1)
-        part = at_risk / n
-        by = weight**2 * d * (n - d) / np.maximum(1, n - 1)
-        spread = np.diag((by * part).sum(axis=1)) - (by * part) @ part.T
-        statistic = float(apart @ np.linalg.pinv(spread, hermitian=True) @ apart)
+    kaplan_meier = np.r_[1.0, np.cumprod(1 - d / n)[:-1]]
+    peto = np.cumprod(1 - d / (n + 1))
+    share = at_risk / n
+    for weight in (np.ones(len(times)), n, np.sqrt(n), peto, kaplan_meier):
+        difference = (weight * (events - at_risk * d / n)).sum(axis=1)
+        variance = weight**2 * d * (n - d) / np.maximum(1, n - 1) * share
+        covariance = np.diag(variance.sum(axis=1)) - variance @ share.T
+        statistic = float(difference @ np.linalg.pinv(covariance, hermitian=True) @ difference)
         yield statistic, float(stats.chi2.sf(statistic, groups - 1))
-
-
-def _from(time: Floats, times: Floats) -> Floats:
-    """How many are at risk at every time."""
-    return (len(time) - np.searchsorted(np.sort(time), times, side="left")).astype(np.float64)
-
-
-def _at(time: Floats, times: Floats) -> Floats:
-    """How many events every time has."""
-    return np.bincount(np.searchsorted(times, time), minlength=len(times)).astype(np.float64)

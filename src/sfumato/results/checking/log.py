@@ -195,7 +195,7 @@ class OutputLog:
         log = cls(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
-            if not all(_left_by_a_beginning(path) for path in folder.iterdir()):
+            if not all(_is_unfinished(path) for path in folder.iterdir()):
                 raise OutputError(
                     f"{folder} is not empty and holds no session; choose another folder"
                 )
@@ -284,19 +284,17 @@ class OutputLog:
 
     def decide(self, number: int, decision: Choice, *, by: str, because: str) -> OutputDecision:
         """Write down what was decided of an output, about the bytes that its file holds now."""
-        for word, text in (("by", by), ("because", because)):
+        for option, text, question in (("by", by, "who made it"), ("because", because, "why")):
             if not text.strip():
-                raise ParameterError(
-                    f"a decision says {'who entry it' if word == 'by' else 'why'}: give --{word}"
-                )
+                raise ParameterError(f"a decision says {question}: give --{option}")
         with self._turn():
-            one = self.reviewed(number)
-            if one.digest is None:
+            digest = self.reviewed(number).digest
+            if digest is None:
                 raise ParameterError(
                     f"the file of output {number} is missing; nothing can be decided of it"
                 )
             entry = OutputDecision(
-                number, decision, by.strip(), because.strip(), one.digest, environment.timestamp()
+                number, decision, by.strip(), because.strip(), digest, environment.timestamp()
             )
             self._append(entry)
         return entry
@@ -320,12 +318,15 @@ class OutputLog:
         if not 1 <= number <= len(self.outputs):
             raise ParameterError(f"there is no output {number}; there are {len(self.outputs):,}")
         logged = self.outputs[number - 1]
-        last = [one for one in self.decisions if one.number == number]
-        return ReviewedOutput(logged, self._digest_now(logged), last[-1] if last else None)
+        last = None
+        for decision in self.decisions:
+            if decision.number == number:
+                last = decision
+        return ReviewedOutput(logged, self._current_digest(logged), last)
 
     def all_reviewed(self) -> list[ReviewedOutput]:
         """All outputs as they are now."""
-        return [self.reviewed(one.number) for one in self.outputs]
+        return [self.reviewed(output.number) for output in self.outputs]
 
     def content(self, number: int) -> bytes:
         """The bytes of an output as its file holds them now."""
@@ -336,7 +337,7 @@ class OutputLog:
             purpose="an output",
         )
 
-    def _digest_now(self, logged: LoggedOutput) -> str | None:
+    def _current_digest(self, logged: LoggedOutput) -> str | None:
         try:
             return _digest(
                 read_plain(self.folder / FILES / logged.file, limit=MOST_BYTES, purpose="an output")
@@ -346,26 +347,24 @@ class OutputLog:
 
     def strangers(self) -> list[str]:
         """Files beside the outputs that no line of the log names."""
-        files = {one.file for one in self.outputs}
-        return sorted(
-            path.name for path in (self.folder / FILES).iterdir() if path.name not in files
-        )
+        names = {path.name for path in (self.folder / FILES).iterdir()}
+        return sorted(names - {output.file for output in self.outputs})
 
     def sample(self, logged: LoggedOutput) -> bytes | None:
         """Whose records an output is about; refused when it is not as it was written."""
-        return self._kept(f"{logged.number:03d}.bits", logged.sample)
+        return self._read_sample(f"{logged.number:03d}.bits", logged.sample)
 
     def cells(self, logged: LoggedOutput) -> bytes | None:
         """Which records are in which cell of an output; refused when it is not as it was
         written.
         """
-        return self._kept(f"{logged.number:03d}.cells", logged.cells)
+        return self._read_sample(f"{logged.number:03d}.cells", logged.cells)
 
     def people(self) -> bytes | None:
         """Whose the records of the session are; None where that was not kept."""
-        return self._kept(PEOPLE, self.terms.people)
+        return self._read_sample(PEOPLE, self.terms.people)
 
-    def _kept(self, name: str, digest: str | None) -> bytes | None:
+    def _read_sample(self, name: str, digest: str | None) -> bytes | None:
         if digest is None:
             return None
         content = read_plain(self.folder / SAMPLES / name, limit=MOST_BYTES, purpose="a sample")
@@ -379,8 +378,8 @@ class OutputLog:
     def sync(self) -> None:
         """Let what was written last."""
         try:
-            for place in (self.folder / FILES, self.folder / SAMPLES, self.folder):
-                sync_folder(place)
+            for folder in (self.folder / FILES, self.folder / SAMPLES, self.folder):
+                sync_folder(folder)
         except OSError as error:
             words = "open the session where its folder is now: what was added before is there"
             raise OutputError(f"cannot write {self.folder}: {error.strerror}; {words}") from None
@@ -392,18 +391,18 @@ BEGINNING = ".beginning"
 """Held while a session is begun."""
 
 
-def _left_by_a_beginning(path: Path) -> bool:
+def _is_unfinished(path: Path) -> bool:
     """Whether something in a folder is of a session that was being begun."""
-    if path.name in (FILES, SAMPLES):
-        return path.is_dir() and all(
-            path.name == SAMPLES and _of_people(one) for one in path.iterdir()
-        )
-    return path.name in (HEAD, BEGINNING) or path.name.startswith(DRAFTS)
-
-
-def _of_people(path: Path) -> bool:
-    """Whether a file says whose the records of a session are, or was being written to."""
-    return path.name == PEOPLE or path.name.startswith(f".{PEOPLE}-")
+    if path.name not in (FILES, SAMPLES):
+        return path.name in (HEAD, BEGINNING) or path.name.startswith(DRAFTS)
+    if not path.is_dir():
+        return False
+    # The owners of the records are written before the log; a draft of them begins with a dot.
+    for file in path.iterdir():
+        of_owners = file.name == PEOPLE or file.name.startswith(f".{PEOPLE}-")
+        if path.name == FILES or not of_owners:
+            return False
+    return True
 
 
 @contextlib.contextmanager
@@ -411,8 +410,8 @@ def _beginning(folder: Path) -> Iterator[None]:
     """A folder in which nobody else begins a session until the end of the block, without what one
     that came to no end left.
     """
-    place = folder / BEGINNING
-    file = open_private(place, os.O_RDWR)
+    lock = folder / BEGINNING
+    file = open_private(lock, os.O_RDWR)
     try:
         hold_alone(file, OUTPUT_LOG.name)
         if (folder / LOG).exists():
@@ -423,7 +422,7 @@ def _beginning(folder: Path) -> Iterator[None]:
         for path in (folder / SAMPLES).glob(f".{PEOPLE}-*"):
             path.unlink()
         yield
-        place.unlink(missing_ok=True)
+        lock.unlink(missing_ok=True)
     finally:
         os.close(file)
 

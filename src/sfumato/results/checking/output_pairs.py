@@ -1,5 +1,7 @@
-"""Outputs of one session beside each other: two whose records differ by few persons tell of those
-few.
+"""Outputs of one session, two by two: those whose records differ by few persons tell of those few.
+
+The records of a session are its universe. An output is about a sample of them, which is recognised
+by content, or by the persons, where the researcher gives another frame.
 """
 
 from __future__ import annotations
@@ -14,51 +16,53 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.table import Table, as_table
+from sfumato.core.table import as_table
 from sfumato.core.words import inflect
-from sfumato.results.checking.contributing_records import Behind, chosen, how_many
-from sfumato.results.checking.fitted_data import MadeOf
+from sfumato.results.checking.contributing_records import (
+    ContributingRecords,
+    count_persons,
+    row_mask,
+)
+from sfumato.results.checking.fitted_data import SourceColumns
+from sfumato.results.checking.statistics_of_columns import ADDITIVE
 from sfumato.results.checking.verdict import (
     OutputReason,
     OutputRules,
     OutputVerdict,
-    broken,
     open_question,
+    violation,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sfumato.results.checking.log import LoggedOutput
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
 
-ADDITIVE = ("count", "rows", "sum", "mean", "percent", "share")
 ROW, COPY = "\x00row", "\x00copy"
 """Names that no column of a table has."""
 SAME_RECORDS = "use the same records for both, or records that differ by more persons"
 
 
-def _standard_scores(column: pl.Series) -> NDArray[np.float64] | None:
+def _standard_scores(column: pl.Series) -> Floats | None:
     """How many deviations every value is from the mean, NaN where there is none; None where all are
     equal.
     """
-    values: NDArray[np.float64] = column.cast(pl.Float64).to_numpy().copy()
-    there = np.isfinite(values)
-    values[~there] = np.nan
-    if not there.any() or values[there].min() == values[there].max():
+    values: Floats = column.cast(pl.Float64).to_numpy().copy()
+    finite = np.isfinite(values)
+    values[~finite] = np.nan
+    present = values[finite]
+    if not len(present) or present.min() == present.max():
         return None
-    scores: NDArray[np.float64] = (values - values[there].mean()) / values[there].std()
+    scores: Floats = (values - present.mean()) / present.std()
     return scores
 
 
-def _same_but_for_sign(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Whether two columns lie on a line, by their scores; most pairs are told apart by the first
-    few.
-    """
+def _equal_but_for_sign(scores: Floats, other_scores: Floats) -> bool:
+    """Whether two columns lie on a line, by their scores."""
+    # Most pairs are told apart by the first few rows.
     for part in (slice(8), slice(None)):
-        a, b = one[part], other[part]
-        if not np.allclose(a, b, atol=1e-7, equal_nan=True) and not np.allclose(
-            a, -b, atol=1e-7, equal_nan=True
-        ):
+        a, b = scores[part], other_scores[part]
+        equal = np.allclose(a, b, atol=1e-7, equal_nan=True)
+        if not equal and not np.allclose(a, -b, atol=1e-7, equal_nan=True):
             return False
     return True
 
@@ -67,134 +71,152 @@ def _same_but_for_sign(one: NDArray[np.float64], other: NDArray[np.float64]) -> 
 class Universe:
     """All records of a session; what an output is about is some of them."""
 
-    behind: Behind
+    records: ContributingRecords
 
     @cached_property
     def size(self) -> int:
         """How many records there are."""
-        return len(self.behind)
+        return len(self.records)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The records."""
+        return self.records.dataset.to_polars()
 
     @cached_property
     def digest(self) -> str:
         """What tells one universe from another: all of it, in its order."""
-        frame = self.behind.dataset.to_polars()
-        flat = frame.select([name for name, dtype in frame.schema.items() if not dtype.is_nested()])
-        return hashlib.sha256(flat.write_csv().encode()).hexdigest()
+        flat = [name for name, dtype in self.frame.schema.items() if not dtype.is_nested()]
+        return hashlib.sha256(self.frame.select(flat).write_csv().encode()).hexdigest()
 
     @cached_property
     def lines(self) -> dict[str, str]:
         """Per column the first one on a line with it (age and year of birth, a cost in two
         currencies): sums of both tell the same.
         """
-        frame = self.behind.dataset.to_polars()
-        firsts: dict[str, NDArray[np.float64]] = {}
+        first_scores: dict[str, Floats] = {}
         lines = {}
-        for name in frame.columns:
+        for name in self.frame.columns:
             lines[name] = name
-            scores = _standard_scores(frame[name]) if frame[name].dtype.is_numeric() else None
+            if not self.frame[name].dtype.is_numeric():
+                continue
+            scores = _standard_scores(self.frame[name])
             if scores is None:
                 continue
-            alike = (
-                other
-                for other, first_scores in firsts.items()
-                if _same_but_for_sign(scores, first_scores)
-            )
-            lines[name] = next(alike, name)
-            firsts.setdefault(lines[name], scores)
+            for first, other_scores in first_scores.items():
+                if _equal_but_for_sign(scores, other_scores):
+                    lines[name] = first
+                    break
+            first_scores.setdefault(lines[name], scores)
         return lines
 
-    def persons(self, sample: NDArray[np.bool_]) -> int:
+    def persons(self, sample: Mask) -> int:
         """How many persons some records are of."""
-        return how_many(self.behind.who[sample])
+        return count_persons(self.records.person_ids[sample])
 
     def has_unit(self, data: Any) -> bool:
         """Whether a frame has the column that tells persons apart."""
-        dataset = as_table(data)
-        return self.behind.unit in dataset.columns
+        return self.records.unit in as_table(data).columns
 
-    def sample(self, data: Any, where: Any) -> NDArray[np.bool_] | None:
+    def _other_records(self, data: Any, where: Any) -> ContributingRecords:
+        """The records of another frame, with persons told apart as here where it can."""
+        unit = self.records.unit if self.has_unit(data) else None
+        return ContributingRecords.of(data, unit=unit, where=where)
+
+    def sample(self, data: Any, where: Any) -> Mask | None:
         """The records an output is about: those of the session, or of another frame made of them;
         None where nobody can tell.
         """
+        if data is None and where is None:
+            return np.ones(self.size, dtype=bool)
         if data is None:
-            return (
-                np.ones(self.size, dtype=bool)
-                if where is None
-                else chosen(self.behind.dataset, where).to_numpy().copy()
-            )
-        other = Behind.of(data, unit=self.behind.unit if self.has_unit(data) else None, where=where)
-        rows = self._of_content(other)
-        return self._of_names(other) if rows is None and other.unit is not None else rows
+            return row_mask(self.records.dataset, where).to_numpy().copy()
+        other_records = self._other_records(data, where)
+        sample = self._match_content(other_records)
+        if sample is None and other_records.unit is not None:
+            return self._match_persons(other_records)
+        return sample
 
-    def rows(self, data: Any, where: Any) -> NDArray[np.int64] | None:
+    def rows(self, data: Any, where: Any) -> Codes | None:
         """Per record that an output is about, in its order, the record of the session; None where
         nobody can tell.
         """
         if data is None:
             sample = self.sample(None, where)
             return None if sample is None else np.flatnonzero(sample)
-        other = Behind.of(data, unit=self.behind.unit if self.has_unit(data) else None, where=where)
-        rows = _same_rows(self, other.dataset.to_polars())
+        rows = _find_rows(self, self._other_records(data, where).dataset.to_polars())
         return None if rows is None else rows.to_numpy().astype(np.int64)
 
-    def same_columns(self, data: Any, where: Any, rows: NDArray[np.int64]) -> set[str]:
+    def same_columns(self, data: Any, where: Any, rows: Codes) -> set[str]:
         """The columns of the records of an output that are the session's own."""
-        ours = self.behind.dataset.to_polars()
         if data is None:
-            return set(ours.columns)
-        theirs = Behind.of(data, where=where).dataset.to_polars()
-        both = [name for name in ours.columns if name in theirs.columns]
-        return {name for name in both if ours[name][rows].equals(theirs[name], null_equal=True)}
+            return set(self.frame.columns)
+        other_frame = ContributingRecords.of(data, where=where).dataset.to_polars()
+        columns = set()
+        for name in self.frame.columns:
+            if name not in other_frame.columns:
+                continue
+            if self.frame[name][rows].equals(other_frame[name], null_equal=True):
+                columns.add(name)
+        return columns
 
-    def _of_names(self, other: Behind) -> NDArray[np.bool_] | None:
+    def _match_persons(self, other_records: ContributingRecords) -> Mask | None:
         """All records of the persons of another frame, where it has as many."""
-        names = set(other.dataset.encoded(str(other.unit)).labels)
-        ours = self.behind.dataset.encoded(str(self.behind.unit))
-        there: NDArray[np.bool_] = np.array([one in names for one in ours.labels], dtype=bool)[
-            ours.codes
-        ]
-        return there if int(there.sum()) == len(other) and names <= set(ours.labels) else None
+        persons = set(other_records.dataset.encoded(str(other_records.unit)).labels)
+        encoded = self.records.dataset.encoded(str(self.records.unit))
+        has_label = np.array([label in persons for label in encoded.labels], dtype=bool)
+        sample: Mask = has_label[encoded.codes]
+        if int(sample.sum()) != len(other_records) or not persons <= set(encoded.labels):
+            return None
+        return sample
 
-    def _of_content(self, other: Behind) -> NDArray[np.bool_] | None:
+    def _match_content(self, other_records: ContributingRecords) -> Mask | None:
         """The records that say the same; of equal ones the first. Only where the other frame has
         all columns.
         """
-        names = self.behind.dataset.columns
-        if not set(names) <= set(other.dataset.columns):
+        names = self.frame.columns
+        if not set(names) <= set(other_records.dataset.columns):
             return None
-        ours, theirs = (
-            _numbered(one.dataset.to_polars().select(names), names) for one in (self.behind, other)
+        rows = _join_rows(other_records.dataset.to_polars(), self.frame, names)
+        if rows is None or rows.null_count():
+            return None
+        sample = np.zeros(self.size, dtype=bool)
+        sample[rows.to_numpy()] = True
+        return sample
+
+
+def _join_rows(frame: pl.DataFrame, universe: pl.DataFrame, names: list[str]) -> pl.Series | None:
+    """Per row of a frame the row of the universe with the same values of some columns, null where
+    it has none; of equal rows the first goes with the first. None where types differ.
+    """
+    rows = _number_copies(universe, names).with_row_index(ROW)
+    try:
+        joined = _number_copies(frame, names).join(
+            rows, on=[*names, COPY], how="left", nulls_equal=True
         )
-        try:
-            joined = theirs.join(
-                ours.with_row_index(ROW), on=[*names, COPY], how="left", nulls_equal=True
-            )
-        except pl.exceptions.PolarsError:  # columns of other types
-            return None
-        rows = joined[ROW]
-        if rows.null_count():
-            return None
-        there = np.zeros(self.size, dtype=bool)
-        there[rows.to_numpy()] = True
-        return there
+    except pl.exceptions.PolarsError:  # columns of other types
+        return None
+    return joined[ROW]
 
 
-def changed_for_few(universe: Universe, data: Any, rules: OutputRules) -> list[OutputReason]:
+def _number_copies(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Some columns, and how many equal rows come before each."""
+    return frame.select(names).with_columns(pl.int_range(pl.len()).over(names).alias(COPY))
+
+
+def judge_changes(universe: Universe, data: Any, rules: OutputRules) -> list[OutputReason]:
     """Records of the session in which the values of a few persons were changed: beside an output of
     the others they tell of these.
     """
-    if universe.behind.unit is None or not universe.has_unit(data):
+    unit = universe.records.unit
+    if unit is None or not universe.has_unit(data):
         return []
-    other = Behind.of(data, unit=universe.behind.unit)
-    names = [name for name in universe.behind.dataset.columns if name in other.dataset.columns]
-    ours, theirs = (one.dataset.to_polars().select(names) for one in (universe.behind, other))
-    try:
-        strange = _numbered(theirs, names).join(
-            _numbered(ours, names), on=[*names, COPY], how="anti", nulls_equal=True
-        )
-    except pl.exceptions.PolarsError:  # columns of other types
+    other_frame = ContributingRecords.of(data, unit=unit).dataset.to_polars()
+    names = [name for name in universe.frame.columns if name in other_frame.columns]
+    rows = _join_rows(other_frame, universe.frame, names)
+    if rows is None:
         return []
-    if not rules.small(strange[universe.behind.unit].n_unique()):
+    if not rules.small(other_frame[unit].filter(rows.is_null()).n_unique()):
         return []
     words = (
         f"values of fewer than {rules.threshold} persons are not those that the session has of them"
@@ -202,172 +224,142 @@ def changed_for_few(universe: Universe, data: Any, rules: OutputRules) -> list[O
     return [open_question("difference", words, SAME_RECORDS)]
 
 
-def not_as_they_were(universe: Universe, data: Any, used: set[str] | None) -> list[OutputReason]:
+def judge_columns(universe: Universe, data: Any, used: set[str] | None) -> list[OutputReason]:
     """Columns that an output tells of and that are neither the session's nor made of one of its
     columns; ``used`` None means all.
     """
-    other = as_table(data)
-    ours, theirs = universe.behind.dataset.to_polars(), other.to_polars()
-    rows = _same_rows(universe, theirs)
-    names = [name for name in theirs.columns if used is None or name in used]
-    strange = (
-        len(names)
-        if rows is None
-        else sum(not _made(name, ours[rows], theirs, universe) for name in names)
-    )
-    if rows is None and all(name in ours.columns for name in names):
-        key = [str(universe.behind.unit), *(name for name in names if name != universe.behind.unit)]
-        strange = int(_differ(ours.select(key), theirs.select(key), key))
-    if not strange:
+    other_frame = as_table(data).to_polars()
+    rows = _find_rows(universe, other_frame)
+    names = [name for name in other_frame.columns if used is None or name in used]
+    if rows is not None:
+        frame = universe.frame[rows]
+        unexplained = sum(not _is_made_of(frame, other_frame[name], universe) for name in names)
+    elif set(names) <= set(universe.frame.columns):
+        # Rows cannot be matched: the columns must be the session's own, person by person.
+        unit = str(universe.records.unit)
+        key = [unit, *(name for name in names if name != unit)]
+        matches = _join_rows(other_frame, universe.frame, key)
+        unexplained = int(matches is None or matches.null_count() > 0)
+    else:
+        unexplained = len(names)
+    if not unexplained:
         return []
     words = (
-        f"{strange:,} columns that this output tells of are neither those of the session nor made"
-        " of one of them"
+        f"{unexplained:,} columns that this output tells of are neither those of the session nor"
+        " made of one of them"
     )
     return [open_question("records", words, "somebody must look at how they were made")]
 
 
-def _differ(ours: pl.DataFrame, theirs: pl.DataFrame, names: Sequence[str]) -> bool:
-    try:
-        return bool(
-            _numbered(theirs, names)
-            .join(_numbered(ours, names), on=[*names, COPY], how="anti", nulls_equal=True)
-            .height
-        )
-    except pl.exceptions.PolarsError:  # columns of other types
-        return True
-
-
-def _same_rows(universe: Universe, theirs: pl.DataFrame) -> pl.Series | None:
+def _find_rows(universe: Universe, other_frame: pl.DataFrame) -> pl.Series | None:
     """Per row of another frame its row of the session: by what it says (of its person, where it
     does not say all), or by its person where each has one; None where neither tells.
     """
-    ours = universe.behind.dataset.to_polars()
-    unit = universe.behind.unit
-    common = [name for name in ours.columns if name in theirs.columns]
-    ways = [common] if len(common) == len(ours.columns) or unit in common else []
-    for names in [*ways, *([[unit]] if unit in common else [])]:
-        try:
-            joined = _numbered(theirs.select(names), names).join(
-                _numbered(ours.select(names), names).with_row_index(ROW),
-                on=[*names, COPY],
-                how="left",
-                nulls_equal=True,
-            )
-        except pl.exceptions.PolarsError:  # columns of other types
+    frame, unit = universe.frame, universe.records.unit
+    common = [name for name in frame.columns if name in other_frame.columns]
+    keys = []
+    if common == frame.columns or unit in common:
+        keys.append(common)
+    if unit in common:
+        keys.append([str(unit)])
+    for names in keys:
+        rows = _join_rows(other_frame, frame, names)
+        if rows is None or rows.null_count():
             continue
-        told_apart = (
-            names == ours.columns or len(names) > 1 or ours[names[0]].n_unique() == ours.height
-        )
-        if not joined[ROW].null_count() and told_apart:
-            return joined[ROW]
+        if names == frame.columns or len(names) > 1 or frame[names[0]].n_unique() == frame.height:
+            return rows
     return None
 
 
-def _made(name: str, ours: Any, theirs: Any, universe: Universe) -> bool:
+def _is_made_of(frame: pl.DataFrame, column: pl.Series, universe: Universe) -> bool:
     """Whether a column is one of the session as it was, or follows from one of them: numbers in a
     form without a free constant, labels in any.
     """
-    if name in ours.columns and ours[name].equals(theirs[name], null_equal=True):
+    name, unit = column.name, universe.records.unit
+    if name in frame.columns and frame[name].equals(column, null_equal=True):
         return True
-    column = theirs[name]
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         finite = np.isfinite(values)  # who lacks a value is not in the cells
-        return MadeOf(Behind(Table(ours.filter(finite)), universe.behind.unit)).exactly(
-            values[finite]
-        )
-    sources = MadeOf(Behind(Table(ours), universe.behind.unit))
-    codes = Table(theirs.select(name)).encoded(name).codes.astype(np.float64)
-    return sources.explains(codes) or sources.cuts(codes)
+        sources = SourceColumns(ContributingRecords(as_table(frame.filter(finite)), unit))
+        return sources.has_form(values[finite])
+    sources = SourceColumns(ContributingRecords(as_table(frame), unit))
+    codes = as_table(column.to_frame()).encoded(name).codes.astype(np.float64)
+    return sources.explains(codes) or sources.has_bands(codes)
 
 
-def _numbered(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    return frame.with_columns(pl.int_range(pl.len()).over(names).alias(COPY))
-
-
-def packed(sample: NDArray[np.bool_]) -> bytes:
+def pack_sample(sample: Mask) -> bytes:
     """A sample as it is kept.
 
-    >>> unpacked(packed(np.array([True, False, True])), 3).tolist()
+    >>> unpack_sample(pack_sample(np.array([True, False, True])), 3).tolist()
     [True, False, True]
     """
     return zlib.compress(np.packbits(sample).tobytes(), 6)
 
 
-def unpacked(content: bytes, size: int) -> NDArray[np.bool_]:
-    """The inverse of :func:`packed`."""
-    mask: NDArray[np.bool_] = np.unpackbits(
-        np.frombuffer(zlib.decompress(content), dtype=np.uint8), count=size
-    ).astype(bool)
+def unpack_sample(content: bytes, size: int) -> Mask:
+    """The inverse of :func:`pack_sample`."""
+    bits = np.frombuffer(zlib.decompress(content), dtype=np.uint8)
+    mask: Mask = np.unpackbits(bits, count=size).astype(bool)
     return mask
 
 
-def fewest_apart(
-    one: NDArray[np.bool_], other: NDArray[np.bool_], universe: Universe, by: Sequence[str]
-) -> int:
+def fewest_apart(sample: Mask, other_sample: Mask, universe: Universe, by: Sequence[str]) -> int:
     """In the cells of some columns, the fewest persons who are in one sample and not in the other;
     0 where there are none.
 
     Without columns all persons are one cell.
     """
-    apart = one != other
-    if not apart.any():
+    rows = np.flatnonzero(sample != other_sample)
+    if not len(rows):
         return 0
-    rows = np.flatnonzero(apart)
-    codes = [universe.behind.dataset.encoded(name).codes[rows] for name in by]
-    frame = pl.DataFrame(
-        {"who": universe.behind.who[rows], **{f"by {at}": code for at, code in enumerate(codes)}}
-    )
-    keys = [f"by {at}" for at in range(len(codes))]
-    people = pl.col("who").n_unique()
-    counts = frame.group_by(keys).agg(people) if keys else frame.select(people)
-    return int(counts["who"].to_numpy().min())
+    columns = {"person": universe.records.person_ids[rows], "everybody": np.zeros(len(rows))}
+    for name in by:
+        columns[f"by {name}"] = universe.records.dataset.encoded(name).codes[rows]
+    cells = pl.DataFrame(columns).group_by(pl.exclude("person"))
+    return int(cells.agg(pl.col("person").n_unique())["person"].to_numpy().min())
 
 
-def beside_others(
+def judge_pairs(
     verdict: OutputVerdict,
-    sample: NDArray[np.bool_] | None,
-    others: Iterable[tuple[LoggedOutput, NDArray[np.bool_] | None]],
+    sample: Mask | None,
+    earlier_outputs: Iterable[tuple[LoggedOutput, Mask | None]],
     universe: Universe | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
-    """What a new output tells together with those before it."""
+    """What a new output tells together with each of those before it."""
+    once_each = universe is None or universe.records.persons == universe.size
     numbers_by_kind: dict[str, list[int]] = {}
-    for other, their_rows in others:
-        kinds = [_difference(verdict, sample, other, their_rows, universe, rules)]
-        if sample is None or their_rows is None or np.array_equal(sample, their_rows):
-            follows = _follows(verdict, other) or (
-                _once_each(universe) and _the_only_one(verdict, other)
-            )
-            kinds.append("linked" if follows else "")
+    for earlier, other_sample in earlier_outputs:
+        kinds = [_compare_samples(verdict, sample, earlier, other_sample, universe, rules)]
+        if sample is None or other_sample is None or np.array_equal(sample, other_sample):
+            nested = _is_margin(verdict, earlier)
+            if nested or (once_each and _hides_single_cell(verdict, earlier)):
+                kinds.append("linked")
         for kind in filter(None, kinds):
-            numbers_by_kind.setdefault(kind, []).append(other.number)
-    return [_told(kind, numbers, rules) for kind, numbers in numbers_by_kind.items()]
+            numbers_by_kind.setdefault(kind, []).append(earlier.number)
+    return [_describe_pairs(kind, numbers, rules) for kind, numbers in numbers_by_kind.items()]
 
 
-def _difference(
+def _compare_samples(
     verdict: OutputVerdict,
-    sample: NDArray[np.bool_] | None,
-    other: LoggedOutput,
-    their_rows: NDArray[np.bool_] | None,
+    sample: Mask | None,
+    earlier: LoggedOutput,
+    other_sample: Mask | None,
     universe: Universe | None,
     rules: OutputRules,
 ) -> str:
     """How two outputs differ by few persons: by number, in all, or in cells; nothing where they do
     not.
     """
-    theirs = other.verdict["persons"]
-    if sample is None or their_rows is None or universe is None:
-        near = (
-            verdict.persons is not None
-            and theirs is not None
-            and rules.small(abs(verdict.persons - theirs))
-        )
-        return "sizes" if near else ""
-    columns = universe.behind.dataset.columns
-    common = [name for name in verdict.by if name in other.verdict["by"] and name in columns]
-    if not rules.small(fewest_apart(sample, their_rows, universe, common)):
+    if sample is None or other_sample is None or universe is None:
+        persons, other_persons = verdict.persons, earlier.verdict["persons"]
+        if persons is None or other_persons is None:
+            return ""
+        return "sizes" if rules.small(abs(persons - other_persons)) else ""
+    columns = universe.records.dataset.columns
+    common = [name for name in verdict.by if name in earlier.verdict["by"] and name in columns]
+    if not rules.small(fewest_apart(sample, other_sample, universe, common)):
         return ""
     return "cells" if common else "records"
 
@@ -388,65 +380,58 @@ def in_ranges(numbers: Sequence[int]) -> str:
     return ", ".join(ranges)
 
 
-def _told(kind: str, numbers: Sequence[int], rules: OutputRules) -> OutputReason:
-    others = f"{inflect(len(numbers), 'output')} {in_ranges(numbers)}"
-    few = f"fewer than {rules.threshold} persons"
+def _describe_pairs(kind: str, numbers: Sequence[int], rules: OutputRules) -> OutputReason:
+    outputs = f"{inflect(len(numbers), 'output')} {in_ranges(numbers)}"
+    few_persons = f"fewer than {rules.threshold} persons"
     if kind == "records":
-        return broken(
-            "difference", f"its records differ by {few} from those of {others}", SAME_RECORDS
-        )
+        words = f"its records differ by {few_persons} from those of {outputs}"
+        return violation("difference", words, SAME_RECORDS)
     if kind == "cells":
-        return broken(
-            "difference",
-            f"in some cells its records differ by {few} from those of {others}",
-            SAME_RECORDS,
-        )
+        words = f"in some cells its records differ by {few_persons} from those of {outputs}"
+        return violation("difference", words, SAME_RECORDS)
     if kind == "sizes":
         words = (
-            f"its number of persons differs by fewer than {rules.threshold} from that of {others}:"
+            f"its number of persons differs by fewer than {rules.threshold} from that of {outputs}:"
             " the records may differ by as few"
         )
         return open_question("difference", words, SAME_RECORDS)
-    together = "protect them together: sf.tabulate(data, [['a', 'b'], ['a']], ...).protect()"
-    return open_question(
-        "linked",
-        f"cells that are left out may follow from {others} together with this one",
-        together,
-    )
+    words = f"cells that are left out may follow from {outputs} together with this one"
+    advice = "protect them together: sf.tabulate(data, [['a', 'b'], ['a']], ...).protect()"
+    return open_question("linked", words, advice)
 
 
-def _follows(verdict: OutputVerdict, other: LoggedOutput) -> bool:
+def _is_margin(verdict: OutputVerdict, earlier: LoggedOutput) -> bool:
     """Whether cells that one table leaves out may follow from the other: a table by fewer columns
     is its margin.
     """
-    if other.status == "fail" or not (verdict.hidden or other.verdict["hidden"]):
-        return False
-    mine, theirs = set(verdict.by), set(other.verdict["by"])
-    nested = (theirs <= mine and verdict.hidden) or (mine <= theirs and other.verdict["hidden"])
-    return bool(nested and _additive(verdict.tells) & _additive(other.verdict["tells"]))
+    columns, other_columns = set(verdict.by), set(earlier.verdict["by"])
+    is_margin = verdict.hidden and other_columns <= columns
+    has_margin = earlier.verdict["hidden"] and columns <= other_columns
+    return bool(is_margin or has_margin) and _share_sums(verdict, earlier)
 
 
-def _once_each(universe: Universe | None) -> bool:
-    """Whether every person has one record, so that persons add up to all of them."""
-    return universe is None or universe.behind.persons == universe.size
-
-
-def _the_only_one(verdict: OutputVerdict, other: LoggedOutput) -> bool:
+def _hides_single_cell(verdict: OutputVerdict, earlier: LoggedOutput) -> bool:
     """Whether one table leaves out one cell and the other none: its sum over all cells is that of
     both, and tells the one.
     """
-    if other.status == "fail" or sorted((verdict.hidden, other.verdict["hidden"])) != [0, 1]:
+    hidden = {verdict.hidden, earlier.verdict["hidden"]}
+    return hidden == {0, 1} and _share_sums(verdict, earlier)
+
+
+def _share_sums(verdict: OutputVerdict, earlier: LoggedOutput) -> bool:
+    """Whether two tables add up the same thing, and the other one did not fail."""
+    if earlier.status == "fail":
         return False
-    return bool(_additive(verdict.tells) & _additive(other.verdict["tells"]))
+    return bool(_additive_columns(verdict.tells) & _additive_columns(earlier.verdict["tells"]))
 
 
-def _additive(tells: Iterable[str]) -> set[str]:
+def _additive_columns(tells: Iterable[str]) -> set[str]:
     """What adds up over cells: persons, or a column."""
     columns = set()
-    for one in tells:
-        kind, _, column = one.partition("(")
-        if kind in ADDITIVE:
-            columns.add(
-                column.rstrip(")") if column and kind in ("sum", "mean", "share") else "persons"
-            )
+    for statistic in tells:
+        kind, _, column = statistic.partition("(")
+        if column and kind in ("sum", "mean", "share"):
+            columns.add(column.rstrip(")"))
+        elif kind in ADDITIVE:
+            columns.add("persons")
     return columns

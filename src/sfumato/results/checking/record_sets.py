@@ -9,25 +9,25 @@ up nothing: of them only the set is known.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.errors import UnreadableInput
-from sfumato.results.checking.contributing_records import Behind, CellRows, how_many
+from sfumato.results.checking.contributing_records import (
+    CellMembers,
+    ContributingRecords,
+    count_persons,
+)
 from sfumato.results.checking.statistics_of_columns import CellStatistic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sfumato.results.checking.layout import OutputTable
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.table import MagnitudeTable
-
-    Rows = NDArray[np.int64]
 
 CELL, PERSONS, ROWS = "cell", "persons", "rows"
 """What a set is kept for: to be compared with other sets; because its persons, or its records, are
@@ -42,215 +42,220 @@ SUMS, SQUARES = ("sum", "mean", "share", "ratio"), ("sd", "var", "se")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RecordSet:
-    """Some records, and what is told of them: every one of ``tells`` is a sum over them."""
+    """Some records, and what is told of them: every word of ``tells`` is a sum over them."""
 
     tells: tuple[str, ...]
-    rows: Rows
+    rows: Codes
 
 
 CellSource = Callable[[], Sequence[RecordSet]]
 """Gives the cells of an output when they are asked for: outside a session nobody does."""
 
+Summand = tuple[str, "Mask | None"]
+"""What is added up, and over which records of the data; None is all of them."""
+
 
 def sets_of_table(
     table: OutputTable,
     column_statistics: Sequence[tuple[str, CellStatistic]],
-    belongs: CellRows,
-    behind: Behind,
+    members: CellMembers,
+    records: ContributingRecords,
 ) -> list[RecordSet]:
     """The records of every cell that a table tells something of."""
-    order = np.argsort(belongs.cell, kind="stable")
-    ends = np.searchsorted(belongs.cell[order], np.arange(belongs.size + 1))
-    rows_of = [belongs.row[order[start:end]] for start, end in itertools.pairwise(ends)]
-    statistics: dict[str, list[CellStatistic]] = {name: [] for name in table.told}
-    for name, one in column_statistics:
-        statistics[name].append(one)
-    visible = {name: _shown(table, name) & belongs.known for name in table.told}
+    rows_by_cell = members.rows_by_cell()
+    statistics: dict[str, list[CellStatistic]] = {name: [] for name in table.result_columns}
+    for name, statistic in column_statistics:
+        statistics[name].append(statistic)
     sets: list[RecordSet] = []
-    somewhere = np.zeros(belongs.size, dtype=bool) if table.told else belongs.known.copy()
-    for name, cells in visible.items():
-        somewhere |= cells
-        parts = [part for one in statistics[name] for part in _sums_of(one, behind)]
-        for one in statistics[name]:
-            parts += _counts_of(one, table.values(name), belongs, behind)
-        for tells, rows_used in parts if statistics[name] else [(ANY_SUM, None)]:
-            for cell in np.flatnonzero(cells):
-                rows = rows_of[cell]
-                sets.append(
-                    RecordSet((tells,), rows if rows_used is None else rows[rows_used[rows]])
-                )
-        for one in statistics[name]:
-            if one.kind == "percent":
-                sets += _wholes(one, cells, belongs, behind)
-    sets += [RecordSet((CELL,), rows_of[cell]) for cell in np.flatnonzero(somewhere)]
+    # A table without results still tells which combinations there are.
+    visible_cells = np.full(members.size, not table.result_columns) & members.in_data
+    for name, kinds in statistics.items():
+        visible = _visible_cells(table, name) & members.in_data
+        visible_cells |= visible
+        summands: list[Summand] = []
+        for statistic in kinds:
+            summands += _summands(statistic, records)
+        for statistic in kinds:
+            if statistic.kind == "count":
+                summands += _summands_of_count(statistic, table.values(name), members, records)
+        if not kinds:
+            summands.append((ANY_SUM, None))
+        for word, having in summands:
+            for cell in np.flatnonzero(visible):
+                rows = rows_by_cell[cell]
+                sets.append(RecordSet((word,), rows if having is None else rows[having[rows]]))
+        for statistic in kinds:
+            if statistic.kind == "percent":
+                sets += _percent_bases(statistic, visible, members, records)
+    for cell in np.flatnonzero(visible_cells):
+        sets.append(RecordSet((CELL,), rows_by_cell[cell]))
     return sets
 
 
-def _shown(table: OutputTable, name: str) -> NDArray[np.bool_]:
+def _visible_cells(table: OutputTable, name: str) -> Mask:
     if table.numeric(name):
         return ~np.isnan(table.values(name))
-    visible: NDArray[np.bool_] = table.frame[name].is_not_null().to_numpy()
+    visible: Mask = table.frame[name].is_not_null().to_numpy()
     return visible
 
 
-def _sums_of(
-    statistic: CellStatistic, behind: Behind
-) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
-    """What a statistic adds up, and over which of the records of a cell; None is all of them."""
+def _summands(statistic: CellStatistic, records: ContributingRecords) -> Iterator[Summand]:
+    """What a statistic other than a count adds up."""
     kind = statistic.kind
     if kind == "percent":
         yield PERSONS, None
         yield ROWS, None  # shares of rows are taken for shares of persons
     elif kind == "rows":
-        yield (ROWS if behind.weight is None else f"sum {behind.weight}"), None
+        yield (ROWS if records.weight is None else f"sum {records.weight}"), None
     elif kind in SUMS:
         for column in statistic.columns:
-            yield from _sums_of_column(column, behind)
+            yield from _summands_of_column(column, records)
     elif kind in SQUARES:
-        yield f"square {statistic.column}", behind.there(str(statistic.column))
+        yield f"square {statistic.column}", records.has_value(str(statistic.column))
 
 
-def _counts_of(
-    statistic: CellStatistic, released: NDArray[np.float64], belongs: CellRows, behind: Behind
-) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
+def _summands_of_count(
+    statistic: CellStatistic, released: Floats, members: CellMembers, records: ContributingRecords
+) -> Iterator[Summand]:
     """What a count adds up: persons, or rows as other software counts them; both where it may be
     either.
     """
-    if statistic.kind != "count":
-        return
-    present = None if statistic.column is None else behind.there(statistic.column)
-    column = "" if present is None or bool(present.all()) else f" {statistic.column}"
-    visible = ~np.isnan(released) & belongs.known
-    rows = np.bincount(
-        belongs.cell,
-        weights=None if present is None else present[belongs.row],
-        minlength=belongs.size,
-    )
-    ways = {PERSONS: belongs.persons(behind, present), ROWS: rows}
-    fitting = [
-        word for word, counts in ways.items() if np.array_equal(counts[visible], released[visible])
-    ]
-    for word in fitting or ways:
+    present, column = None, ""
+    if statistic.column is not None:
+        present = records.has_value(statistic.column)
+        column = "" if present.all() else f" {statistic.column}"
+    visible = ~np.isnan(released) & members.in_data
+    weights = None if present is None else present[members.row]
+    rows = np.bincount(members.cell, weights=weights, minlength=members.size)
+    counts = {PERSONS: members.persons(records, present), ROWS: rows}
+    for word in _matching_words(
+        {word: count[visible] for word, count in counts.items()}, released[visible]
+    ):
         yield word + column, present
 
 
-def _sums_of_column(column: str, behind: Behind) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
-    present = behind.there(column)
-    if behind.weight is not None:
-        yield f"sum {column} by {behind.weight}", present
-        yield f"sum {behind.weight}", present
+def _matching_words(counts: dict[str, Codes], released: Floats) -> list[str]:
+    """Whether released counts are of persons or of rows; both where neither fits."""
+    matching = [word for word, count in counts.items() if np.array_equal(count, released)]
+    return matching or list(counts)
+
+
+def _summands_of_column(column: str, records: ContributingRecords) -> Iterator[Summand]:
+    present = records.has_value(column)
+    if records.weight is not None:
+        yield f"sum {column} by {records.weight}", present
+        yield f"sum {records.weight}", present
         return
     yield f"sum {column}", present
-    values = behind.numbers(column)
-    if np.isin(values[present], (0.0, 1.0)).all():  # a sum of ones is a count
-        yield ROWS, values == 1
+    if records.is_binary(column):  # a sum of ones is a count
+        yield ROWS, records.numbers(column) == 1
 
 
-def _wholes(
-    statistic: CellStatistic, visible: NDArray[np.bool_], belongs: CellRows, behind: Behind
+def _percent_bases(
+    statistic: CellStatistic, visible: Mask, members: CellMembers, records: ContributingRecords
 ) -> Iterator[RecordSet]:
     """What percentages are of: all records, or those with the same values of some columns."""
-    within = np.zeros(len(behind), dtype=np.int64)
-    for word in statistic.words:
-        codes = behind.dataset.encoded(word).codes
-        within = within * (int(codes.max(initial=0)) + 1) + codes
-    for group in np.unique(within[belongs.row[visible[belongs.cell]]]):
-        yield RecordSet((PERSONS, ROWS), np.flatnonzero(within == group))
+    groups = records.group_codes(statistic.words)
+    for group in np.unique(groups[members.row[visible[members.cell]]]):
+        yield RecordSet((PERSONS, ROWS), np.flatnonzero(groups == group))
+
+
+def bar_of_values(values: Floats, edges: Floats) -> Codes:
+    """Per value the number of its bar in a histogram; the last bar holds its right edge too."""
+    bars = np.searchsorted(edges, values, side="right") - 1
+    bars[values == edges[-1]] = len(edges) - 2
+    return bars
 
 
 def sets_of_bars(
-    values: NDArray[np.float64], who: Rows, edges: NDArray[np.float64], counts: NDArray[np.float64]
+    values: Floats, person_ids: Codes, edges: Floats, counts: Floats
 ) -> list[RecordSet]:
-    """The records of every bar of a histogram, which counts them or their persons; the last bar
-    holds its right edge too.
-    """
-    bar = np.searchsorted(edges, values, side="right") - 1
-    bar[values == edges[-1]] = len(edges) - 2
-    rows = [np.flatnonzero(bar == one) for one in range(len(counts))]
-    ways = {ROWS: [len(one) for one in rows], PERSONS: [how_many(who[one]) for one in rows]}
-    fitting = [word for word, bar_counts in ways.items() if bar_counts == counts.tolist()]
-    return [RecordSet((CELL, *(fitting or ways)), one) for one in rows]
+    """The records of every bar of a histogram, which counts them or their persons."""
+    bars = bar_of_values(values, edges)
+    rows_by_bar = [np.flatnonzero(bars == bar) for bar in range(len(counts))]
+    rows = np.array([len(rows) for rows in rows_by_bar])
+    persons = np.array([count_persons(person_ids[rows]) for rows in rows_by_bar])
+    words = (CELL, *_matching_words({ROWS: rows, PERSONS: persons}, counts))
+    return [RecordSet(words, rows) for rows in rows_by_bar]
 
 
-def sets_of_steps(
-    times: NDArray[np.float64], time: NDArray[np.float64], happened: NDArray[np.bool_]
-) -> list[RecordSet]:
-    """The records that a survival table counts at every time: who is at risk, and to whom it
-    happens. ``time`` is missing for records that are not counted.
+def sets_of_steps(times: Floats, time: Floats, has_event: Mask) -> list[RecordSet]:
+    """The records that a survival table counts at every time: who is at risk, and who has the
+    event. ``time`` is missing for records that are not counted.
     """
-    sets = []
-    for one in times.tolist():
-        sets.append(RecordSet((CELL, PERSONS, ROWS), np.flatnonzero(time >= one)))
-        sets.append(RecordSet((CELL, PERSONS, ROWS), np.flatnonzero((time == one) & happened)))
+    words, sets = (CELL, PERSONS, ROWS), []
+    for step in times.tolist():
+        sets.append(RecordSet(words, np.flatnonzero(time >= step)))
+        sets.append(RecordSet(words, np.flatnonzero((time == step) & has_event)))
     return sets
 
 
-def sets_of_levels(design: NDArray[np.float64], column: str | None) -> list[RecordSet]:
+def sets_of_levels(design: Floats, column: str | None) -> list[RecordSet]:
     """What a model tells whose terms are all of yes and no: the sum of what it explains over
     everybody with a level, as if the numbers of persons with two levels were known. ``column`` is
     what it explains, where that is a column of the data.
     """
     word = ANY_SUM if column is None else f"sum {column}"
-    return [RecordSet((CELL, word), np.flatnonzero(one)) for one in design.T]
+    return [RecordSet((CELL, word), np.flatnonzero(level)) for level in design.T]
 
 
-def sets_of_leaves(node: Rows, leaves: Rows) -> list[RecordSet]:
+def sets_of_leaves(node: Codes, leaves: Codes) -> list[RecordSet]:
     """The records of every leaf of a tree, which counts them."""
-    return [RecordSet((CELL, ROWS), np.flatnonzero(node == one)) for one in leaves.tolist()]
+    return [RecordSet((CELL, ROWS), np.flatnonzero(node == leaf)) for leaf in leaves.tolist()]
 
 
-def sets_of_tabulated(table: MagnitudeTable, released: NDArray[np.bool_]) -> list[RecordSet]:
+def sets_of_tabulated(table: MagnitudeTable, released: Mask) -> list[RecordSet]:
     """The records of every cell of a table of :func:`sfumato.tabulate` whose true value is told
     (``released``, per variable).
     """
-    column = table.measure.column
+    column, weight = table.measure.column, table.weight
     word = ROWS if column is None else f"sum {column}"
-    if table.counted:
+    if weight is not None:
+        word = f"sum {weight}" if column is None else f"sum {column} by {weight}"
+    elif table.counted:
         word = PERSONS
-    if table.weight is not None:
-        word = f"sum {table.weight}" if column is None else f"{word} by {table.weight}"
-    codes, sets = table.contributions.codes, []
-    below = []  # per column and node the values under it
+    # Per column a matrix of nodes and values: whether the value is below the node.
+    below = []
     for dimension in table.dimensions:
         nodes = np.arange(dimension.size)[:, None]
-        below.append(
-            np.logical_or.reduce([level[None, :] == nodes for level in dimension.ancestors])
-        )
+        levels = [level[None, :] == nodes for level in dimension.ancestors]
+        below.append(np.logical_or.reduce(levels))
+    codes, sets = table.contributions.codes, []
+    has_amount = ~np.isnan(table.contributions.amount)
     numbers: set[int] = set()
     for group, variables in zip(table.places, table.variables, strict=True):
-        places = np.unravel_index(
-            np.arange(len(variables)), [table.dimensions[at].size for at in group]
-        )
+        shape = [table.dimensions[number].size for number in group]
+        nodes_of_cells = np.unravel_index(np.arange(len(variables)), shape)
         for cell, variable in enumerate(variables.tolist()):
             if variable in numbers or not released[variable] or len(numbers) > MOST_SETS:
                 continue
             numbers.add(variable)
-            inside = ~np.isnan(table.contributions.amount)
-            for at, nodes in zip(group, places, strict=True):
-                inside = inside & below[at][nodes[cell]][codes[at]]
+            inside = has_amount.copy()
+            for number, nodes in zip(group, nodes_of_cells, strict=True):
+                inside &= below[number][nodes[cell]][codes[number]]
             sets.append(RecordSet((CELL, word), np.flatnonzero(inside)))
     return sets
 
 
-def in_order(table: MagnitudeTable, behind: Behind) -> bool:
+def is_in_order(table: MagnitudeTable, records: ContributingRecords) -> bool:
     """Whether a table of :func:`sfumato.tabulate` is of all of some records, in their order: in
     each of its columns the same values are told apart.
     """
-    if table.where is not None or table.contributions.codes.shape[1] != len(behind):
+    if table.where is not None or table.contributions.codes.shape[1] != len(records):
         return False
     for dimension, codes in zip(table.dimensions, table.contributions.codes, strict=True):
-        if dimension.column not in behind.dataset.columns:
+        if dimension.column not in records.dataset.columns:
             return False
-        own = behind.dataset.encoded(dimension.column).codes
-        pairs = len(np.unique(np.column_stack([own, codes]), axis=0))
-        if not pairs == len(np.unique(own)) == len(np.unique(codes)):
+        data_codes = records.dataset.encoded(dimension.column).codes
+        pairs = len(np.unique(np.column_stack([data_codes, codes]), axis=0))
+        if not pairs == len(np.unique(data_codes)) == len(np.unique(codes)):
             return False
     return True
 
 
-def in_session(
+def as_session_sets(
     sets: Sequence[RecordSet],
-    rows: Rows,
+    rows: Codes,
     column_name: Callable[[str], str | None],
     *,
     once_each: bool,
@@ -263,63 +268,60 @@ def in_session(
     may be a sum of any. Where every person has one record (``once_each``) persons and records are
     counted alike.
     """
-    together: dict[bytes, tuple[Rows, dict[str, None]]] = {}
-    for one in sets:
-        positions = np.unique(rows[one.rows])
+    words_by_rows: dict[bytes, tuple[Codes, dict[str, None]]] = {}
+    for record_set in sets:
+        positions = np.unique(rows[record_set.rows])
         if not len(positions):
             continue
-        _, tells = together.setdefault(positions.tobytes(), (positions, {}))
-        for word in one.tells:
-            tells[_known_as(word, column_name, once_each=once_each)] = None
-    return [RecordSet(tuple(tells), positions) for positions, tells in together.values()]
+        _, words = words_by_rows.setdefault(positions.tobytes(), (positions, {}))
+        for word in record_set.tells:
+            words[_session_word(word, column_name, once_each=once_each)] = None
+    return [RecordSet(tuple(words), positions) for positions, words in words_by_rows.values()]
 
 
-def _known_as(word: str, column_name: Callable[[str], str | None], *, once_each: bool) -> str:
+def _session_word(word: str, column_name: Callable[[str], str | None], *, once_each: bool) -> str:
+    """What is added up, by the names of the session: ``sum age by weight`` where it knows both."""
     kind, _, columns = word.partition(" ")
     if kind in ("sum", "square") and word != ANY_SUM:
-        whole, parts = column_name(columns), [column_name(name) for name in columns.split(" by ")]
+        whole = column_name(columns)
         if whole is not None:
             return f"{kind} {whole}"
+        parts = [column_name(name) for name in columns.split(" by ")]
         return ANY_SUM if None in parts else f"{kind} {' by '.join(map(str, parts))}"
     if once_each and kind == ROWS:
         return f"{PERSONS} {columns}".rstrip()
     return word
 
 
-# As they are kept
-
-
-def packed_sets(sets: Sequence[RecordSet]) -> bytes:
+def pack_sets(sets: Sequence[RecordSet]) -> bytes:
     """Sets of records as they are kept beside the log: what each tells, and its records as steps
     from one to the next.
 
-    >>> [
-    ...     (one.tells, one.rows.tolist())
-    ...     for one in unpacked_sets(packed_sets([RecordSet(("rows",), np.array([2, 5, 6]))]), 9)
-    ... ]
+    >>> packed = pack_sets([RecordSet(("rows",), np.array([2, 5, 6]))])
+    >>> [(cell.tells, cell.rows.tolist()) for cell in unpack_sets(packed, 9)]
     [(('rows',), [2, 5, 6])]
     """
-    head = json.dumps(
-        {"tells": [list(one.tells) for one in sets], "sizes": [len(one.rows) for one in sets]}
-    )
-    steps = [np.diff(one.rows, prepend=0) for one in sets]
+    words = [list(record_set.tells) for record_set in sets]
+    head = json.dumps({"tells": words, "sizes": [len(record_set.rows) for record_set in sets]})
+    steps = [np.diff(record_set.rows, prepend=0) for record_set in sets]
     body = np.concatenate(steps).astype("<u4").tobytes() if steps else b""
     return zlib.compress(head.encode() + b"\n" + body, 6)
 
 
-def unpacked_sets(content: bytes, size: int) -> list[RecordSet]:
-    """The inverse of :func:`packed_sets`, for so many records."""
+def unpack_sets(content: bytes, size: int) -> list[RecordSet]:
+    """The inverse of :func:`pack_sets`, for so many records."""
+    sets = []
     try:
         head, _, body = zlib.decompress(content).partition(b"\n")
-        fields: Mapping[str, Any] = json.loads(head)
+        fields = json.loads(head)
         steps = np.frombuffer(body, dtype="<u4").astype(np.int64)
-        ends = np.cumsum([0, *fields["sizes"]])
-        sets = [
-            RecordSet(tuple(map(str, tells)), np.cumsum(steps[start:end]))
-            for tells, start, end in zip(fields["tells"], ends[:-1], ends[1:], strict=True)
-        ]
-        sound = len(steps) == ends[-1] and all(
-            not len(one.rows) or one.rows[-1] < size for one in sets
+        start = 0
+        for words, count in zip(fields["tells"], fields["sizes"], strict=True):
+            rows = np.cumsum(steps[start : start + count])
+            sets.append(RecordSet(tuple(map(str, words)), rows))
+            start += count
+        sound = len(steps) == start and all(
+            record_set.rows.max(initial=-1) < size for record_set in sets
         )
     except (zlib.error, ValueError, KeyError, TypeError):
         sound = False

@@ -5,6 +5,7 @@ may leave.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,46 +24,48 @@ from sfumato.results.checking.verdict import OutputRules
 from sfumato.results.checking.verification import OUTPUTS, together_in_words
 
 MOST_LINES = 40
-MOST_SHOWN = 4000
+"""Lines of an output that a reviewer is shown."""
+LINE_LENGTH = 4000
+"""Characters of a line that are shown."""
 
 
 def review(log: OutputLog) -> dict[str, Any]:
     """A session as its checker sees it, as plain data."""
     outputs = log.all_reviewed()
-    states = [one.state for one in outputs]
+    states = Counter(output.state for output in outputs)
+    rules = OutputRules(**log.terms.rules)
     return {
         "folder": str(log.folder),
         "researcher": log.terms.researcher,
         "started": log.terms.started,
-        "rules": OutputRules(**log.terms.rules).told(),
-        "laxer": OutputRules(**log.terms.rules).laxer(),
+        "rules": rules.public_rules(),
+        "laxer": rules.laxer(),
         "with_records": log.terms.persons is not None,
         "log": head_of_log(log),
-        "outputs": [one.to_dict() for one in outputs],
-        "counts": {state: states.count(state) for state in sorted(set(states))},
-        "together": [list(one) for one in told_together_unseen(log)],
+        "outputs": [output.to_dict() for output in outputs],
+        "counts": dict(sorted(states.items())),
+        "together": [list(numbers) for numbers in unseen_groups(log)],
         "strangers": log.strangers(),
-        "settled": settled(log),
+        "settled": is_settled(log),
     }
 
 
-def settled(log: OutputLog) -> bool:
+def is_settled(log: OutputLog) -> bool:
     """Whether all is decided, nothing refused, and nothing approved that tells of few persons
     together with others without anybody having seen that.
     """
     outputs = log.all_reviewed()
-    return (
-        bool(outputs)
-        and all(one.state == "approved" for one in outputs)
-        and not told_together_unseen(log)
-    )
+    if not outputs or any(output.state != "approved" for output in outputs):
+        return False
+    return not unseen_groups(log)
 
 
-def told_together_unseen(log: OutputLog) -> tuple[tuple[int, ...], ...]:
+def unseen_groups(log: OutputLog) -> tuple[tuple[int, ...], ...]:
     """Outputs that are not refused and together tell of few persons, which none of them was said to
     when it was checked.
     """
-    leaving = {one.logged.number for one in log.all_reviewed() if one.state != "refused"}
+    outputs = log.all_reviewed()
+    leaving = {output.logged.number for output in outputs if output.state != "refused"}
     return unseen_differences(log, leaving).outputs
 
 
@@ -73,17 +76,19 @@ def head_of(log: OutputLog, number: int, lines: int = MOST_LINES) -> str:
     except UnicodeDecodeError:
         return "(this file is no text)"
     text_lines = text.splitlines()
-    more = f"\n… and {len(text_lines) - lines:,} more lines" if len(text_lines) > lines else ""
-    return "\n".join(line[:MOST_SHOWN] for line in text_lines[:lines]) + more
+    head_lines = [line[:LINE_LENGTH] for line in text_lines[:lines]]
+    if len(text_lines) > lines:
+        head_lines.append(f"… and {len(text_lines) - lines:,} more lines")
+    return "\n".join(head_lines)
 
 
 def releasable(log: OutputLog, *, accept_passes: bool) -> Iterator[tuple[ReviewedOutput, str]]:
-    """The outputs that may leave, and on whose word."""
-    for one in log.all_reviewed():
-        if one.state == "approved":
-            yield one, "approved"
-        elif accept_passes and one.state == "undecided" and one.logged.status == "pass":
-            yield one, "passes"
+    """The outputs that may leave, and on whose word: the checker's, or that of their verdict."""
+    for output in log.all_reviewed():
+        if output.state == "approved":
+            yield output, "approved"
+        elif accept_passes and output.state == "undecided" and output.logged.status == "pass":
+            yield output, "passes"
 
 
 def release_outputs(
@@ -105,33 +110,36 @@ def release_outputs(
     ``key`` that sealed the log, or a ``seal`` kept apart, only decisions that were sealed count: a
     line after them may be anybody's.
     """
-    sealed = checked_seal(log, seal, key)
-    if (key is not None or seal is not None) and (loose := unsealed_decisions(log, sealed)):
-        raise ReleaseRefused(
-            f"{loose:,} decisions were written after the log was sealed; whoever made them seals it"
-            " again (sfumato outputs review --sign), or nothing leaves"
-        )
+    last_seal = checked_seal(log, seal, key)
+    if key is not None or seal is not None:
+        later = unsealed_decisions(log, last_seal)
+        if later:
+            raise ReleaseRefused(
+                f"{later:,} decisions were written after the log was sealed; whoever made them"
+                " seals it again (sfumato outputs review --sign), or nothing leaves"
+            )
     leaving = list(releasable(log, accept_passes=accept_passes))
-    numbers = {one.logged.number for one, _ in leaving}
-    waiting = [
-        one.logged.number
-        for one in log.all_reviewed()
-        if one.logged.number not in numbers and one.state != "refused"
-    ]
+    numbers = {output.logged.number for output, _ in leaving}
+    not_refused = [output for output in log.all_reviewed() if output.state != "refused"]
+    waiting = [output.logged.number for output in not_refused]
+    waiting = [number for number in waiting if number not in numbers]
     if waiting and not partly:
-        waiting_numbers = ", ".join(map(str, waiting[:20])) + (" …" if len(waiting) > 20 else "")
+        waiting_numbers = ", ".join(map(str, waiting[:20]))
+        if len(waiting) > 20:
+            waiting_numbers += " …"
         raise ReleaseRefused(
             f"{len(waiting):,} of {len(log.outputs):,} outputs are not decided, changed or missing:"
             f" {waiting_numbers}; decide first, or leave them behind with --partly"
         )
     if not leaving:
         raise ReleaseRefused("nothing is approved, so there is nothing to release")
-    if unseen := unseen_differences(log, numbers).outputs:
+    unseen = unseen_differences(log, numbers).outputs
+    if unseen:
         raise ReleaseRefused(
             f"{together_in_words(log, unseen)}; refuse one of them, or add it again"
         )
     with in_place(folder, force=None) as target:
-        entries = [_copied(log, one, word, target) for one, word in leaving]
+        entries = [_copy_output(log, output, word, target) for output, word in leaving]
         certificate = seal_certificate(target, _certificate(log, entries), sign)
         if verify(target).result == "false":
             raise InternalError(
@@ -140,36 +148,31 @@ def release_outputs(
     return certificate
 
 
-def _copied(log: OutputLog, one: ReviewedOutput, word: str, target: Path) -> dict[str, Any]:
+def _copy_output(log: OutputLog, output: ReviewedOutput, word: str, target: Path) -> dict[str, Any]:
     """Copy an output, the very bytes that were decided of, and say so."""
-    content = log.content(one.logged.number)
+    logged, decision = output.logged, None
+    if word == "approved":
+        decision = output.decision
+    content = log.content(logged.number)
     digest = hashlib.sha256(content).hexdigest()
-    expected = (
-        one.decision.sha256
-        if word == "approved" and one.decision is not None
-        else one.logged.sha256
-    )
-    if digest != expected:
+    if digest != (logged.sha256 if decision is None else decision.sha256):
         raise ReleaseRefused(
-            f"output {one.logged.number} was changed just now; nothing was written, look again"
+            f"output {logged.number} was changed just now; nothing was written, look again"
         )
-    replace_file(target / one.logged.file, content)
-    decided = (
-        {}
-        if one.decision is None or word != "approved"
-        else {"by": one.decision.by, "at": one.decision.at}
-    )
-    return {
-        "number": one.logged.number,
-        "title": one.logged.title,
-        "file": one.logged.file,
+    replace_file(target / logged.file, content)
+    entry = {
+        "number": logged.number,
+        "title": logged.title,
+        "file": logged.file,
         "sha256": digest,
         "bytes": len(content),
-        "kind": one.logged.verdict["kind"],
-        "checked": one.logged.status if one.as_checked else "changed after the check",
+        "kind": logged.verdict["kind"],
+        "checked": logged.status if output.as_checked else "changed after the check",
         "released": word,
-        **decided,
     }
+    if decision is not None:
+        entry |= {"by": decision.by, "at": decision.at}
+    return entry
 
 
 def _certificate(log: OutputLog, entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -177,7 +180,7 @@ def _certificate(log: OutputLog, entries: list[dict[str, Any]]) -> dict[str, Any
     intruder.
     """
     section = {
-        "rules": OutputRules(**log.terms.rules).told(),
+        "rules": OutputRules(**log.terms.rules).public_rules(),
         "counts_persons_by": "row" if log.terms.unit is None else "unit",
         "released": entries,
         "log": head_of_log(log),

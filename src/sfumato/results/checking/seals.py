@@ -41,7 +41,7 @@ class Seal(Entry):
 SEALS = JournalKind("seal", (Seal,), OUTPUT_LOG.consequence, first=Seal)
 
 
-def place_of(log: OutputLog, file: Path | None) -> Path:
+def seal_file(log: OutputLog, file: Path | None) -> Path:
     """Where the seal of a session is kept: in a file of the checker's own, or in its folder."""
     return log.folder / SEAL if file is None else file
 
@@ -55,20 +55,20 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | 
     """The seal of a session, when its log is what was sealed, and more; refused when it is not, and
     where a key was given and nothing signed by it is there.
     """
-    place = place_of(log, file)
-    seal = read_seal(place)
+    path = seal_file(log, file)
+    seal = read_seal(path)
     if seal is None:
         if key is not None or (file is not None and not file.parent.is_dir()):
             raise UnreadableInput(
-                f"{place} is not there: the log of the session was not sealed, or its seal was"
+                f"{path} is not there: the log of the session was not sealed, or its seal was"
                 " taken away"
             )
         return None
     plain = dataclasses.asdict(seal)
     if key is not None and not signature_holds(plain, key):
-        raise UnreadableInput(f"{place} is not signed by the key given; {SEALS.consequence}")
+        raise UnreadableInput(f"{path} is not signed by the key given; {SEALS.consequence}")
     if key is None and seal.signature is not None and not signature_holds(plain):
-        raise UnreadableInput(f"{place} was changed after it was signed; {SEALS.consequence}")
+        raise UnreadableInput(f"{path} was changed after it was signed; {SEALS.consequence}")
     if not log.journal.extends(Head(seal.entries, seal.head)):
         raise UnreadableInput(
             f"the log of {log.folder} is not the one that was sealed: lines were cut off, changed"
@@ -83,33 +83,37 @@ def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
     Decisions after the last seal that were not made here are somebody else's: they are decided
     anew, or nothing is sealed.
     """
-    place = place_of(log, file)
-    before = read_seal(place)
-    if before is not None and (loose := _not_ours(log, before.entries)):
-        numbers = ", ".join(map(str, loose))
+    path = seal_file(log, file)
+    before = read_seal(path)
+    unsealed = [] if before is None else _decided_elsewhere(log, before.entries)
+    if unsealed:
         raise ParameterError(
-            f"decisions were written after the last seal: decide again of outputs {numbers}, then"
-            " seal"
+            "decisions were written after the last seal: decide again of outputs"
+            f" {', '.join(map(str, unsealed))}, then seal"
         )
     if before is not None and before.signature is not None and sign is None:
         raise ParameterError(
-            f"{place} is signed; give the key again (--sign) to seal what came after it"
+            f"{path} is signed; give the key again (--sign) to seal what came after it"
         )
     seal = Seal(environment.timestamp(), **head_of_log(log))
     if sign is not None:
         seal = dataclasses.replace(
             seal, signature=signed(dataclasses.asdict(seal), sign)["signature"]
         )
-    Journal(place, SEALS).add(seal)
+    Journal(path, SEALS).add(seal)
     return seal
 
 
-def _not_ours(log: OutputLog, start: int) -> list[int]:
+def _decided_elsewhere(log: OutputLog, start: int) -> list[int]:
     """Outputs whose last decision came after a seal, and from somebody else."""
-    last = {one.number: place for one, place in zip(log.decisions, log.decided_at, strict=True)}
-    return sorted(
-        number for number, place in last.items() if place > start and place not in log.own
-    )
+    last_entry = {}
+    for decision, entry in zip(log.decisions, log.decided_at, strict=True):
+        last_entry[decision.number] = entry
+    outputs = []
+    for number, entry in sorted(last_entry.items()):
+        if entry > start and entry not in log.own:
+            outputs.append(number)
+    return outputs
 
 
 def head_of_log(log: OutputLog) -> dict[str, Any]:
@@ -125,7 +129,7 @@ def head_of_log(log: OutputLog) -> dict[str, Any]:
 def unsealed_decisions(log: OutputLog, seal: Seal | None) -> int:
     """Decisions that were written after the seal: whose they are, nobody knows."""
     last = 0 if seal is None else seal.entries
-    return sum(place > last for place in log.decided_at)
+    return sum(entry > last for entry in log.decided_at)
 
 
 def what_is_noticed(seal: Seal | None, *, key: bool, apart: bool) -> str:

@@ -23,45 +23,47 @@ from sfumato.core.parameters import values_of
 from sfumato.core.words import join_words
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.documents import versions
-from sfumato.results.checking.check import check_output, tabulated
-from sfumato.results.checking.contributing_records import Behind
+from sfumato.results.checking.check import check_output, magnitude_table
+from sfumato.results.checking.contributing_records import ContributingRecords
 from sfumato.results.checking.differences import OutputSets, RecordOwners
-from sfumato.results.checking.joint_check import packed_people, sets_of, told_together
+from sfumato.results.checking.joint_check import judge_together, pack_owners, read_sets
 from sfumato.results.checking.least_squares import fit_line
 from sfumato.results.checking.log import LOG, LoggedOutput, OutputLog, Overtaken, SessionTerms
 from sfumato.results.checking.output_pairs import (
     Universe,
-    beside_others,
-    changed_for_few,
-    not_as_they_were,
-    packed,
-    unpacked,
+    judge_changes,
+    judge_columns,
+    judge_pairs,
+    pack_sample,
+    unpack_sample,
 )
 from sfumato.results.checking.record_sets import (
     CELL,
     MOST_SETS,
     RecordSet,
-    in_order,
-    in_session,
-    packed_sets,
+    as_session_sets,
+    is_in_order,
+    pack_sets,
 )
 from sfumato.results.checking.statistics_of_columns import CellStatistic
 from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, open_question
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from sfumato.results.tables.arrays import Mask
 
 Levels = Sequence[float]
 QUARTERS: Levels = (0.25, 0.5, 0.75)
+PERSON = "\x00who"
+"""A name that no column of a table has."""
 
 
 class JudgedOutput(NamedTuple):
-    """What was found of an output, whose records it is about, and how many outputs it was compared
-    with.
+    """The verdict on an output, the records it is about, its cells, and how many outputs it was
+    compared with.
     """
 
     verdict: OutputVerdict
-    sample: NDArray[np.bool_] | None
+    sample: Mask | None
     cells: Sequence[RecordSet] | None
     after: int
 
@@ -88,38 +90,38 @@ def output_session(
     ...     session.mean("cost", by=["region"]).status
     'pass'
     """
-    place = Path(folder)
-    earlier = OutputLog.at(place) if (place / LOG).exists() else None
-    started = earlier is not None and earlier.terms.persons is not None
-    if earlier is not None and started and unit is None:
+    folder = Path(folder)
+    earlier = OutputLog.at(folder) if (folder / LOG).exists() else None
+    with_persons = earlier is not None and earlier.terms.persons is not None
+    if earlier is not None and with_persons and unit is None:
         unit = earlier.terms.unit  # persons are told apart as they were
-    behind = None if data is None else Behind.of(data, unit=unit)
-    if behind is None and unit is not None:
+    if data is None and unit is not None:
         raise ParameterError("unit is a column of the records: give data=... too")
-    universe = None if behind is None else Universe(behind)
+    records = None if data is None else ContributingRecords.of(data, unit=unit)
+    universe = None if records is None else Universe(records)
     if earlier is not None:
         earlier_rules = OutputRules(**earlier.terms.rules)
         if rules is not None and rules != earlier_rules:
             raise ParameterError(
-                f"the session in {place} was started with other rules; start another one"
+                f"the session in {folder} was started with other rules; start another one"
             )
-        if started and behind is not None and behind.unit != earlier.terms.unit:
+        if with_persons and records is not None and records.unit != earlier.terms.unit:
             raise ParameterError(
-                f"the session in {place} tells persons apart by another column; start another one"
+                f"the session in {folder} tells persons apart by another column; start another one"
             )
         return OutputSession(earlier, earlier_rules, universe)
-    requested = rules or OutputRules()
+    rules = rules or OutputRules()
     terms = SessionTerms(
         researcher=researcher,
         started=environment.timestamp(),
-        rules=values_of(requested),
-        unit=None if behind is None else behind.unit,
-        persons=None if behind is None else behind.persons,
+        rules=values_of(rules),
+        unit=None if records is None else records.unit,
+        persons=None if records is None else records.persons,
         universe=None if universe is None else universe.digest,
         versions=versions(),
     )
-    people = None if behind is None else packed_people(behind.who)
-    return OutputSession(OutputLog.start(place, terms, people), requested, universe)
+    owners = None if records is None else pack_owners(records.person_ids)
+    return OutputSession(OutputLog.start(folder, terms, owners), rules, universe)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -139,8 +141,11 @@ class OutputSession(Reportable):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with contextlib.suppress(*([OutputError] if kind is not None else [])):
+        try:
             self.log.sync()
+        except OutputError:
+            if kind is None:  # else the first error is the one to be shown
+                raise
 
     @property
     def folder(self) -> Path:
@@ -148,21 +153,26 @@ class OutputSession(Reportable):
         return self.log.folder
 
     @cached_property
-    def behind(self) -> Behind:
+    def records(self) -> ContributingRecords:
         """The records of the session."""
         if self.universe is None:
             raise ParameterError(
                 "the session has no records: open it with sf.output_session(folder, data)"
             )
-        return self.universe.behind
+        return self.universe.records
+
+    @property
+    def same_records(self) -> bool:
+        """Whether the records are those that the session was started with."""
+        return self.universe is not None and self.log.terms.universe == self.universe.digest
 
     def check(
-        self, output: Any, *, data: Any = None, where: Any = None, **said: Any
+        self, output: Any, *, data: Any = None, where: Any = None, **options: Any
     ) -> OutputVerdict:
         """Judge an output by the session's rules and beside its other outputs; nothing is written.
-        For what can be said see :func:`sfumato.check_output`.
+        For the options see :func:`sfumato.check_output`.
         """
-        return self._judged(output, data, where, said).verdict
+        return self._judge(output, data, where, options).verdict
 
     def add(
         self,
@@ -173,7 +183,7 @@ class OutputSession(Reportable):
         exception: str = "",
         data: Any = None,
         where: Any = None,
-        **said: Any,
+        **options: Any,
     ) -> OutputVerdict:
         """Judge an output, write it and log what was found; one that fails is logged too, with what
         is said for it.
@@ -185,11 +195,11 @@ class OutputSession(Reportable):
         """
         if not title.strip():
             raise ParameterError("an output has a title that says what it shows")
-        return self._added(
-            output, title, lambda: self._judged(output, data, where, said), comment, exception
+        return self._add_judged(
+            output, title, lambda: self._judge(output, data, where, options), comment, exception
         )
 
-    def _added(
+    def _add_judged(
         self,
         output: Any,
         title: str,
@@ -205,10 +215,8 @@ class OutputSession(Reportable):
         while True:
             verdict, sample, cells, after = judge()
             if safe and verdict.status == "fail":
-                raise ReleaseRefused(
-                    "; ".join(_refusal(one) for one in verdict.reasons if one.status == "fail")
-                )
-            content, suffix = _written(output, verdict)
+                raise ReleaseRefused(_refusal(verdict))
+            content, suffix = _content_of(output, verdict)
             with contextlib.suppress(Overtaken):
                 self.log.add(
                     title.strip(),
@@ -217,77 +225,66 @@ class OutputSession(Reportable):
                     verdict.to_dict(),
                     comment=comment,
                     exception=exception,
-                    sample=None if sample is None or not self.same_records else packed(sample),
-                    cells=None if cells is None else packed_sets(cells),
+                    sample=None if sample is None or not self.same_records else pack_sample(sample),
+                    cells=None if cells is None else pack_sets(cells),
                     after=after,
                 )
                 return verdict
 
-    def _judged(
+    def _judge(
         self, output: Any, data: Any, where: Any, options: Mapping[str, Any]
     ) -> JudgedOutput:
-        if strange := {"rules", "unit"} & set(options):
+        """The verdict on an output by itself, and beside all that were added before."""
+        if session_options := {"rules", "unit"} & set(options):
             raise ParameterError(
-                f"{join_words(sorted(strange))} belong to the session, not to an output of it"
+                f"{join_words(sorted(session_options))} belong to the session, not to an output of"
+                " it"
             )
         if data is None and self.universe is None and where is not None:
             raise ParameterError("where is about the records: open the session with data")
-        records = data
-        if data is None and self.universe is not None:
-            records = self.behind.dataset
-        unit = None if self.universe is None or records is None else self.behind.unit
-        if (
-            data is not None
-            and unit is not None
-            and self.universe is not None
-            and not self.universe.has_unit(data)
-        ):
-            raise SchemaError(
-                f"these records lack the column {unit!r}, which tells the persons of the session"
-                " apart"
-            )
-        verdict = check_output(output, records, unit=unit, where=where, rules=self.rules, **options)
-        sample = None if self.universe is None else self.universe.sample(data, where)
-        if (
-            self.universe is not None
-            and sample is not None
-            and verdict.cells is None
-            and verdict.persons is not None
-            and verdict.persons != self.universe.persons(sample)
-        ):
-            sample = None  # a model left rows out: how many is known, and not which
+        dataset, unit = data, None
+        if self.universe is not None:
+            unit = self.records.unit
+            if data is None:
+                dataset = self.records.dataset
+            elif unit is not None and not self.universe.has_unit(data):
+                raise SchemaError(
+                    f"these records lack the column {unit!r}, which tells the persons of the"
+                    " session apart"
+                )
+        verdict = check_output(output, dataset, unit=unit, where=where, rules=self.rules, **options)
+        sample = self._find_sample(verdict, data, where)
         self.log.refresh()
-        others = list(self._others())
-        verdict_beside = beside_others(verdict, sample, others, self.universe, self.rules)
-        cells, unclear = self._cells(output, verdict, data, where, sample)
-        verdict_beside += unclear
-        if cells is not None and not any(one.status == "fail" for one in verdict_beside):
-            verdict_beside += self._together(OutputSets(len(self.log.outputs) + 1, cells))
-        if verdict.made_of_records and (
-            self.universe is None or verdict.persons != len(np.unique(self.behind.who))
-        ):
-            words = "the table is of other records than those of the session"
-            verdict_beside.append(
-                open_question("records", words, "tabulate the records of the session")
-            )
+        earlier_outputs = list(self._earlier_outputs())
+        reasons = judge_pairs(verdict, sample, earlier_outputs, self.universe, self.rules)
+        cells, questions = self._find_cells(output, verdict, data, where, sample)
+        reasons += questions
+        if cells is not None and not any(reason.status == "fail" for reason in reasons):
+            reasons += self._judge_together(OutputSets(len(self.log.outputs) + 1, cells))
+        if verdict.made_of_records:
+            persons = None
+            if self.universe is not None:
+                persons = len(np.unique(self.records.person_ids))
+            if verdict.persons != persons or persons is None:
+                words = "the table is of other records than those of the session"
+                advice = "tabulate the records of the session"
+                reasons.append(open_question("records", words, advice))
         if data is not None:
-            verdict_beside += self._given(verdict, data, where, sample, options)
-        return JudgedOutput(
-            verdict.with_reasons(verdict_beside), sample, cells, len(self.log.outputs)
-        )
+            reasons += self._judge_data(verdict, data, where, options)
+        return JudgedOutput(verdict.with_reasons(reasons), sample, cells, len(self.log.outputs))
 
-    @property
-    def same_records(self) -> bool:
-        """Whether the records are those that the session was started with."""
-        return self.universe is not None and self.log.terms.universe == self.universe.digest
+    def _find_sample(self, verdict: OutputVerdict, data: Any, where: Any) -> Mask | None:
+        """The records of the session that an output is about; None where that is not known."""
+        if self.universe is None:
+            return None
+        sample = self.universe.sample(data, where)
+        if sample is None or verdict.cells is not None or verdict.persons is None:
+            return sample
+        # A model that left rows out says how many, and not which.
+        return sample if verdict.persons == self.universe.persons(sample) else None
 
-    def _cells(
-        self,
-        output: Any,
-        verdict: OutputVerdict,
-        data: Any,
-        where: Any,
-        sample: NDArray[np.bool_] | None,
+    def _find_cells(
+        self, output: Any, verdict: OutputVerdict, data: Any, where: Any, sample: Mask | None
     ) -> tuple[list[RecordSet] | None, list[OutputReason]]:
         """Which records of the session are in which cell of an output; None, and a question, where
         that cannot be known.
@@ -299,32 +296,25 @@ class OutputSession(Reportable):
                 "the session was started with other records, or none: what its outputs tell"
                 " together is not known"
             )
-            return None, [
-                open_question(
-                    "records", words, "open the session with the records it was started with"
-                )
-            ]
+            advice = "open the session with the records it was started with"
+            return None, [open_question("records", words, advice)]
         whole = None if sample is None else [RecordSet((CELL,), np.flatnonzero(sample))]
         if verdict.cells is None:
             return whole, []
         rows = self.universe.rows(data, where)
-        if verdict.made_of_records and not in_order(tabulated(output), self.behind):
+        if verdict.made_of_records and not is_in_order(magnitude_table(output), self.records):
             rows = None
         if rows is None and sample is None:
             return None, []  # asked about with the records that were given
         if rows is None:
             words = "which records of the session are in which of its cells is not known"
-            return whole, [
-                open_question(
-                    "difference", words, "give data with all columns of the session, or where=..."
-                )
-            ]
-        own = {
-            name: self.universe.lines[name]
-            for name in self.universe.same_columns(data, where, rows)
-        }
-        once_each = self.behind.persons == len(self.behind)
-        sets = in_session(verdict.cells(), rows, own.get, once_each=once_each)
+            advice = "give data with all columns of the session, or where=..."
+            return whole, [open_question("difference", words, advice)]
+        lines = {}
+        for name in self.universe.same_columns(data, where, rows):
+            lines[name] = self.universe.lines[name]
+        once_each = self.records.persons == len(self.records)
+        sets = as_session_sets(verdict.cells(), rows, lines.get, once_each=once_each)
         if len(sets) > MOST_SETS:
             words = (
                 f"it has more than {MOST_SETS:,} cells: they were not compared with those of other"
@@ -333,34 +323,30 @@ class OutputSession(Reportable):
             return whole, [open_question("difference", words, "tell fewer cells at a time")]
         return sets, []
 
-    def _together(self, new: OutputSets) -> list[OutputReason]:
+    def _judge_together(self, new: OutputSets) -> list[OutputReason]:
         """What an output tells of few persons together with those before it that were not refused;
         and with those of them alone that pass or are approved, since others may not leave, and then
         tell nothing before.
         """
-        people = RecordOwners(self.behind.who)
-        sure, others = [], []
-        for one in self.log.all_reviewed():
-            sets = (
-                None if one.state == "refused" else sets_of(self.log, one.logged, len(people.who))
-            )
-            if sets is not None and (one.state == "approved" or one.logged.status == "pass"):
-                sure.append(sets)
-            elif sets is not None:
-                others.append(sets)
-        groups = told_together(sure, new, people, self.rules)
-        if others and not any(one.status == "fail" for one in groups):
-            before = sorted([*sure, *others], key=lambda one: one.number)
-            groups += told_together(before, new, people, self.rules)
-        return list(dict.fromkeys(groups))
+        owners = RecordOwners(self.records.person_ids)
+        leaving, before = [], []
+        for output in self.log.all_reviewed():
+            if output.state == "refused":
+                continue
+            sets = read_sets(self.log, output.logged, len(owners.person_ids))
+            if sets is None:
+                continue
+            before.append(sets)
+            if output.state == "approved" or output.logged.status == "pass":
+                leaving.append(sets)
+        reasons = judge_together(leaving, new, owners, self.rules)
+        fails = any(reason.status == "fail" for reason in reasons)
+        if len(leaving) < len(before) and not fails:
+            reasons += judge_together(before, new, owners, self.rules)
+        return list(dict.fromkeys(reasons))
 
-    def _given(
-        self,
-        verdict: OutputVerdict,
-        data: Any,
-        where: Any,
-        sample: NDArray[np.bool_] | None,
-        options: Mapping[str, Any],
+    def _judge_data(
+        self, verdict: OutputVerdict, data: Any, where: Any, options: Mapping[str, Any]
     ) -> list[OutputReason]:
         """Whether records that are given with an output are those of the session, and the columns
         it tells of are made of theirs.
@@ -371,35 +357,27 @@ class OutputSession(Reportable):
                 " to it"
             )
             return [open_question("records", words, "open the session with its records")]
-        changes = changed_for_few(self.universe, data, self.rules)
+        reasons = judge_changes(self.universe, data, self.rules)
         if self.universe.sample(data, where) is None:
             words = (
                 "the records given with this output are not recognised as records of the session"
             )
-            return [
-                *changes,
-                open_question(
-                    "records", words, "give data with all columns of the session, or where=..."
-                ),
-            ]
-        return [*changes, *not_as_they_were(self.universe, data, _columns_used(verdict, options))]
+            advice = "give data with all columns of the session, or where=..."
+            return [*reasons, open_question("records", words, advice)]
+        return reasons + judge_columns(self.universe, data, _columns_used(verdict, options))
 
-    def _others(self) -> Iterator[tuple[LoggedOutput, NDArray[np.bool_] | None]]:
+    def _earlier_outputs(self) -> Iterator[tuple[LoggedOutput, Mask | None]]:
         """The outputs before, but for those that were refused, with whose records they are
         about.
         """
-        for one in self.log.all_reviewed():
-            if one.state == "refused":
+        for output in self.log.all_reviewed():
+            if output.state == "refused":
                 continue
-            sample = self.log.sample(one.logged) if self.same_records else None
-            yield (
-                one.logged,
-                (
-                    None
-                    if sample is None or self.universe is None
-                    else unpacked(sample, self.universe.size)
-                ),
-            )
+            content = self.log.sample(output.logged) if self.same_records else None
+            sample = None
+            if content is not None and self.universe is not None:
+                sample = unpack_sample(content, self.universe.size)
+            yield output.logged, sample
 
     # Outputs that are safe by the way they are made: cells that break a rule are left out. Beside
     # outputs before them they may still be for review.
@@ -410,10 +388,9 @@ class OutputSession(Reportable):
         """Count persons by columns; cells that break a rule are left out. For review where these
         may follow from an output before it, refused (and not logged) where a rule is broken.
         """
-        frame = self._grouped(by, where, [])
-        return self._add_safe(
-            frame, title or f"Persons by {', '.join(by)}", by, {"persons": "count"}, comment, where
-        )
+        frame = self._group(by, where, [])
+        title = title or f"Persons by {', '.join(by)}"
+        return self._add_safe(frame, title, by, {"persons": "count"}, comment, where)
 
     def mean(
         self,
@@ -427,11 +404,10 @@ class OutputSession(Reportable):
         """The mean of a column, and how many persons it is of; cells that break a rule are left
         out.
         """
-        frame = self._grouped(by, where, [pl.col(column).mean().alias("mean")], counting=column)
+        frame = self._group(by, where, [pl.col(column).mean().alias("mean")], column)
         tells = {"persons": f"count({column})", "mean": f"mean({column})"}
-        return self._add_safe(
-            frame, title or _titled("Mean", column, by), by, tells, comment, where
-        )
+        title = title or _title("Mean", column, by)
+        return self._add_safe(frame, title, by, tells, comment, where)
 
     def quantiles(
         self,
@@ -450,21 +426,18 @@ class OutputSession(Reportable):
             raise ParameterError(
                 "levels of percentiles lie between 0 and 1, such as 0.25, 0.5, 0.75"
             )
-        names = {f"p{100 * level:g}": level for level in sorted(set(levels))}
-        formulas = [
-            pl.col(column).quantile(level, "linear").alias(name) for name, level in names.items()
-        ]
-        frame = self._grouped(by, where, formulas, counting=column)
-        tells = {
-            "persons": f"count({column})",
-            **{name: f"quantile({column}, {level:g})" for name, level in names.items()},
-        }
-        rounded = self._rounded(frame, list(names), by, tells, where)
-        return self._add_safe(
-            rounded, title or _titled("Percentiles of", column, by), by, tells, comment, where
-        )
+        formulas: dict[str, pl.Expr] = {}
+        tells = {"persons": f"count({column})"}
+        for level in sorted(set(levels)):
+            name = f"p{100 * level:g}"
+            formulas[name] = pl.col(column).quantile(level, "linear").alias(name)
+            tells[name] = f"quantile({column}, {level:g})"
+        frame = self._group(by, where, list(formulas.values()), column)
+        rounded = self._round_percentiles(frame, list(formulas), by, tells, where)
+        title = title or _title("Percentiles of", column, by)
+        return self._add_safe(rounded, title, by, tells, comment, where)
 
-    def _rounded(
+    def _round_percentiles(
         self,
         frame: pl.DataFrame,
         names: Sequence[str],
@@ -473,30 +446,27 @@ class OutputSession(Reportable):
         where: Any,
     ) -> pl.DataFrame:
         """Round by ever larger powers of ten until no percentile is told too exactly."""
-        largest = (
-            max(
-                (abs(value) for name in names for value in frame[name].drop_nulls().to_list()),
-                default=1.0,
-            )
-            or 1.0
-        )
-        top = int(np.floor(np.log10(largest)))
+        largest = 0.0
+        for name in names:
+            for value in frame[name].drop_nulls().to_list():
+                largest = max(largest, abs(value))
+        # From four digits of the largest number on, down to one.
+        top = int(np.floor(np.log10(largest or 1.0)))
         for power in range(top - 4, top + 1):
-            rounded = frame.with_columns(
-                [(pl.col(name) / 10.0**power).round() * 10.0**power for name in names]
-            )
-            rounded = rounded.with_columns([pl.col(name).round(max(0, -power)) for name in names])
+            step = 10.0**power
+            rounded = frame.with_columns((pl.col(names) / step).round() * step)
+            rounded = rounded.with_columns(pl.col(names).round(max(0, -power)))
             verdict = check_output(
                 rounded,
-                self.behind.dataset,
+                self.records.dataset,
                 by=by,
                 tells=tells,
-                unit=self.behind.unit,
+                unit=self.records.unit,
                 where=where,
                 rules=self.rules,
             )
-            if not any(one.rule == "exact" for one in verdict.reasons):
-                return rounded
+            if not any(reason.rule == "exact" for reason in verdict.reasons):
+                break
         return rounded
 
     def regression(
@@ -514,44 +484,41 @@ class OutputSession(Reportable):
         Rows with a missing value are left out. Coefficients with their standard errors, statistics
         and p values are written.
         """
-        model, rows = fit_line(self.behind, answer, on, where)
-        name = title or f"Regression of {answer} on {', '.join(on)}"
-        return self._added(
-            model, name, lambda: self._judged(model, None, rows, {}), comment, safe=True
+        model, rows = fit_line(self.records, answer, on, where)
+        title = title or f"Regression of {answer} on {', '.join(on)}"
+        return self._add_judged(
+            model, title, lambda: self._judge(model, None, rows, {}), comment, safe=True
         )
 
-    def _grouped(
-        self,
-        by: Sequence[str],
-        where: Any,
-        formulas: Sequence[pl.Expr],
-        counting: str | None = None,
+    def _group(
+        self, by: Sequence[str], where: Any, formulas: Sequence[pl.Expr], column: str | None = None
     ) -> pl.DataFrame:
-        """A table of all combinations of the columns' values, with persons and what was asked for;
-        without any cell of nobody left away.
+        """A table of all combinations of the columns' values, with persons and some formulas of a
+        column; a cell of nobody is a row of it too.
         """
         if isinstance(by, str):
             raise ParameterError("by is a list of columns: by=['region']")
-        some = Behind.of(self.behind.dataset, unit=self.behind.unit, where=where)
-        some.dataset.require([*by, *([] if counting is None else [counting])])
-        clashing = {"persons", *(one.meta.output_name() for one in formulas)} & set(by)
-        if clashing:
+        records = ContributingRecords.of(self.records.dataset, unit=self.records.unit, where=where)
+        records.dataset.require([*by, *([] if column is None else [column])])
+        results = {"persons", *(formula.meta.output_name() for formula in formulas)}
+        if clashing := results & set(by):
             raise ParameterError(
                 f"a column called {min(clashing)!r} makes cells and would be told too; rename it"
                 " first"
             )
-        frame = some.dataset.to_polars().with_columns(pl.Series("\x00who", some.who))
-        if counting is not None:
-            frame = frame.with_columns(pl.Series(counting, some.numbers(counting)).fill_nan(None))
-        rows = frame if counting is None else frame.filter(pl.col(counting).is_not_null())
-        people = pl.col("\x00who").n_unique().cast(pl.Int64).alias("persons")
+        frame = records.dataset.to_polars().with_columns(pl.Series(PERSON, records.person_ids))
+        rows = frame
+        if column is not None:
+            frame = frame.with_columns(pl.Series(column, records.numbers(column)).fill_nan(None))
+            rows = frame.filter(pl.col(column).is_not_null())
+        persons = pl.col(PERSON).n_unique().cast(pl.Int64).alias("persons")
         if not by:
-            return rows.select(people, *formulas)
-        table = rows.group_by(by).agg(people, *formulas)
-        shelf = frame.select(pl.col(by[0]).unique())
+            return rows.select(persons, *formulas)
+        cells = frame.select(pl.col(by[0]).unique())
         for name in by[1:]:
-            shelf = shelf.join(frame.select(pl.col(name).unique()), how="cross")
-        full = shelf.join(table, on=list(by), how="left", nulls_equal=True).sort(by)
+            cells = cells.join(frame.select(pl.col(name).unique()), how="cross")
+        table = rows.group_by(by).agg(persons, *formulas)
+        full = cells.join(table, on=list(by), how="left", nulls_equal=True).sort(by)
         return full.with_columns(pl.col("persons").fill_null(0))
 
     def _add_safe(
@@ -563,19 +530,18 @@ class OutputSession(Reportable):
         comment: str,
         where: Any,
     ) -> OutputVerdict:
+        """Add a table without the cells that break a rule."""
         options = {"by": list(by), "tells": tells}
-        first = self._judged(frame, None, where, options).verdict
-        table = frame if first.suggestion is None else first.suggestion
-        return self._added(
-            table, title, lambda: self._judged(table, None, where, options), comment, safe=True
+        suggestion = self._judge(frame, None, where, options).verdict.suggestion
+        table = frame if suggestion is None else suggestion
+        return self._add_judged(
+            table, title, lambda: self._judge(table, None, where, options), comment, safe=True
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The outputs of the session, as plain data."""
-        return {
-            "folder": str(self.folder),
-            "outputs": [one.to_dict() for one in self.log.all_reviewed()],
-        }
+        outputs = [output.to_dict() for output in self.log.all_reviewed()]
+        return {"folder": str(self.folder), "outputs": outputs}
 
     def __len__(self) -> int:
         return len(self.log.outputs)
@@ -585,46 +551,43 @@ class OutputSession(Reportable):
 
     def blocks(self) -> Sequence[Block]:
         """The outputs that were added, and what was found."""
-        rows = tuple((one.number, one.status, one.title) for one in self.log.outputs)
-        return [
-            TableBlock(
-                ("no.", "found", "output"),
-                rows,
-                f"OutputSession {str(self.folder)!r}: {len(self):,} outputs",
-            )
-        ]
+        rows = tuple((output.number, output.status, output.title) for output in self.log.outputs)
+        title = f"OutputSession {str(self.folder)!r}: {len(self):,} outputs"
+        return [TableBlock(("no.", "found", "output"), rows, title)]
 
 
 def _columns_used(verdict: OutputVerdict, options: Mapping[str, Any]) -> set[str] | None:
     """The columns of the records that an output tells of; None where that may be any of them."""
     if not verdict.tells:
         return None
-    columns = [
-        column
-        for one in verdict.tells
-        if one != "unknown"
-        for column in CellStatistic.of(one).columns
-    ]
-    option_columns = [
-        options.get("column"),
-        options.get("weight"),
-        *(options.get("features") or ()),
-    ]
-    return {*verdict.by, *columns, *(one for one in option_columns if isinstance(one, str))}
+    columns = set(verdict.by)
+    for statistic in verdict.tells:
+        if statistic != "unknown":
+            columns.update(CellStatistic.of(statistic).columns)
+    for name in (options.get("column"), options.get("weight"), *(options.get("features") or ())):
+        if isinstance(name, str):
+            columns.add(name)
+    return columns
 
 
-def _refusal(reason: OutputReason) -> str:
+def _refusal(verdict: OutputVerdict) -> str:
     """Why something is refused; beside other outputs, with what to do."""
-    return f"{reason.sentence}: {reason.advice}" if reason.rule == "difference" else reason.sentence
+    sentences = []
+    for reason in verdict.reasons:
+        if reason.status == "fail" and reason.rule == "difference":
+            sentences.append(f"{reason.sentence}: {reason.advice}")
+        elif reason.status == "fail":
+            sentences.append(reason.sentence)
+    return "; ".join(sentences)
 
 
-def _titled(what: str, column: str, by: Sequence[str]) -> str:
-    return f"{what} {column}" + (f" by {', '.join(by)}" if by else "")
+def _title(statistic: str, column: str, by: Sequence[str]) -> str:
+    return f"{statistic} {column}" + (f" by {', '.join(by)}" if by else "")
 
 
-def _written(output: Any, verdict: OutputVerdict) -> tuple[bytes, str]:
-    """What leaves of an output: the frame that was judged, as CSV; what cannot be one, by what it
-    says of itself.
+def _content_of(output: Any, verdict: OutputVerdict) -> tuple[bytes, str]:
+    """What leaves of an output, and the suffix of its file: the frame that was judged, as CSV; text
+    as it is; else JSON, and of an object that JSON cannot hold a note.
     """
     if verdict.shown is not None:
         try:

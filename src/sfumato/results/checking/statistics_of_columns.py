@@ -1,14 +1,15 @@
-"""What a column of a table tells: a statistic by its text, by its name, or found by computing it
-again.
+"""Which statistic a column of a table holds: by what somebody says, by its name, or found by
+computing statistics again from the records.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,11 +19,11 @@ from sfumato.errors import ParameterError, did_you_mean
 from sfumato.results.checking.contributing_records import distinct
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from sfumato.results.checking.contributing_records import Behind, CellRows
+    from sfumato.results.checking.contributing_records import CellMembers, ContributingRecords
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
 
 FORM = re.compile(r"\s*([a-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+"""A statistic as text: its kind, and in parentheses the columns and numbers it takes."""
 ALIASES = {
     "n": "count",
     "size": "rows",
@@ -45,7 +46,7 @@ ALIASES = {
     "nunique": "count",
     "top": "mode",
 }
-TAKES = {
+ARGUMENT_COUNTS = {
     "count": (0, 1),
     "rows": (0, 0),
     "sum": (1, 1),
@@ -65,17 +66,27 @@ TAKES = {
     "unique": (1, 1),
     "freq": (1, 1),
 }
-"""Every statistic and how many words it takes."""
+"""Every statistic with the least and the largest number of arguments it takes."""
 QUANTILES = ("median", "quantile")
 EXTREMES = ("min", "max", "range", "mode")
 LABELLED = ("min", "max", "mode", "unique", "freq")
-"""What can be told of a column of text, too: ``unique`` is how many values it has, ``freq`` how
-often the commonest occurs.
+"""Statistics that text has, too: ``unique`` is how many values it has, ``freq`` how often the
+commonest occurs.
 """
 AMOUNTS = ("sum", "mean", "sd", "var", "se", "ratio", "share")
-TRIED = ("max", "min", "range", "median", "mean", "sum", "sd", "var", "se")
+ADDITIVE = ("count", "rows", "sum", "mean", "percent", "share")
+"""Statistics of cells that follow from those of other cells and their total."""
+GUESSES = ("max", "min", "range", "median", "mean", "sum", "sd", "var", "se")
 """What a column is tried for that is called like one of the data and nothing more is said of; where
 several fit, all are judged.
+"""
+LEVELS = ("0.05", "0.1", "0.25", "0.75", "0.9", "0.95")
+"""Levels of the quantiles that are tried."""
+MOST_COLUMNS = 60
+"""Columns of the data that are tried at most; beyond them nothing is guessed."""
+ENOUGH_DIGITS = 8
+"""Digits that numbers must have together before it is tried what they are: with fewer, something
+always fits.
 """
 
 
@@ -97,23 +108,22 @@ class CellStatistic:
         ... )
         (CellStatistic(kind='mean', words=('cost',)), 'quantile(cost, 0.25)', 'count')
         """
-        match = FORM.fullmatch(
-            text.lower()
-            if "(" not in text
-            else text[: text.index("(")].lower() + text[text.index("(") :]
-        )
-        kind = ALIASES.get(match[1], match[1]) if match else ""
-        if match is None or kind not in TAKES:
+        # The kind may be in capitals; names of columns stay as they are.
+        kind, parenthesis, arguments = text.partition("(")
+        match = FORM.fullmatch(kind.lower() + parenthesis + arguments)
+        kind = _resolve_alias(match[1]) if match else ""
+        if match is None or kind not in ARGUMENT_COUNTS:
+            hint = did_you_mean(kind, ARGUMENT_COUNTS) if kind else ""
             raise ParameterError(
-                f"a column tells one of {', '.join(TAKES)}, such as"
-                f" mean(cost).{did_you_mean(kind, TAKES) if kind else ''}"
+                f"a column tells one of {', '.join(ARGUMENT_COUNTS)}, such as mean(cost).{hint}"
             )
         words = tuple(word.strip() for word in (match[2] or "").split(",") if word.strip())
-        least, most = TAKES[kind]
-        if not least <= len(words) <= most:
+        fewest_words, largest_count = ARGUMENT_COUNTS[kind]
+        if not fewest_words <= len(words) <= largest_count:
+            examples = {"quantile": "quantile(cost, 0.25)", "ratio": "ratio(cost, days)"}
             raise ParameterError(
-                f"{kind} takes {least} {inflect(least, 'column', 'words')}, such as"
-                f" {_example(kind)}"
+                f"{kind} takes {fewest_words} {inflect(fewest_words, 'column', 'words')}, such as"
+                f" {examples.get(kind, f'{kind}(cost)')}"
             )
         statistic = cls(kind, words)
         if kind == "quantile" and not 0 < statistic.level < 1:
@@ -146,65 +156,56 @@ class CellStatistic:
         return f"{self.kind}({', '.join(self.words)})" if self.words else self.kind
 
 
-def _parsed(text: str) -> CellStatistic | None:
-    try:
-        return CellStatistic.of(text)
-    except ParameterError:
-        return None
+def _resolve_alias(name: str) -> str:
+    return ALIASES.get(name.lower(), name.lower())
 
 
-def _example(kind: str) -> str:
-    return {"quantile": "quantile(cost, 0.25)", "ratio": "ratio(cost, days)"}.get(
-        kind, f"{kind}(cost)"
-    )
-
-
-def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
+def statistics_in_name(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
     """What a name says: ``mean(cost)``, ``cost_mean``, ``mean_cost``, ``n``."""
-    if (statistic := _parsed(name)) is not None:
-        yield statistic
+    with contextlib.suppress(ParameterError):
+        yield CellStatistic.of(name)
     for column in sorted(columns, key=len, reverse=True):
-        affix = ""  # what is left of the name beside the column: `mean` of `cost_mean`
+        affix = ""  # the name without the column: `mean` of `cost_mean`
         if name.startswith(column):
             affix = name.removeprefix(column)
         elif name.endswith(column):
             affix = name.removesuffix(column)
         affix = affix.strip("_ .:").lower()
-        kind = ALIASES.get(affix, affix)
-        if kind in TAKES and (TAKES[kind][0] == 1 or kind == "count"):
+        kind = _resolve_alias(affix)
+        if kind == "count" or ARGUMENT_COUNTS.get(kind, (0,))[0] == 1:
             yield CellStatistic(kind, (column,))
         elif match := re.fullmatch(r"(?:q|p)?(\d{1,2}|0?\.\d+)%?", affix):
             level = float(match[1])
-            yield CellStatistic("quantile", (column, f"{level / 100 if level >= 1 else level:g}"))
+            if level >= 1:
+                level /= 100
+            yield CellStatistic("quantile", (column, f"{level:g}"))
 
 
-def bare(name: str) -> Callable[[str], CellStatistic] | None:
+def statistic_without_column(name: str) -> Callable[[str], CellStatistic] | None:
     """What a name says that names a statistic and no column: ``mean``, ``25%``, ``0.5``; to be
     asked for every column. None for other names.
 
-    >>> bare("std")("cost"), bare("75%")("cost"), bare("cost")
-    (CellStatistic(kind='sd', words=('cost',)), CellStatistic(kind='quantile', words=('cost',
-    '0.75')), None)
+    >>> statistic_without_column("std")("cost"), statistic_without_column("cost")
+    (CellStatistic(kind='sd', words=('cost',)), None)
+    >>> statistic_without_column("75%")("cost")
+    CellStatistic(kind='quantile', words=('cost', '0.75'))
     """
-    kind = ALIASES.get(name.lower(), name.lower())
-    if TAKES.get(kind) == (1, 1):
+    kind = _resolve_alias(name)
+    if ARGUMENT_COUNTS.get(kind) == (1, 1):
         return lambda column: CellStatistic(kind, (column,))
-    if match := re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)|[qp](\d{2})", name.lower()):
-        quantile = match[1] or f"{match[2]}%"
-        level = float(quantile.rstrip("%")) / (100 if quantile.endswith("%") else 1)
-        return (
-            (lambda column: CellStatistic("quantile", (column, f"{level:g}")))
-            if 0 < level < 1
-            else None
-        )
-    return None
+    match = re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)|[qp](\d{2})", name.lower())
+    if match is None:
+        return None
+    quantile = match[1] or f"{match[2]}%"
+    level = float(quantile.rstrip("%"))
+    if quantile.endswith("%"):
+        level /= 100
+    if not 0 < level < 1:
+        return None
+    return lambda column: CellStatistic("quantile", (column, f"{level:g}"))
 
 
-MOST_TRIED = 60
-"""Columns beyond which nothing is guessed."""
-
-
-def step_of(values: NDArray[np.float64]) -> float:
+def step_of(values: Floats) -> float:
     """The power of ten that numbers were rounded to: the largest that all are multiples of; 0 where
     there is none.
 
@@ -216,20 +217,19 @@ def step_of(values: NDArray[np.float64]) -> float:
     (100.0, 0.01, 0.0)
     """
     numbers = values[np.isfinite(values) & (values != 0)]
+    if not len(numbers):
+        return 0.0
     for power in range(12, -10, -1):
+        # Multiplying by 1000 is exact where dividing by 0.001 is not.
         scaled = numbers * 10.0**-power if power <= 0 else numbers / 10.0**power
-        if len(numbers) and np.all(np.abs(scaled - np.round(scaled)) <= 1e-13 * np.abs(scaled)):
+        if np.all(np.abs(scaled - np.round(scaled)) <= 1e-13 * np.abs(scaled)):
             return float(10.0**power)
     return 0.0
 
 
 def agrees(
-    released: NDArray[np.float64],
-    again: NDArray[np.float64],
-    *,
-    guessed: bool = False,
-    rounded: float = 1.0,
-) -> NDArray[np.bool_]:
+    released: Floats, recomputed: Floats, *, guessed: bool = False, rounded: float = 1.0
+) -> Mask:
     """Whether numbers are those computed again, but for rounding; where nothing is told there is
     nothing to compare.
 
@@ -237,97 +237,87 @@ def agrees(
     ``rounded`` is how far numbers may be rounded at most, as a share of the largest: a highest
     value of 100 is no mean of 60 that was rounded to hundreds.
     """
-    slack = 0.5 * step_of(released) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, np.abs(again))
-    slack = np.minimum(slack, rounded * np.abs(again[np.isfinite(again)]).max(initial=0.0) + 1e-7)
+    size = np.abs(recomputed)
+    slack = 0.5 * step_of(released) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, size)
+    slack = np.minimum(slack, rounded * size[np.isfinite(size)].max(initial=0.0) + 1e-7)
     if guessed:
-        slack = np.minimum(slack, 0.05 * np.abs(again) + 1e-7)
-    near: NDArray[np.bool_] = np.isnan(released) | (np.abs(released - again) <= slack)
+        slack = np.minimum(slack, 0.05 * size + 1e-7)
+    near: Mask = np.isnan(released) | (np.abs(released - recomputed) <= slack)
     return near
 
 
-def computed(
-    statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]
-) -> NDArray[np.float64]:
+def compute_statistic(
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, by: Sequence[str]
+) -> Floats:
     """The statistic of every cell from the records; NaN where there are none. Means and sums are
     weighted, where there is a weight.
     """
     kind = statistic.kind
     if kind == "count":
-        having = None if statistic.column is None else behind.there(statistic.column)
-        return belongs.persons(behind, having).astype(np.float64)
+        having = None if statistic.column is None else records.has_value(statistic.column)
+        return members.persons(records, having).astype(np.float64)
     if kind == "rows":
-        return _summed(belongs, behind.weights)
+        return _sum_cells(members, records.weights)
     if kind == "percent":
-        count = belongs.persons(behind).astype(np.float64)
+        count = members.persons(records).astype(np.float64)
         with np.errstate(all="ignore"):
-            return 100 * count / whole_of(statistic, belongs, behind, by)
+            return 100 * count / percent_base(statistic, members, records, by)
     if kind == "ratio":
-        above, below = (_sums(belongs, behind, behind.numbers(name)) for name in statistic.words)
+        above, below = (records.numbers(name) * records.weights for name in statistic.words)
         with np.errstate(all="ignore"):
-            return above / below
-    return _of_values(statistic, belongs, behind)
+            return _sum_cells(members, above) / _sum_cells(members, below)
+    column = str(statistic.column)
+    values = records.ordered(column) if kind in LABELLED else records.numbers(column)
+    formula = _formula(statistic, pl.col("x"), pl.col("w"), weighted=records.weight is not None)
+    # A sum or a number of values over nobody is zero, a mean is none.
+    empty = 0.0 if kind in ("sum", "unique", "freq") else np.nan
+    return _apply_formula(formula, members, records, values, empty)
 
 
-def whole_of(
-    statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]
-) -> NDArray[np.float64]:
+def percent_base(
+    statistic: CellStatistic, members: CellMembers, records: ContributingRecords, by: Sequence[str]
+) -> Floats:
     """What a percentage is of: all persons, or those with the same values of the columns it
     names.
     """
     if not statistic.words:
-        return np.full(belongs.size, float(behind.persons))
-    unknown = [word for word in statistic.words if word not in by]
-    if unknown:
-        raise ParameterError(f"percent takes columns of the table.{did_you_mean(unknown[0], by)}")
-    whole = np.full(belongs.size, np.nan)
-    summed = np.stack([belongs.margins[list(by).index(word)] for word in statistic.words])
-    for pattern in np.unique(summed, axis=1).T:  # a margin of a column is within all of its values
-        within = [
-            word for word, over_all in zip(statistic.words, pattern, strict=True) if not over_all
-        ]
-        here = (summed == pattern[:, None]).all(axis=0)[belongs.cell]
-        whole[belongs.cell[here]] = _persons_within(within, behind)[belongs.row[here]]
-    return whole
+        return np.full(members.size, float(records.persons))
+    for word in statistic.words:
+        if word not in by:
+            raise ParameterError(f"percent takes columns of the table.{did_you_mean(word, by)}")
+    base = np.full(members.size, np.nan)
+    margins = np.stack([members.margins[list(by).index(word)] for word in statistic.words])
+    for pattern in np.unique(margins, axis=1).T:  # a margin of a column is within all of its values
+        within = [word for word, margin in zip(statistic.words, pattern, strict=True) if not margin]
+        alike = (margins == pattern[:, None]).all(axis=0)[members.cell]
+        base[members.cell[alike]] = _persons_alike(within, records)[members.row[alike]]
+    return base
 
 
-def _persons_within(names: Sequence[str], behind: Behind) -> NDArray[np.int64]:
+def _persons_alike(names: Sequence[str], records: ContributingRecords) -> Codes:
     """Per row of the data the persons with the same values of some columns; without columns all."""
     if not names:
-        return np.full(len(behind), behind.persons, dtype=np.int64)
-    frame = pl.DataFrame({name: behind.dataset.encoded(name).codes for name in names})
-    group = (
-        frame.select(pl.struct(pl.all()).rank("dense").alias("g"))["g"].to_numpy().astype(np.int64)
-        - 1
-    )
-    pairs = distinct(group * behind.people + behind.who) // behind.people
-    counts: NDArray[np.int64] = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)[group]
+        return np.full(len(records), records.persons, dtype=np.int64)
+    frame = pl.DataFrame({name: records.dataset.encoded(name).codes for name in names})
+    ranks = frame.select(pl.struct(pl.all()).rank("dense").alias("group"))["group"]
+    group = ranks.to_numpy().astype(np.int64) - 1
+    pairs = distinct(group * records.person_bound + records.person_ids) // records.person_bound
+    counts: Codes = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)[group]
     return counts
 
 
-def _sums(belongs: CellRows, behind: Behind, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    weighed = np.where(np.isnan(values), 0.0, values) * behind.weights
-    return _summed(belongs, weighed)
-
-
-def _summed(belongs: CellRows, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    summed: NDArray[np.float64] = np.bincount(
-        belongs.cell, weights=values[belongs.row], minlength=belongs.size
-    ).astype(np.float64)
-    return summed
-
-
-def _of_values(statistic: CellStatistic, belongs: CellRows, behind: Behind) -> NDArray[np.float64]:
-    column = str(statistic.column)
-    values = behind.ordered(column) if statistic.kind in LABELLED else behind.numbers(column)
-    formula = _formula(statistic, pl.col("x"), pl.col("w"), weighted=behind.weight is not None)
-    nothing = 0.0 if statistic.kind in ("sum", "unique", "freq") else np.nan
-    return _grouped(formula, belongs, behind, values, nothing)
+def _sum_cells(members: CellMembers, values: Floats) -> Floats:
+    """The sum of every cell; a missing value adds nothing."""
+    amounts = np.where(np.isnan(values), 0.0, values)[members.row]
+    sums = np.bincount(members.cell, weights=amounts, minlength=members.size)
+    return sums.astype(np.float64)
 
 
 def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool) -> pl.Expr:
     """A statistic of known values and their weights."""
     mean = (x * w).sum() / w.sum() if weighted else x.mean()
-    formulas: dict[str, Any] = {
+    level = statistic.level if statistic.kind == "quantile" else 0.5
+    formulas = {
         "sum": (x * w).sum(),
         "mean": mean,
         "share": mean,
@@ -335,6 +325,7 @@ def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool
         "var": x.var(),
         "se": x.std() / x.count().sqrt(),
         "median": x.median(),
+        "quantile": x.quantile(level, "linear"),
         "min": x.min(),
         "max": x.max(),
         "range": x.max() - x.min(),
@@ -342,37 +333,35 @@ def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool
         "unique": x.n_unique(),
         "freq": x.value_counts().struct.field("count").max(),
     }
-    formulas["quantile"] = x.quantile(
-        statistic.level if statistic.kind == "quantile" else 0.5, "linear"
-    )
-    formula: pl.Expr = formulas[statistic.kind]
-    return formula
+    return formulas[statistic.kind]
 
 
-def _grouped(
-    formula: pl.Expr, belongs: CellRows, behind: Behind, values: NDArray[np.float64], nothing: float
-) -> NDArray[np.float64]:
-    """A formula of the known values ``x`` and weights ``w`` of every cell; ``nothing`` where there
+def _apply_formula(
+    formula: pl.Expr,
+    members: CellMembers,
+    records: ContributingRecords,
+    values: Floats,
+    empty: float,
+) -> Floats:
+    """A formula of the known values ``x`` and weights ``w`` of every cell; ``empty`` where there
     are none.
     """
-    present = ~np.isnan(values[belongs.row])
-    rows = belongs.row[present]
+    present = ~np.isnan(values[members.row])
+    rows = members.row[present]
     frame = pl.DataFrame(
-        {"cell": belongs.cell[present], "x": values[rows], "w": behind.weights[rows]}
+        {"cell": members.cell[present], "x": values[rows], "w": records.weights[rows]}
     )
-    groups = frame.group_by("cell").agg(formula.alias("told"))
-    values_of_cells = np.full(belongs.size, nothing)
-    values_of_cells[groups["cell"].to_numpy()] = (
-        groups["told"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    )
-    return values_of_cells
+    groups = frame.group_by("cell").agg(formula.cast(pl.Float64).alias("value"))
+    results = np.full(members.size, empty)
+    results[groups["cell"].to_numpy()] = groups["value"].fill_null(float("nan")).to_numpy()
+    return results
 
 
 def fits(
     statistic: CellStatistic,
-    released: NDArray[np.float64],
-    belongs: CellRows,
-    behind: Behind,
+    released: Floats,
+    members: CellMembers,
+    records: ContributingRecords,
     by: Sequence[str],
     *,
     guessed: bool = False,
@@ -383,92 +372,75 @@ def fits(
     Shares may be told in percent, deviations divided by n, and percentiles be any number between
     the two values they lie between.
     """
-    ways = _meant(statistic, belongs, behind, by, released)
-    several = statistic.kind in ("percent", "share") or (
-        statistic.kind == "count" and statistic.column is not None
-    )
-    usual = guessed and not several  # a guess takes the usual way only
-    for again in itertools.islice(ways, 1) if usual else ways:
-        there = np.where(
-            np.isnan(again) & (released == 0), np.nan, released
-        )  # nobody there: nothing, or zero
-        if bool(
-            agrees(there, again, guessed=guessed, rounded=_most_rounded(statistic))[
-                belongs.known
-            ].all()
-        ):
+    variants: Iterable[Floats] = _variants(statistic, members, records, by, released)
+    # A guess takes the usual formula only, except where no formula is the usual one.
+    counts_column = statistic.kind == "count" and statistic.column is not None
+    if guessed and statistic.kind not in ("percent", "share") and not counts_column:
+        variants = itertools.islice(variants, 1)
+    # Percentiles may be rounded as far as they must be, sums and means least.
+    rounded = 0.25
+    if statistic.kind in QUANTILES:
+        rounded = 1.0
+    elif statistic.kind in AMOUNTS:
+        rounded = 0.1
+    for recomputed in variants:
+        # A cell of nobody may be told as nothing or as zero.
+        values = np.where(np.isnan(recomputed) & (released == 0), np.nan, released)
+        equal = agrees(values, recomputed, guessed=guessed, rounded=rounded)
+        if bool(equal[members.in_data].all()):
             return True
     return False
 
 
-def _most_rounded(statistic: CellStatistic) -> float:
-    """How far a statistic may be rounded, as a share of the largest told; percentiles as far as
-    they must be.
-    """
-    if statistic.kind in QUANTILES:
-        return 1.0
-    return 0.1 if statistic.kind in AMOUNTS else 0.25
-
-
-def _meant(
+def _variants(
     statistic: CellStatistic,
-    belongs: CellRows,
-    behind: Behind,
+    members: CellMembers,
+    records: ContributingRecords,
     by: Sequence[str],
-    released: NDArray[np.float64],
-) -> Iterator[NDArray[np.float64]]:
-    """The ways to compute a statistic that are in use."""
-    again = computed(statistic, belongs, behind, by)
-    yield again
-    if (
-        statistic.kind == "count" and statistic.column is not None
-    ):  # rows, as describe() counts; what is judged are persons
-        yield _summed(belongs, behind.there(statistic.column).astype(np.float64))
-    elif statistic.kind == "percent":
-        yield again / 100
-        if behind.unit is not None:
-            whole = whole_of(statistic, belongs, dataclasses.replace(behind, unit=None), by)
+    released: Floats,
+) -> Iterator[Floats]:
+    """The ways to compute a statistic that are in use, the usual one first."""
+    usual = compute_statistic(statistic, members, records, by)
+    yield usual
+    kind, column, x = statistic.kind, statistic.column, pl.col("x")
+    if kind == "count" and column is not None:
+        # Rows, as describe() counts; what is judged are persons.
+        yield _sum_cells(members, records.has_value(column).astype(np.float64))
+    elif kind == "percent":
+        yield usual / 100
+        if records.unit is not None:
+            rows = dataclasses.replace(records, unit=None)
             with np.errstate(all="ignore"):
-                shares = _summed(belongs, np.ones(len(behind))) / whole
+                shares = _sum_cells(members, np.ones(len(records))) / percent_base(
+                    statistic, members, rows, by
+                )
             yield 100 * shares
             yield shares
-    elif statistic.kind == "share":
-        yield again * 100
-    elif statistic.kind in ("sd", "var"):
-        x, values = pl.col("x"), behind.numbers(str(statistic.column))
-        yield _grouped(
-            getattr(x, {"sd": "std", "var": "var"}[statistic.kind])(ddof=0),
-            belongs,
-            behind,
-            values,
-            np.nan,
+    elif kind == "share":
+        yield usual * 100
+    elif kind in ("sd", "var"):
+        formula = x.std(ddof=0) if kind == "sd" else x.var(ddof=0)
+        yield _apply_formula(formula, members, records, records.numbers(str(column)), np.nan)
+    elif kind in QUANTILES:
+        values = records.numbers(str(column))
+        low = _apply_formula(x.quantile(statistic.level, "lower"), members, records, values, np.nan)
+        high = _apply_formula(
+            x.quantile(statistic.level, "higher"), members, records, values, np.nan
         )
-    elif statistic.kind in QUANTILES:
-        x, values = pl.col("x"), behind.numbers(str(statistic.column))
-        ends = [
-            _grouped(x.quantile(statistic.level, way), belongs, behind, values, np.nan)
-            for way in ("lower", "higher")
-        ]
-        yield np.clip(released, *ends)
-    elif statistic.kind == "mode":  # of several that are as common, any
-        often = _occurs(released, belongs, behind, str(statistic.column))
-        most = computed(CellStatistic("freq", statistic.words), belongs, behind, by)
-        yield np.where(often == most, released, again)
+        yield np.clip(released, low, high)
+    elif kind == "mode":  # of several that are as common, any
+        equal = records.ordered(str(column))[members.row] == released[members.cell]
+        frequency = np.bincount(members.cell[equal], minlength=members.size)
+        largest = CellStatistic("freq", statistic.words)
+        commonest = frequency == compute_statistic(largest, members, records, by)
+        yield np.where(commonest, released, usual)
 
 
-def _occurs(
-    released: NDArray[np.float64], belongs: CellRows, behind: Behind, column: str
-) -> NDArray[np.float64]:
-    """How often what is told of every cell occurs in it."""
-    same = behind.ordered(column)[belongs.row] == released[belongs.cell]
-    return np.bincount(belongs.cell[same], minlength=belongs.size).astype(np.float64)
-
-
-def found_by_computing(
+def find_statistics(
     name: str,
-    released: NDArray[np.float64],
-    belongs: CellRows,
-    behind: Behind,
+    released: Floats,
+    members: CellMembers,
+    records: ContributingRecords,
     by: Sequence[str],
     *,
     widely: bool = True,
@@ -478,127 +450,129 @@ def found_by_computing(
 
     ``widely`` also tries statistics of columns that the name says nothing of.
     """
-    columns = behind.dataset.columns
-    candidates = [one for one in named(name, columns) if _can_be(one, behind)]
-    fitting = [one for one in candidates if fits(one, released, belongs, behind, by)][:1]
-    if not fitting and name in columns and behind.is_numeric(name):
-        untold = [CellStatistic(kind, (name,)) for kind in TRIED]
-        fitting = [one for one in untold if fits(one, released, belongs, behind, by, guessed=True)]
-        share = CellStatistic("share", (name,))
-        if (
-            not fitting
-            and _of_yes_and_no(name, behind)
-            and fits(share, released, belongs, behind, by, guessed=True)
-        ):
-            fitting = [share]
-    if not fitting and (quantile := bare(name)) is not None:
-        text_too = quantile(name).kind in LABELLED
-        numeric = [
-            one
-            for one in columns
-            if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)
-        ]
-        numeric = numeric[:MOST_TRIED]
-        fitting = [
-            one
-            for one in map(quantile, numeric)
-            if fits(one, released, belongs, behind, by, guessed=True)
-        ]
-    if fitting or any(
-        one.column is not None and one.kind != "count" for one in candidates
-    ):  # what is called a mean is no count by chance
-        return fitting
+    columns = records.dataset.columns
+
+    def fitting(candidates: Iterable[CellStatistic], *, guessed: bool) -> Iterator[CellStatistic]:
+        for statistic in candidates:
+            if fits(statistic, released, members, records, by, guessed=guessed):
+                yield statistic
+
+    # First what the name says, then the usual statistics of a column of that name.
+    readings = statistics_in_name(name, columns)
+    candidates = [statistic for statistic in readings if _can_be(statistic, records)]
+    matches = list(itertools.islice(fitting(candidates, guessed=False), 1))
+    if not matches and name in columns and records.is_numeric(name):
+        guesses = [CellStatistic(kind, (name,)) for kind in GUESSES]
+        matches = list(fitting(guesses, guessed=True))
+        if not matches and records.is_binary(name):
+            matches = list(fitting([CellStatistic("share", (name,))], guessed=True))
+    if not matches and (make_statistic := statistic_without_column(name)) is not None:
+        matches = list(fitting(statistics_of_any_column(make_statistic, records), guessed=True))
+    # What is called a mean is no count by chance.
+    says_amount = any(statistic.column and statistic.kind != "count" for statistic in candidates)
+    if matches or says_amount:
+        return matches
     counting = [CellStatistic("count"), CellStatistic("rows"), *percentages(by)]
-    counts = [one for one in counting if fits(one, released, belongs, behind, by, guessed=True)][:1]
-    return counts or (_tried(released, belongs, behind, by) if widely else [])
+    matches = list(itertools.islice(fitting(counting, guessed=True), 1))
+    if not matches and widely:
+        matches = list(fitting(_likely_statistics(released, members, records, by), guessed=True))
+    return matches
 
 
-def _of_yes_and_no(name: str, behind: Behind) -> bool:
-    values = behind.numbers(name)
-    return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+def statistics_of_any_column(
+    make_statistic: Callable[[str], CellStatistic], records: ContributingRecords
+) -> list[CellStatistic]:
+    """A statistic of every column that can have it."""
+    of_text = make_statistic("").kind in LABELLED
+    columns = [
+        name
+        for name in records.dataset.columns
+        if records.is_finite(name) or (of_text and not records.is_numeric(name))
+    ]
+    return [make_statistic(name) for name in columns[:MOST_COLUMNS]]
 
 
 def percentages(by: Sequence[str]) -> list[CellStatistic]:
     """What a share of persons may be of: all, or those with one value of a column that makes
     cells.
     """
-    return [
-        CellStatistic("percent"),
-        *(CellStatistic("percent", (one,)) for one in (by if len(by) > 1 else ())),
-    ]
+    shares = [CellStatistic("percent")]
+    if len(by) > 1:
+        shares += [CellStatistic("percent", (name,)) for name in by]
+    return shares
 
 
-LEVELS = ("0.05", "0.1", "0.25", "0.75", "0.9", "0.95")
-ENOUGH_DIGITS = 8
-"""Digits that numbers must have together before it is tried what they are: with fewer, something
-always fits.
-"""
-
-
-def _tried(
-    released: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]
+def _likely_statistics(
+    released: Floats, members: CellMembers, records: ContributingRecords, by: Sequence[str]
 ) -> list[CellStatistic]:
-    """All statistics of all columns that a column with a name of its own may tell; first by one
-    cell, since most do not fit there.
+    """Statistics of all columns that a column with a name of its own may tell: those that fit one
+    cell, since few do.
     """
-    if _digits(released[belongs.known]) < ENOUGH_DIGITS:
+    # Numbers with few digits fit something by chance.
+    visible_values = released[members.in_data]
+    values = np.unique(np.abs(visible_values[np.isfinite(visible_values) & (visible_values != 0)]))
+    step = max(step_of(values), 1e-300)
+    digits = np.minimum(15.0, np.log10(np.maximum(1.0, values / step)))
+    if digits.sum() < ENOUGH_DIGITS:
         return []
-    names = [one for one in behind.dataset.columns if one not in (behind.unit, *by)][:MOST_TRIED]
-    numeric = [one for one in names if behind.is_finite(one)]
-    candidates = [CellStatistic(kind, (one,)) for one in numeric for kind in TRIED]
-    candidates += [CellStatistic("quantile", (one, level)) for one in numeric for level in LEVELS]
-    counts = [CellStatistic("count", (one,)) for one in names if not behind.there(one).all()]
-    likely = [*_fitting_one_cell(candidates, released, belongs, behind), *counts]
-    return [one for one in likely if fits(one, released, belongs, behind, by, guessed=True)]
+    names = [name for name in records.dataset.columns if name not in (records.unit, *by)]
+    names = names[:MOST_COLUMNS]
+    numeric = [name for name in names if records.is_finite(name)]
+    candidates = [
+        CellStatistic(kind, (name,)) for name, kind in itertools.product(numeric, GUESSES)
+    ]
+    for name, level in itertools.product(numeric, LEVELS):
+        candidates.append(CellStatistic("quantile", (name, level)))
+    likely = _fitting_smallest_cell(candidates, released, members, records)
+    for name in names:
+        if not records.has_value(name).all():
+            likely.append(CellStatistic("count", (name,)))
+    return likely
 
 
-def _fitting_one_cell(
+def _fitting_smallest_cell(
     candidates: Sequence[CellStatistic],
-    released: NDArray[np.float64],
-    belongs: CellRows,
-    behind: Behind,
+    released: Floats,
+    members: CellMembers,
+    records: ContributingRecords,
 ) -> list[CellStatistic]:
     """Those of some statistics that fit the smallest cell: computed all at once, since most do
     not.
     """
-    sizes = np.bincount(belongs.cell, minlength=belongs.size).astype(np.float64)
-    sizes[~belongs.known | np.isnan(released) | (sizes == 0)] = np.inf
+    sizes = np.bincount(members.cell, minlength=members.size).astype(np.float64)
+    sizes[~members.in_data | np.isnan(released) | (sizes == 0)] = np.inf
     cell = int(np.argmin(sizes))
     if not np.isfinite(sizes[cell]) or not candidates:
         return []
-    rows = belongs.row[belongs.cell == cell]
-    columns = list(dict.fromkeys(str(one.column) for one in candidates))
-    frame = pl.DataFrame(
-        {f"{at}": behind.numbers(name)[rows] for at, name in enumerate(columns)}
-    ).fill_nan(None)
-    frame = frame.with_columns(pl.Series("w", behind.weights[rows]))
-    columns_used = [pl.col(f"{columns.index(str(one.column))}") for one in candidates]
-    weight = [pl.when(x.is_not_null()).then(pl.col("w")) for x in columns_used]
-    frame_of_values = frame.select(
-        _formula(one, x, w, weighted=behind.weight is not None).cast(pl.Float64).alias(f"{at}")
-        for at, (one, x, w) in enumerate(zip(candidates, columns_used, weight, strict=True))
-    ).row(0)
-    again = np.array([np.nan if one is None else one for one in frame_of_values])
-    near = [
-        bool(agrees(released[[cell]], again[[at]], guessed=True)[0])
-        for at in range(len(candidates))
-    ]
-    return [one for one, fitting in zip(candidates, near, strict=True) if fitting]
+    rows = members.row[members.cell == cell]
+    columns = {str(statistic.column) for statistic in candidates}
+    # Columns get a prefix, so that none is called like the weight.
+    values = {f"x {name}": records.numbers(name)[rows] for name in columns}
+    frame = pl.DataFrame(values).fill_nan(None)
+    frame = frame.with_columns(pl.Series("w", records.weights[rows]))
+    formulas = []
+    for number, statistic in enumerate(candidates):
+        x = pl.col(f"x {statistic.column}")
+        w = pl.when(x.is_not_null()).then(pl.col("w"))
+        formula = _formula(statistic, x, w, weighted=records.weight is not None)
+        formulas.append(formula.cast(pl.Float64).alias(f"{number}"))
+    recomputed = frame.select(formulas).row(0)
+    likely = []
+    for statistic, value in zip(candidates, recomputed, strict=True):
+        expected = np.array([np.nan if value is None else value])
+        if agrees(released[[cell]], expected, guessed=True)[0]:
+            likely.append(statistic)
+    return likely
 
 
-def _digits(released: NDArray[np.float64]) -> float:
-    """How many digits some numbers have together, of those that differ."""
-    values = np.unique(np.abs(released[np.isfinite(released) & (released != 0)]))
-    step = max(step_of(values), 1e-300)
-    return float(np.minimum(15.0, np.log10(np.maximum(1.0, values / step))).sum())
-
-
-def _can_be(statistic: CellStatistic, behind: Behind) -> bool:
+def _can_be(statistic: CellStatistic, records: ContributingRecords) -> bool:
     """Whether the data have the columns that a statistic takes."""
     if statistic.kind == "percent":
         return True
-    names = behind.dataset.columns
-    any_kind = statistic.kind == "count" or statistic.kind in LABELLED
-    return all(
-        word in names and (any_kind or behind.is_numeric(word)) for word in statistic.columns
-    )
+    of_text = statistic.kind == "count" or statistic.kind in LABELLED
+    for name in statistic.columns:
+        if name not in records.dataset.columns:
+            return False
+        if not of_text and not records.is_numeric(name):
+            return False
+    return True

@@ -40,15 +40,14 @@ COEFFICIENTS = (
     "tvalues",
 )
 CONSTANTS = ("intercept", "const", "(intercept)")
+"""Columns and rows that tables of coefficients have."""
 
 
-def what_to_give(output: Any) -> OutputReason:
-    """A question of an output that is not known, with what to do about it."""
-    sentence = "what this is is not known here, so somebody must look at it"
+def ask_for_output(output: Any) -> OutputReason:
+    """The question of an output whose kind is not known, with what to give instead."""
     if output is None:
-        return open_question(
-            "kind", "there is no output: nothing (None) was given", "give what shall leave"
-        )
+        words = "there is no output: nothing (None) was given"
+        return open_question("kind", words, "give what shall leave")
     if number_of(output) is not None:
         advice = f"say what it tells, tells='mean(cost)', and {GIVE_DATA}"
         return open_question("kind", "a number alone does not say what it tells", advice)
@@ -64,39 +63,34 @@ def what_to_give(output: Any) -> OutputReason:
             " [...]}); or say kind=..."
         )
         return open_question("kind", "what these numbers tell is not known here", advice)
+    # The summaries of statsmodels, the figures and axes of matplotlib, other fits of lifelines.
     if peek(output, "as_latex") is not None or (peek(output, "as_csv") and peek(output, "as_html")):
-        return open_question(
-            "kind",
-            "this is the printed summary of a model, which cannot be computed again",
-            THE_MODEL,
-        )
+        words = "this is the printed summary of a model, which cannot be computed again"
+        return open_question("kind", words, THE_MODEL)
     if peek(output, "savefig") is not None or peek(output, "get_figure") is not None:
         advice = (
             "give the numbers that it shows: the table, (counts, edges) with kind='histogram', or"
             " the fitted curve"
         )
-        return open_question(
-            "kind", "a picture cannot be read here, so somebody must look at it", advice
-        )
+        words = "a picture cannot be read here, so somebody must look at it"
+        return open_question("kind", words, advice)
     if peek(output, "params_") is not None and peek(output, "summary") is not None:
         return open_question("kind", "fits of this kind are not computed again here", SOMEBODY)
-    return open_question("kind", sentence, f"say it (kind=..., tells=...), or {GIVE_DATA}")
+    words = "what this is is not known here, so somebody must look at it"
+    return open_question("kind", words, f"say it (kind=..., tells=...), or {GIVE_DATA}")
 
 
-def of_a_model(frame: pl.DataFrame) -> OutputReason | None:
+def ask_for_model(frame: pl.DataFrame) -> OutputReason | None:
     """A question of a table that looks like coefficients of a model; None for others."""
-    names = {one.strip().lower() for one in frame.columns}
-    labels = (
-        {str(one).strip().lower() for one in frame.to_series(0).head(50).to_list()}
-        if frame.columns
-        else set()
-    )
+    names = {name.strip().lower() for name in frame.columns}
+    labels: set[str] = set()
+    if frame.columns:
+        labels = {str(label).strip().lower() for label in frame.to_series(0).head(50)}
     if len(names & set(COEFFICIENTS)) < 2 and not labels & set(CONSTANTS):
         return None
     words = (
         "this looks like coefficients of a model, which cannot be computed again from a table of"
         " them"
     )
-    return open_question(
-        "kind", words, f"{THE_MODEL}; a model that is not known there is for review"
-    )
+    advice = f"{THE_MODEL}; a model that is not known there is for review"
+    return open_question("kind", words, advice)

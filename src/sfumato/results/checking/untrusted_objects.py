@@ -1,11 +1,11 @@
-"""Looking at objects of others without trusting them: an attribute may be missing, raise, or hold
-anything.
+"""Reading objects of other people's classes without trusting them: an attribute may be missing,
+raise, or hold anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -14,82 +14,86 @@ import polars as pl
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 
+if TYPE_CHECKING:
+    from sfumato.results.tables.arrays import Floats
+
 MOST_CELLS = 2_000_000
 """Tables that are larger are no results that anybody could look at."""
 
 
-def peek(thing: Any, path: str) -> Any:
+def peek(obj: object, path: str) -> Any:
     """An attribute, or one of an attribute; None where there is none or it cannot be had.
 
     >>> peek(3 + 4j, "real"), peek(3, "model.exog")
     (3.0, None)
     """
-    if isinstance(thing, ReadOnce):
-        return thing.held.get(path)
+    if isinstance(obj, ReadOnce):
+        return obj.parts.get(path)
     for name in path.split("."):
         try:
-            thing = getattr(thing, name)
+            obj = getattr(obj, name)
         except Exception:  # noqa: BLE001 - a property of somebody else's class may raise anything
             return None
-        if thing is None:
+        if obj is None:
             return None
-    return thing
+    return obj
 
 
 class ReadOnce:
-    """What was read of an object, once: one that says something else the next time is asked no
-    more.
+    """The attributes of an object as they were read once, by their path: an object that answers
+    differently the next time cannot show one value to a check and another one to the file.
     """
 
-    def __init__(self, held: dict[str, Any]) -> None:
-        self.held = held
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.parts = parts
 
 
-def read_once(thing: Any, paths: Sequence[str]) -> ReadOnce:
+def read_once(obj: object, paths: Sequence[str]) -> ReadOnce:
     """Some attributes of an object, each read a single time and copied."""
     parts: dict[str, Any] = {}
     for path in paths:
-        part = peek(thing, path)
+        part = peek(obj, path)
         if path.endswith((".index", "_names")) or path == "feature_names_in_":
             parts[path] = names_of(part)
-        else:
-            array = None if part is None else array_of(part)
-            parts[path] = part if array is None else array.copy()
+            continue
+        array = array_of(part)
+        parts[path] = part if array is None else array.copy()
     return ReadOnce(parts)
 
 
-def array_of(thing: Any) -> np.ndarray[Any, Any] | None:
+def array_of(obj: object) -> Floats | None:
     """Numbers as an array of floats; None for what holds none."""
+    if obj is None:
+        return None
     try:
-        array = np.asarray(thing, dtype=np.float64)
+        return np.asarray(obj, dtype=np.float64)
     except Exception:  # noqa: BLE001 - whatever __array__ of somebody else's class raises
         return None
-    return array
 
 
-def vector_of(thing: Any) -> np.ndarray[Any, Any] | None:
+def vector_of(obj: object) -> Floats | None:
     """One row of numbers; None for what is none."""
-    array = None if thing is None else array_of(thing)
+    array = array_of(obj)
     if array is None or array.ndim > 2 or (array.ndim == 2 and min(array.shape) > 1):
         return None
     return array.reshape(-1)
 
 
-def number_of(thing: Any) -> float | None:
+def number_of(obj: Any) -> float | None:
     """One finite number; None for what is none."""
-    if thing is None or isinstance(thing, bool | str):
+    if obj is None or isinstance(obj, bool | str):
         return None
     try:
-        number = float(thing)
+        number = float(obj)
     except Exception:  # noqa: BLE001 - as above
         return None
     return number if np.isfinite(number) else None
 
 
-def names_of(thing: Any) -> list[str] | None:
+def names_of(obj: Any) -> list[str] | None:
     """A list of names, such as those of coefficients; None where there is none."""
     try:
-        return None if thing is None else [str(one) for one in thing]
+        return None if obj is None else [str(name) for name in obj]
     except Exception:  # noqa: BLE001 - as above
         return None
 
@@ -104,13 +108,10 @@ def frame_of(output: Any) -> pl.DataFrame | None:
             "the output is a lazy frame; collect() it first, so that what is checked is what is"
             " given out"
         )
-    plain = (
-        output.to_frame(output.name or "value")
-        if isinstance(output, pl.Series)
-        else _without_index(output)
-    )
+    if isinstance(output, pl.Series):
+        output = output.to_frame(output.name or "value")
     try:
-        frame = nw.from_native(plain, eager_only=True)
+        frame = nw.from_native(_without_index(output), eager_only=True)
     except Exception:  # noqa: BLE001 - no frame, or one that cannot say so
         return None
     if len(frame) * max(1, len(frame.columns)) > MOST_CELLS:
@@ -128,27 +129,27 @@ def _without_index(output: Any) -> Any:
     try:
         frame = output.to_frame() if peek(output, "columns") is None else output
         if peek(frame, "columns.nlevels") not in (None, 1):
-            frame = _with_named_levels_below(frame).copy()
+            frame = _stack_named_levels(frame).copy()
         if peek(frame, "columns.nlevels") not in (None, 1):
-            frame.columns = [
-                "_".join(str(part) for part in name if str(part)) for name in frame.columns
-            ]
-        named_index = (
-            any(name is not None for name in frame.index.names)
-            or type(frame.index).__name__ != "RangeIndex"
-        )
-        flat = frame.reset_index() if named_index else frame.copy()
-        flat.columns = [str(name) for name in flat.columns]
-        for name in [one for one in flat.columns if str(flat[one].dtype) == "object"]:
-            flat[name] = _of_one_type(flat[name].tolist())
-        return flat
+            # ("cost", "mean") becomes cost_mean.
+            frame.columns = ["_".join(filter(None, map(str, name))) for name in frame.columns]
+        has_names = any(name is not None for name in frame.index.names)
+        if has_names or type(frame.index).__name__ != "RangeIndex":
+            frame = frame.reset_index()
+        else:
+            frame = frame.copy()
+        frame.columns = [str(name) for name in frame.columns]
+        for name in frame.columns:
+            if str(frame[name].dtype) == "object":
+                frame[name] = _as_one_type(frame[name].tolist())
+        return frame
     except Exception:  # noqa: BLE001 - an index that cannot be made a column
         return output
 
 
-def _with_named_levels_below(frame: Any) -> Any:
-    """A pandas cross table of several statistics with the columns that its columns are values of
-    (levels with a name) as parts of its rows.
+def _stack_named_levels(frame: Any) -> Any:
+    """A pandas cross table of several statistics with the levels of its columns that have a name
+    (they are values of that column) as parts of its rows.
     """
     levels = [name for name in frame.columns.names if isinstance(name, str)]
     if not levels or len(levels) == frame.columns.nlevels:
@@ -156,19 +157,22 @@ def _with_named_levels_below(frame: Any) -> Any:
     return frame.stack(levels, future_stack=True)
 
 
-def _of_one_type(values: list[Any]) -> list[Any]:
+def _as_one_type(values: list[Any]) -> list[Any]:
     """Values of a column that mixes numbers and text, as ``describe()`` gives them: numbers where
-    all are, else text; nothing stays nothing.
+    all are, else text; a missing value stays missing.
     """
-    nothing = [one is None or (isinstance(one, float) and np.isnan(one)) for one in values]
-    present = [one for one, none in zip(values, nothing, strict=True) if not none]
-    if all(isinstance(one, str) for one in present) or any(
-        isinstance(one, bool) for one in present
-    ):
+    present = [value for value in values if not _is_missing(value)]
+    kinds = {type(value) for value in present}
+    if all(issubclass(kind, str) for kind in kinds) or bool in kinds:
         return values
-    if all(number_of(one) is not None for one in present):
-        return [None if none else float(one) for one, none in zip(values, nothing, strict=True)]
-    return [None if none else str(one) for one, none in zip(values, nothing, strict=True)]
+    convert: type = str
+    if all(number_of(value) is not None for value in present):
+        convert = float
+    return [None if _is_missing(value) else convert(value) for value in values]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
 
 
 def across_of(output: Any) -> str | None:

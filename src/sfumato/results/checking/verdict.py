@@ -1,4 +1,4 @@
-"""What is asked of an output, and what was found: pass, review or fail, with reasons that hold no
+"""The rules for outputs, and the verdict on one: pass, review or fail, with reasons that hold no
 data value.
 """
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 Status = Literal["pass", "review", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "fail")
-HELD = {"pass": True, "review": None, "fail": False}
+VERDICT_OF_STATUS = {"pass": True, "review": None, "fail": False}
+"""How blocks mark a verdict: held, open, broken."""
 
 
 @parameters
@@ -38,7 +39,7 @@ class OutputRules:
     Reference: Green, Ritchie, Smith 2021, *Automatic checking of research outputs (ACRO)*,
     Eurostat.
 
-    >>> OutputRules().told()
+    >>> OutputRules().public_rules()
     {'threshold': 10, 'residual_df': 10, 'zeros': True}
     """
 
@@ -69,27 +70,26 @@ class OutputRules:
         >>> OutputRules(threshold=5, share=95.0).laxer()
         ['threshold', 'share']
         """
-        other = usual or OutputRules()
-        less = {
-            "threshold": self.threshold < other.threshold,
-            "residual_df": self.residual_df < other.residual_df,
-            "dominant": self.dominant < other.dominant,
-            "share": self.share > other.share,
-            "p": self.p < other.p,
-            "zeros": other.zeros and not self.zeros,
+        usual_rules = usual or OutputRules()
+        # A larger share, and a smaller p, let more cells pass; of the others a smaller number does.
+        is_laxer = {
+            "threshold": self.threshold < usual_rules.threshold,
+            "residual_df": self.residual_df < usual_rules.residual_df,
+            "dominant": self.dominant < usual_rules.dominant,
+            "share": self.share > usual_rules.share,
+            "p": self.p < usual_rules.p,
+            "zeros": usual_rules.zeros and not self.zeros,
         }
-        return [name for name, lax in less.items() if lax]
+        return [name for name, lax in is_laxer.items() if lax]
 
-    def told(self) -> dict[str, Any]:
-        """The rules as readers may know them."""
+    def public_rules(self) -> dict[str, Any]:
+        """The rules that readers may know; the others help to compute what is hidden."""
         return {"threshold": self.threshold, "residual_df": self.residual_df, "zeros": self.zeros}
 
 
 @dataclasses.dataclass(frozen=True)
 class OutputReason:
-    """One thing that was found: how grave it is, by which rule, and a sentence with names and
-    counts only.
-    """
+    """One reason of a verdict: its status, the rule, and a sentence with names and counts only."""
 
     status: Status
     rule: str
@@ -97,23 +97,23 @@ class OutputReason:
     advice: str = ""
 
 
-def passed(rule: str, sentence: str) -> OutputReason:
+def confirmation(rule: str, sentence: str) -> OutputReason:
     """A rule that holds."""
     return OutputReason("pass", rule, sentence)
 
 
 def open_question(rule: str, sentence: str, advice: str = "") -> OutputReason:
-    """Something that nobody here can know: a person must look at it."""
+    """A question that cannot be settled here: the output checker must look at it."""
     return OutputReason("review", rule, sentence, advice)
 
 
-def broken(rule: str, sentence: str, advice: str = "") -> OutputReason:
+def violation(rule: str, sentence: str, advice: str = "") -> OutputReason:
     """A rule that is broken."""
     return OutputReason("fail", rule, sentence, advice)
 
 
 def worst(statuses: Iterable[Status]) -> Status:
-    """The gravest of some; nothing looked at is nothing known.
+    """The gravest status; without any reason the answer is open.
 
     >>> worst(["pass", "fail", "review"]), worst([])
     ('fail', 'review')
@@ -147,7 +147,7 @@ class OutputVerdict(Reportable):
     @property
     def status(self) -> Status:
         """The gravest of its reasons."""
-        return worst(one.status for one in self.reasons)
+        return worst(reason.status for reason in self.reasons)
 
     @property
     def passes(self) -> bool:
@@ -157,26 +157,23 @@ class OutputVerdict(Reportable):
     @property
     def next_steps(self) -> tuple[str, ...]:
         """What to do, each thing once."""
-        advice = [one.advice for one in self.reasons if one.advice and one.status != "pass"]
+        open_reasons = [reason for reason in self.reasons if reason.status != "pass"]
+        advice = [reason.advice for reason in open_reasons if reason.advice]
         if self.suggestion is not None and not self.passes:
-            how = (
-                "with the records (data=..., features=[...])"
-                if self.kind == "survival curve"
-                else ""
-            )
-            how = how or (
-                "with the records (data=..., column=...)" if self.kind == "histogram" else ""
-            )
-            words = f"check it {how}".rstrip()
+            # These two can only be judged again with the records that they are of.
+            options = {
+                "survival curve": " with the records (data=..., features=[...])",
+                "histogram": " with the records (data=..., column=...)",
+            }
             advice.append(
-                f"verdict.suggestion is a version that can be given out instead: {words}, then"
-                " add it"
+                "verdict.suggestion is a version that can be given out instead: check"
+                f" it{options.get(self.kind, '')}, then add it"
             )
         return tuple(dict.fromkeys(advice))
 
-    def with_reasons(self, more: Iterable[OutputReason]) -> OutputVerdict:
-        """The same with what was found besides."""
-        return dataclasses.replace(self, reasons=(*self.reasons, *more))
+    def with_reasons(self, reasons: Iterable[OutputReason]) -> OutputVerdict:
+        """The same verdict with further reasons."""
+        return dataclasses.replace(self, reasons=(*self.reasons, *reasons))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without the output itself."""
@@ -188,22 +185,30 @@ class OutputVerdict(Reportable):
             "tells": list(self.tells),
             "hidden": self.hidden,
             "reasons": [
-                {"status": one.status, "rule": one.rule, "sentence": one.sentence}
-                for one in self._in_order()
+                {"status": reason.status, "rule": reason.rule, "sentence": reason.sentence}
+                for reason in self._reasons_by_gravity()
             ],
             "next_steps": list(self.next_steps),
         }
 
-    def _in_order(self) -> list[OutputReason]:
+    def _reasons_by_gravity(self) -> list[OutputReason]:
         """The reasons, the gravest first."""
-        return sorted(self.reasons, key=lambda one: -ORDER.index(one.status))
+        return sorted(self.reasons, key=lambda reason: -ORDER.index(reason.status))
 
     def blocks(self) -> Sequence[Block]:
         """The verdict, every reason with the gravest first, and what to do."""
-        reasons = [VerdictBlock(HELD[one.status], one.sentence) for one in self._in_order()]
+        reasons = [
+            VerdictBlock(VERDICT_OF_STATUS[reason.status], reason.sentence)
+            for reason in self._reasons_by_gravity()
+        ]
         steps = tuple(f"→ {step}" for step in self.next_steps)
-        headline = VerdictBlock(HELD[self.status], f"{self.status}: {self.kind}", headline=True)
-        return [headline, *reasons, *([ListBlock(steps)] if steps else [])]
+        headline = VerdictBlock(
+            VERDICT_OF_STATUS[self.status], f"{self.status}: {self.kind}", headline=True
+        )
+        blocks: list[Block] = [headline, *reasons]
+        if steps:
+            blocks.append(ListBlock(steps))
+        return blocks
 
     def __repr__(self) -> str:
         return str(self)

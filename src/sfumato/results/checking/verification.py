@@ -29,23 +29,23 @@ GIVE_SESSION = "not looked at: give the folder of the session (--session)"
 def released_files(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """Every listed file is an output, with the digest of what was decided of."""
     listed = {name: dict(file) for name, file in certificate["files"].items()}
-    released = {
-        output["file"]: {"sha256": output["sha256"], "bytes": output["bytes"]}
-        for output in certificate[OUTPUTS]["released"]
-    }
-    if listed == released and len(released) == len(certificate[OUTPUTS]["released"]):
-        return Claim(
-            "outputs listed", "holds", f"{count_of(len(released), 'output')}, and no other file"
-        )
-    return Claim(
-        "outputs listed", "fails", "the files of the folder are not those of the released outputs"
-    )
+    outputs = certificate[OUTPUTS]["released"]
+    released = {}
+    for output in outputs:
+        released[output["file"]] = {"sha256": output["sha256"], "bytes": output["bytes"]}
+    if listed != released or len(released) < len(outputs):
+        words = "the files of the folder are not those of the released outputs"
+        return Claim("outputs listed", "fails", words)
+    words = f"{count_of(len(outputs), 'output')}, and no other file"
+    return Claim("outputs listed", "holds", words)
 
 
 def unsigned(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Whose folder it is cannot be known where nobody signed it."""
-    known = "signature" in certificate or original.trusted_key is not None
-    if known or original.owner is not None:  # the log of the session answers for it
+    # The log of the session, or a key, answers for it.
+    if original.owner is not None or original.trusted_key is not None:
+        return None
+    if "signature" in certificate:
         return None
     words = (
         "none: whoever can write here can make a folder that holds; sign it when it is released"
@@ -78,15 +78,12 @@ def log_continued(certificate: Fields, shared: SharedFolder, original: Original)
         return Claim("log", "fails", words)
     section = certificate[OUTPUTS]
     counted_by = "row" if log.terms.unit is None else "unit"
-    rules = OutputRules(**log.terms.rules).told()
+    rules = OutputRules(**log.terms.rules).public_rules()
     if (section["rules"], section["counts_persons_by"]) != (rules, counted_by):
         return Claim("log", "fails", "the session had other rules, or counted other persons")
     later = log.journal.head.entries - logged["entries"]
-    return Claim(
-        "log",
-        "holds",
-        f"all {logged['entries']:,} lines of the release are there, and {later:,} since",
-    )
+    words = f"all {logged['entries']:,} lines of the release are there, and {later:,} since"
+    return Claim("log", "holds", words)
 
 
 def decisions_logged(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
@@ -100,16 +97,14 @@ def decisions_logged(certificate: Fields, shared: SharedFolder, original: Origin
         )
         return Claim(name, "needs original", words, True)
     log = OutputLog.at(original.owner)
-    wrong = [output for output in certificate[OUTPUTS]["released"] if not _as_logged(log, output)]
+    wrong = sum(not _is_as_logged(log, output) for output in certificate[OUTPUTS]["released"])
     if wrong:
-        words = (
-            f"{count_of(len(wrong), 'output')} passed or were approved otherwise than the log says"
-        )
+        words = f"{count_of(wrong, 'output')} passed or were approved otherwise than the log says"
         return Claim(name, "fails", words, True)
     return Claim(name, "holds", "as the log of the session says", True)
 
 
-def _as_logged(log: OutputLog, output: Fields) -> bool:
+def _is_as_logged(log: OutputLog, output: Fields) -> bool:
     """Whether the log knows an output by these words, and that these bytes passed or were
     approved.
     """
@@ -122,13 +117,11 @@ def _as_logged(log: OutputLog, output: Fields) -> bool:
         return False
     if output["released"] == "passes":
         return checked == "pass"
-    decided = (output["sha256"], output["by"], output["at"])
-    approvals = [
-        entry
-        for entry in log.decisions
-        if entry.number == output["number"] and entry.decision == "approved"
-    ]
-    return any((entry.sha256, entry.by, entry.at) == decided for entry in approvals)
+    decision = (output["number"], "approved", output["sha256"], output["by"], output["at"])
+    for entry in log.decisions:
+        if (entry.number, entry.decision, entry.sha256, entry.by, entry.at) == decision:
+            return True
+    return False
 
 
 def outputs_together(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
@@ -138,11 +131,10 @@ def outputs_together(certificate: Fields, shared: SharedFolder, original: Origin
     name = "together"
     if original.owner is None:
         return Claim(name, "needs original", GIVE_SESSION)
+    numbers = {output["number"] for output in certificate[OUTPUTS]["released"]}
     try:
         log = OutputLog.at(original.owner)
-        unseen = unseen_differences(
-            log, {output["number"] for output in certificate[OUTPUTS]["released"]}
-        )
+        unseen = unseen_differences(log, numbers)
     except UnreadableInput as error:
         return Claim(name, "fails", str(error))
     if unseen.outputs:
@@ -153,11 +145,8 @@ def outputs_together(certificate: Fields, shared: SharedFolder, original: Origin
             " which cell"
         )
         return Claim(name, "needs original", words)
-    return Claim(
-        name,
-        "holds",
-        "every output was compared with all others here; its reasons say what was found",
-    )
+    words = "every output was compared with all others here; its reasons say what was found"
+    return Claim(name, "holds", words)
 
 
 def together_in_words(log: OutputLog, unseen: tuple[tuple[int, ...], ...]) -> str:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from sfumato.results.tables.arrays import Codes, Mask
     from sfumato.results.tables.cells import Dimension
     from sfumato.results.tables.published_tables import TableMemory
     from sfumato.results.tables.table import MagnitudeTable
@@ -25,18 +24,14 @@ def leaves(dimensions: Sequence[Dimension]) -> tuple[int, ...]:
     return tuple(len(dimension.ancestors[0]) for dimension in dimensions)
 
 
-def lowest(
-    table: MagnitudeTable, group: Sequence[int], variables: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def lowest(table: MagnitudeTable, group: Sequence[int], variables: Codes) -> Codes:
     """What the cells of the lowest level of one table hold, by the codes of its columns."""
     dimensions = [table.dimensions[at] for at in group]
-    grid: NDArray[np.int64] = variables.reshape([dimension.size for dimension in dimensions])
+    grid: Codes = variables.reshape([dimension.size for dimension in dimensions])
     return grid[np.ix_(*(dimension.ancestors[-1] for dimension in dimensions))]
 
 
-def _could_be(
-    table: MagnitudeTable, open_to: NDArray[np.bool_], occupied: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _could_be(table: MagnitudeTable, open_to: Mask, occupied: Codes) -> Codes:
     """Combinations of values that a record of a table could have: those of its records, and all
     whose cells are ``open_to`` somebody, as far as readers know.
     """
@@ -53,9 +48,7 @@ def _could_be(
     return np.union1d(occupied, np.flatnonzero(possible))
 
 
-def _values(
-    memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64], at: int
-) -> NDArray[np.bool_]:
+def _values(memory: TableMemory, table: MagnitudeTable, rows: Codes, at: int) -> Mask:
     """Lowest codes of a column by the values that records have in it: whether the value has that
     code.
     """
@@ -66,8 +59,8 @@ def _values(
 
 
 def _selection_keys(
-    tables: Sequence[MagnitudeTable], combined: NDArray[np.int64], chosen_by: Collection[str]
-) -> NDArray[np.int64]:
+    tables: Sequence[MagnitudeTable], combined: Codes, chosen_by: Collection[str]
+) -> Codes:
     """What combinations of cells say of the columns that records were chosen by: per table the
     codes of these, −1 where they are not in it.
     """
@@ -85,22 +78,22 @@ def _selection_keys(
     return np.stack(key_columns, axis=1)
 
 
-def _rows_in(rows: NDArray[np.int64], known_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _rows_in(rows: Codes, known_rows: Codes) -> Mask:
     """Which rows of one array are rows of another."""
     _, number = np.unique(np.concatenate([known_rows, rows]), axis=0, return_inverse=True)
     number = number.reshape(-1)
-    inside: NDArray[np.bool_] = np.isin(number[len(known_rows) :], number[: len(known_rows)])
+    inside: Mask = np.isin(number[len(known_rows) :], number[: len(known_rows)])
     return inside
 
 
 def with_empty(
     memory: TableMemory,
     tables: Sequence[MagnitudeTable],
-    rows: Sequence[NDArray[np.int64]],
-    distinct: NDArray[np.int64],
+    rows: Sequence[Codes],
+    distinct: Codes,
     chosen_by: Collection[str],
-    open_to: Sequence[NDArray[np.bool_]],
-) -> NDArray[np.int64]:
+    open_to: Sequence[Mask],
+) -> Codes:
     """The atoms, and after them the combinations of cells that could hold a record and do not: an
     intruder does not know that they are empty.
 

@@ -15,8 +15,7 @@ from sfumato.results.tables.linear_programs import SmallProgram
 from sfumato.results.tables.problem import NOBODY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.problem import Problem
 
 WHOLE = 1e-6
@@ -37,8 +36,8 @@ class Move:
     times ``down``.
     """
 
-    cells: NDArray[np.int64]
-    signs: NDArray[np.float64]
+    cells: Codes
+    signs: Floats
     up: float
     down: float
 
@@ -67,9 +66,9 @@ class TableAudit:
     is what was looked at together.
     """
 
-    hidden: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    hidden: Codes
+    low: Floats
+    high: Floats
     exposed: tuple[Exposed, ...]
     components: int
     programs: int
@@ -110,7 +109,7 @@ class TableAudit:
         )
 
 
-def components_of(problem: Problem, hidden: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+def components_of(problem: Problem, hidden: Mask) -> list[Codes]:
     """Suppressed cells that stand in equations with each other: nothing outside tells anything
     about them.
     """
@@ -134,7 +133,7 @@ def components_of(problem: Problem, hidden: NDArray[np.bool_]) -> list[NDArray[n
 class TableIntruder:
     """Solves for suppressed cells of one component; every table found serves all cells at once."""
 
-    def __init__(self, problem: Problem, cells: NDArray[np.int64]) -> None:
+    def __init__(self, problem: Problem, cells: Codes) -> None:
         self.problem, self.cells = problem, cells
         part = problem.by_cell[:, cells].tocsr()
         self.matrix = part[np.flatnonzero(np.diff(part.indptr))]
@@ -144,7 +143,7 @@ class TableIntruder:
         self.programs = 0
         self.tight = True
 
-    def extreme(self, at: int, sign: int, fixed_cells: NDArray[np.bool_] | None = None) -> float:
+    def extreme(self, at: int, sign: int, fixed_cells: Mask | None = None) -> float:
         """The most (sign 1) or least (sign −1) that the cell at a place can be; ``fixed_cells``
         cells are what they are.
         """
@@ -163,9 +162,7 @@ class TableIntruder:
             self.low, self.high = np.minimum(self.low, solution), np.maximum(self.high, solution)
         return float(solution[at])
 
-    def _solved(
-        self, at: int, sign: int, low: NDArray[np.float64], high: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _solved(self, at: int, sign: int, low: Floats, high: Floats) -> Floats:
         """A table in which a cell is as far away as it can be."""
         from scipy.optimize import linprog
 
@@ -240,9 +237,7 @@ class TableIntruder:
         )
         return True
 
-    def _in_whole_numbers(
-        self, aim: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _in_whole_numbers(self, aim: Floats, low: Floats, high: Floats) -> Floats:
         """The same where counts are whole: tighter bounds than fractions give."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -267,7 +262,7 @@ class TableIntruder:
 
 def audit(
     problem: Problem,
-    hidden: NDArray[np.bool_],
+    hidden: Mask,
     *,
     exact: bool = True,
     moves: Mapping[int, Iterable[Move]] | None = None,
@@ -326,12 +321,12 @@ class _Proofs:
     """
 
     moves: list[Move]
-    of: NDArray[np.int64]
-    which: NDArray[np.int64]
-    cells: NDArray[np.int64]
-    signs: NDArray[np.float64]
-    up: NDArray[np.float64]
-    down: NDArray[np.float64]
+    of: Codes
+    which: Codes
+    cells: Codes
+    signs: Floats
+    up: Floats
+    down: Floats
 
     @classmethod
     def laid(cls, cell_moves: Sequence[tuple[int, Move]]) -> _Proofs:
@@ -347,14 +342,14 @@ class _Proofs:
             np.array([move.down for move in moves]),
         )
 
-    def shifted(self, problem: Problem) -> list[NDArray[np.float64]]:
+    def shifted(self, problem: Problem) -> list[Floats]:
         """Every entry as far up and as far down as its move carries it."""
         return [
             problem.value[self.cells] + amount[self.which] * self.signs
             for amount in (self.up, -self.down)
         ]
 
-    def sound(self, problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def sound(self, problem: Problem, hidden: Mask) -> Mask:
         """The moves that give tables which an intruder cannot tell from the true one: equations,
         bounds, only suppressed cells, whole counts.
         """
@@ -368,7 +363,7 @@ class _Proofs:
             )
             if problem.whole:
                 bad |= (amount[self.which] * self.signs) % 1 != 0
-        sound: NDArray[np.bool_] = np.bincount(self.which, weights=bad, minlength=count) == 0
+        sound: Mask = np.bincount(self.which, weights=bad, minlength=count) == 0
         step = abs(
             problem.matrix
             @ sparse.csc_matrix((self.signs, (self.cells, self.which)), (problem.size, count))
@@ -376,7 +371,7 @@ class _Proofs:
         off = step.max(axis=0).toarray().reshape(-1) if step.shape[0] else np.zeros(count)
         return sound & (off * np.maximum(self.up, self.down) <= near)
 
-    def widest(self, problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def widest(self, problem: Problem) -> tuple[Floats, Floats]:
         """Least and most of every cell in the tables that are known to look alike."""
         low, high = problem.value.copy(), problem.value.copy()
         for table in self.shifted(problem):
@@ -391,7 +386,7 @@ class _Proofs:
             moves_by_cell.setdefault(cell, []).append(move)
         return moves_by_cell
 
-    def for_all(self, problem: Problem) -> NDArray[np.bool_]:
+    def for_all(self, problem: Problem) -> Mask:
         """The cells that moves carry far enough which touch no cell that some other
         respondent knows: proved for everybody at once.
         """
@@ -404,13 +399,11 @@ class _Proofs:
         np.maximum.at(up, self.of, self.up * size)
         np.maximum.at(down, self.of, self.down * size)
         near = problem.slack
-        proved: NDArray[np.bool_] = (up >= problem.up - near) & (down >= problem.down - near)
+        proved: Mask = (up >= problem.up - near) & (down >= problem.down - near)
         return proved if problem.slide is None else proved & (up + down >= problem.slide - near)
 
 
-def proofs_of(
-    problem: Problem, hidden: NDArray[np.bool_], moves: Mapping[int, Iterable[Move]]
-) -> _Proofs:
+def proofs_of(problem: Problem, hidden: Mask, moves: Mapping[int, Iterable[Move]]) -> _Proofs:
     """The moves that are proofs; what is none is left out."""
     cell_moves = [
         (int(cell), move)
@@ -432,7 +425,7 @@ def proofs_of(
 
 
 def _everybody(
-    problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], *, exact: bool
+    problem: Problem, intruder: TableIntruder, cells: Codes, *, exact: bool
 ) -> list[Exposed]:
     exposed = []
     for at, cell in enumerate(cells):
@@ -499,9 +492,9 @@ def knowing(problem: Problem, cell: int, moves: Sequence[Move]) -> list[int]:
 def _singles(
     problem: Problem,
     intruder: TableIntruder,
-    cells: NDArray[np.int64],
+    cells: Codes,
     moves: Mapping[int, list[Move]],
-    blind: NDArray[np.bool_],
+    blind: Mask,
 ) -> list[Exposed]:
     """The same for every respondent who is alone in some of the cells; proofs that leave the own
     cells alone hold for them too.
@@ -527,9 +520,7 @@ def _singles(
     return exposed
 
 
-def _wide_to_all(
-    problem: Problem, intruder: TableIntruder, at: int, cells: NDArray[np.int64]
-) -> bool:
+def _wide_to_all(problem: Problem, intruder: TableIntruder, at: int, cells: Codes) -> bool:
     """Whether a cell stays unknown even to all lone respondents but its own together, who know more
     than each of them.
     """

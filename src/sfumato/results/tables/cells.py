@@ -17,10 +17,9 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.results.tables.problem import NOBODY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sfumato.core.encoding import Encoded
     from sfumato.core.table import Table
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.table import TableMeasure
 
 TOTAL, MISSING = "Total", "(missing)"
@@ -38,21 +37,21 @@ class Dimension:
 
     column: str
     labels: tuple[str, ...]
-    parent: NDArray[np.int64]
-    ancestors: tuple[NDArray[np.int64], ...]
+    parent: Codes
+    ancestors: tuple[Codes, ...]
 
     @property
     def size(self) -> int:
         """Number of nodes."""
         return len(self.labels)
 
-    def fresh(self, level: int) -> NDArray[np.bool_]:
+    def fresh(self, level: int) -> Mask:
         """Per code whether its node on a level is another one than on the level above."""
         at = self.ancestors[level]
         return at != self.ancestors[level - 1] if level else np.ones(len(at), dtype=bool)
 
     @cached_property
-    def same(self) -> NDArray[np.int64]:
+    def same(self) -> Codes:
         """Per node the one that holds the same records: a node with one child is that child."""
         children = np.bincount(self.parent[1:], minlength=self.size)
         representative = np.arange(self.size)
@@ -62,7 +61,7 @@ class Dimension:
         return representative
 
     @cached_property
-    def above(self) -> NDArray[np.int64]:
+    def above(self) -> Codes:
         """Per node that stands for itself the node it is a part of; −1 at the top."""
         above = np.full(self.size, -1, dtype=np.int64)
         for node in np.unique(self.same):
@@ -73,7 +72,7 @@ class Dimension:
         return above
 
     @cached_property
-    def parts(self) -> dict[int, NDArray[np.int64]]:
+    def parts(self) -> dict[int, Codes]:
         """Every node that is a sum → what it is the sum of."""
         own = np.unique(self.same)
         wholes = np.unique(self.above[own])
@@ -85,9 +84,7 @@ class Dimension:
         return int(self.same[0])
 
 
-def dimension_of(
-    column: str, encoded: Encoded, hierarchy: Any = None
-) -> tuple[Dimension, NDArray[np.int64]]:
+def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[Dimension, Codes]:
     """The nodes of a column and, per code of the encoding, its place among the lowest ones."""
     ladder = bind(hierarchy, encoded.labels, encoded.counts.tolist())
     levels = list(range(ladder.depth))[::-1]  # the top first
@@ -96,7 +93,7 @@ def dimension_of(
     if not levels:  # one level with one value
         levels = [0]
     labels, parent = [TOTAL], [np.array([-1])]
-    nodes: list[NDArray[np.int64]] = []
+    nodes: list[Codes] = []
     for number, level in enumerate(levels):
         names = [MISSING if label is None else label for label in ladder.labels[level]]
         above = (
@@ -125,7 +122,7 @@ def dimension_of(
 NUMBER = re.compile(r"[-+]?\d{1,300}(\.\d+)?(e[-+]?\d{1,2})?", re.IGNORECASE | re.ASCII)
 
 
-def in_order(labels: Sequence[str | None], above: Sequence[int] | NDArray[np.int64]) -> list[int]:
+def in_order(labels: Sequence[str | None], above: Sequence[int] | Codes) -> list[int]:
     """The order in which the labels of a level are shown: numbers as numbers below what they are a
     part of, missing last; all others as they come.
 
@@ -140,8 +137,8 @@ def in_order(labels: Sequence[str | None], above: Sequence[int] | NDArray[np.int
     )
 
 
-def _parents(ladder: Any, level: int, above: int) -> NDArray[np.int64]:
-    parents: NDArray[np.int64] = ladder.climb(level, above)
+def _parents(ladder: Any, level: int, above: int) -> Codes:
+    parents: Codes = ladder.climb(level, above)
     return parents
 
 
@@ -171,9 +168,9 @@ class Contributions:
     known).
     """
 
-    codes: NDArray[np.int64]
-    respondent: NDArray[np.int64]
-    amount: NDArray[np.float64]
+    codes: Codes
+    respondent: Codes
+    amount: Floats
     missing_counts: bool = False
 
 
@@ -188,12 +185,12 @@ class TableCells:
     """
 
     dimensions: tuple[Dimension, ...]
-    n: NDArray[np.int64]
-    value: NDArray[np.float64]
-    size: NDArray[np.float64]
-    top: NDArray[np.float64]
-    least: NDArray[np.float64]
-    owner: NDArray[np.int64]
+    n: Codes
+    value: Floats
+    size: Floats
+    top: Floats
+    least: Floats
+    owner: Codes
     counted: bool
 
     @property
@@ -201,9 +198,9 @@ class TableCells:
         """Nodes per dimension."""
         return tuple(dimension.size for dimension in self.dimensions)
 
-    def largest(self, count: int) -> NDArray[np.float64]:
+    def largest(self, count: int) -> Floats:
         """The sum of the largest contributions of every cell."""
-        summed: NDArray[np.float64] = self.top[:, :count].sum(axis=1)
+        summed: Floats = self.top[:, :count].sum(axis=1)
         return summed
 
 
@@ -277,7 +274,7 @@ def cells_of(
     return cells
 
 
-def decimals(amount: NDArray[np.float64]) -> int | None:
+def decimals(amount: Floats) -> int | None:
     """How many decimal places numbers have, up to six; None for more."""
     return next(
         (
@@ -291,9 +288,9 @@ def decimals(amount: NDArray[np.float64]) -> int | None:
 
 def _ranked(
     cells: TableCells,
-    cell_numbers: NDArray[np.int64],
-    respondents: NDArray[np.int64],
-    total: NDArray[np.float64],
+    cell_numbers: Codes,
+    respondents: Codes,
+    total: Floats,
 ) -> None:
     """Put contributions of respondents into cells, the largest of them first in their order."""
     count = len(cells.n)
@@ -323,9 +320,9 @@ def _ranked(
 
 def _fill(
     cells: TableCells,
-    cell_numbers: NDArray[np.int64],
-    respondents: NDArray[np.int64],
-    amount: NDArray[np.float64],
+    cell_numbers: Codes,
+    respondents: Codes,
+    amount: Floats,
     *,
     missing_counts: bool,
 ) -> None:
@@ -352,9 +349,7 @@ def _fill(
         cells.owner[silent[alone]] = of_silent[alone]
 
 
-def amounts(
-    dataset: Table, measure: TableMeasure, weight: str | None, negatives: str
-) -> NDArray[np.float64]:
+def amounts(dataset: Table, measure: TableMeasure, weight: str | None, negatives: str) -> Floats:
     """What every record contributes, times its weight; NaN where nothing is known."""
     amount = np.ones(len(dataset)) if measure.column is None else _numbers(dataset, measure.column)
     if measure.column is None and weight is not None:
@@ -391,12 +386,10 @@ def some_negative(dataset: Table, measure: TableMeasure) -> bool:
     return measure.column is not None and bool((_numbers(dataset, measure.column) < 0).any())
 
 
-def _numbers(dataset: Table, name: str) -> NDArray[np.float64]:
+def _numbers(dataset: Table, name: str) -> Floats:
     if not dataset.dtype(name).is_numeric():
         raise SchemaError(f"column {name!r} holds no numbers; sum a column of numbers")
-    values: NDArray[np.float64] = (
-        dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    )
+    values: Floats = dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy()
     if np.isinf(values).any():
         raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
     return values.copy()

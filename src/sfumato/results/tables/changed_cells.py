@@ -17,9 +17,8 @@ from sfumato.results.tables.problem import NOBODY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from sfumato.core.randomness import Seed
+    from sfumato.results.tables.arrays import Floats
     from sfumato.results.tables.problem import Problem
 
 MOST_UNITS = 1e8
@@ -33,9 +32,7 @@ numbers are.
 NEARLY = 1e-6
 
 
-def rounded(
-    problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_000
-) -> NDArray[np.float64]:
+def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_000) -> Floats:
     r"""Controlled rounding: every cell a multiple of ``base``, all sums as they must be, as near to
     the truth as possible.
 
@@ -104,9 +101,7 @@ def told_small(problem: Problem, base: float, reach: int, threshold: int) -> int
     return int(((lowest > away) & (highest + away < threshold)).sum())
 
 
-def random_rounded(
-    value: NDArray[np.float64], base: int, seed: Seed, names: Sequence[str]
-) -> NDArray[np.float64]:
+def random_rounded(value: Floats, base: int, seed: Seed, names: Sequence[str]) -> Floats:
     r"""Every count to a multiple of ``base`` above or below, up with probability *remainder /
     base*: right on average, not additive.
 
@@ -126,7 +121,7 @@ def random_rounded(
     return np.asarray(floor + base * (np.array(draws) < (value - floor) / base))
 
 
-def downwards(problem: Problem, threshold: int | None = None) -> NDArray[np.float64]:
+def downwards(problem: Problem, threshold: int | None = None) -> Floats:
     """How far down a sensitive cell goes that is adjusted: a count below the threshold to nothing;
     one that cannot go down, as far as it would have to go up.
     """
@@ -169,7 +164,7 @@ def adjusted(
     threshold: int | None = None,
     decimal_places: int | None = None,
     nodes: int = 20_000,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Floats, float]:
     r"""Controlled tabular adjustment: every sensitive cell at least as far away as it must be, the
     others as near as possible; and what it costs.
 
@@ -205,7 +200,7 @@ def adjusted(
     pick = sparse.csr_matrix((np.ones(count), (np.arange(count), primaries)), shape=(count, size))
     none = sparse.csr_matrix((count, size))
 
-    def chosen(amount: NDArray[np.float64]) -> Any:
+    def chosen(amount: Floats) -> Any:
         return sparse.diags(amount[primaries]) if count else sparse.csr_matrix((0, 0))
 
     # columns: up, down, and per sensitive cell whether it goes up
@@ -240,9 +235,7 @@ def adjusted(
     return np.round(problem.value + change, decimal_places or 0), float(np.abs(change).sum())
 
 
-def audit_adjusted(
-    problem: Problem, published: NDArray[np.float64], threshold: int | None = None
-) -> TableAudit:
+def audit_adjusted(problem: Problem, published: Floats, threshold: int | None = None) -> TableAudit:
     """Whether every sensitive cell is as far away as it must be, no count is told to be small, and
     all sums fit, those of a joint table too.
 
@@ -276,7 +269,7 @@ def audit_adjusted(
     )
 
 
-def fitting(problem: Problem, published: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def fitting(problem: Problem, published: Floats) -> Floats | None:
     """Published cells and, after them, cells of joint tables that fit them; None where none do, so
     that the published tables cannot be the true ones.
     """
@@ -301,9 +294,7 @@ def fitting(problem: Problem, published: NDArray[np.float64]) -> NDArray[np.floa
     return np.concatenate([published, np.round(solution.x) if problem.whole else solution.x])
 
 
-def audit_rounded(
-    problem: Problem, low: NDArray[np.float64], high: NDArray[np.float64], threshold: int | None
-) -> TableAudit:
+def audit_rounded(problem: Problem, low: Floats, high: Floats, threshold: int | None) -> TableAudit:
     """What an intruder finds out who knows how far cells can be from what is published.
 
     A count below ``threshold`` must not be told to be small: 0, or the threshold, must remain

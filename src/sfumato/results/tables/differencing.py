@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from sfumato.results.tables.arrays import Codes, Mask
 
 FEW_RECORDS = 50
 """Records of a difference of cells up to which it is judged like a cell of its own."""
@@ -23,11 +23,11 @@ MOST_TABLES = 5
 
 def few_between(
     incidences: Sequence[Any],
-    rows: NDArray[np.int64],
-    codes: Sequence[NDArray[np.int64]],
-    published_cells: Sequence[NDArray[np.bool_]],
+    rows: Codes,
+    codes: Sequence[Codes],
+    published_cells: Sequence[Mask],
     table_groups: Sequence[Sequence[Sequence[int]]],
-) -> list[NDArray[np.int64]]:
+) -> list[Codes]:
     """Sets of atoms of a few records that follow from cells of several tables, the new one first,
     if nothing is suppressed.
 
@@ -37,7 +37,7 @@ def few_between(
     table. What is made of whole cells of one table is left to the audit of that table, and what
     earlier tables tell exactly cannot be helped any more.
     """
-    small_sets: dict[bytes, NDArray[np.int64]] = {}
+    small_sets: dict[bytes, Codes] = {}
     for small_set in _nested(incidences, rows):
         small_sets.setdefault(small_set.tobytes(), small_set)
     if sum(small_set.shape[0] for small_set in incidences) * len(rows) <= MOST_WORK:
@@ -61,10 +61,10 @@ def few_between(
 
 def _of_one(
     incidence: Any,
-    codes: NDArray[np.int64],
+    codes: Codes,
     groups: Sequence[Sequence[int]],
-    sets: Sequence[NDArray[np.int64]],
-) -> NDArray[np.bool_]:
+    sets: Sequence[Codes],
+) -> Mask:
     """Which sets of atoms are made of cells of one table: whole cells of its lowest level or, where
     it breaks down by several lists of columns, any sum of cells.
     """
@@ -81,7 +81,7 @@ def _of_one(
     return is_whole
 
 
-def _nested(incidences: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _nested(incidences: Sequence[Any], rows: Codes) -> Iterator[Codes]:
     """Pairs of a new cell and an earlier one of which one holds the other by what they are about,
     and a few records more: the atoms between.
     """
@@ -108,10 +108,10 @@ def _nested(incidences: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDAr
 
 
 def _combined(
-    incidences: Sequence[NDArray[np.bool_]],
-    rows: NDArray[np.int64],
-    published_cells: Sequence[NDArray[np.bool_]],
-) -> Iterator[NDArray[np.int64]]:
+    incidences: Sequence[Mask],
+    rows: Codes,
+    published_cells: Sequence[Mask],
+) -> Iterator[Codes]:
     """Atoms, cells among the records that are in some tables and not in others, and what two cells
     share or not: those that some sum of cells gives.
     """
@@ -136,7 +136,7 @@ def _combined(
         yield np.flatnonzero(line)
 
 
-def _among(incidences: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _among(incidences: Sequence[Mask]) -> Mask:
     """Every cell among the records that are in some of the tables and not in some others."""
     inside = np.stack([incidence.any(axis=0) for incidence in incidences])
     selections = []
@@ -150,20 +150,20 @@ def _among(incidences: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     return np.concatenate([cell & among for cell in _distinct(np.concatenate(incidences))])
 
 
-def _small_sets(sets: NDArray[np.bool_], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _small_sets(sets: Mask, rows: Codes) -> Mask:
     """Of sets of atoms those of a few records."""
     count = sets @ rows
     return sets[(count > 0) & (count < FEW_RECORDS)]
 
 
-def _distinct(sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _distinct(sets: Mask) -> Mask:
     """Each set once; as bits, for whole lines of truth values take long to sort."""
     bits = np.packbits(sets, axis=1)
     _, first = np.unique(bits.view(f"S{bits.shape[1]}").reshape(-1), return_index=True)
     return sets[np.sort(first)]
 
 
-def _pairs(incidences: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _pairs(incidences: Sequence[Mask], rows: Codes) -> Mask:
     """What a cell of one table shares with a cell of another, and what it does not."""
     set_lists = [np.zeros((0, incidences[0].shape[1]), dtype=bool)]
     for first_incidence, second_incidence in itertools.permutations(incidences, 2):
@@ -174,7 +174,7 @@ def _pairs(incidences: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64]) -> 
     return np.concatenate(set_lists)
 
 
-def _follows(cells: NDArray[np.bool_], candidate_sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _follows(cells: Mask, candidate_sets: Mask) -> Mask:
     """Which sets are sums and differences of cells."""
     if not len(cells) or not len(candidate_sets):
         return np.zeros(len(candidate_sets), dtype=bool)
@@ -182,15 +182,15 @@ def _follows(cells: NDArray[np.bool_], candidate_sets: NDArray[np.bool_]) -> NDA
     basis = basis[size > 1e-9 * size.max(initial=1.0)]
     targets = candidate_sets.astype(np.float64)
     residual = np.abs(targets - (targets @ basis.T) @ basis).max(axis=1)
-    follows: NDArray[np.bool_] = residual < 1e-7
+    follows: Mask = residual < 1e-7
     return follows
 
 
 def _whole_cells(
-    inside: NDArray[np.bool_],
-    kind: NDArray[np.int64],
-    count: NDArray[np.int64],
-    between: NDArray[np.int64],
+    inside: Mask,
+    kind: Codes,
+    count: Codes,
+    between: Codes,
 ) -> bool:
     """Whether atoms are all those of some cells of a table: ``kind`` is the lowest cell of every
     atom, ``count`` how many atoms each of these has.

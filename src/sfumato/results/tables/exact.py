@@ -15,8 +15,7 @@ from sfumato.results.tables.audit import audit
 from sfumato.results.tables.problem import NOBODY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from sfumato.results.tables.arrays import Floats, Mask
     from sfumato.results.tables.audit import TableAudit
     from sfumato.results.tables.problem import Problem
 
@@ -41,7 +40,7 @@ class Suppression:
     where it is known.
     """
 
-    hidden: NDArray[np.bool_]
+    hidden: Mask
     cost: float
     bound: float | None
     rounds: int = 0
@@ -134,12 +133,12 @@ def _succeeded(table_audit: TableAudit, problem: Problem) -> list[TableAttack]:
 
 
 def _reached(
-    problem: Problem, hidden: NDArray[np.bool_], attacks: Sequence[TableAttack]
-) -> tuple[list[NDArray[np.float64]], set[int]]:
+    problem: Problem, hidden: Mask, attacks: Sequence[TableAttack]
+) -> tuple[list[Floats], set[int]]:
     """The cuts of the attacks that succeed when these cells are suppressed, and the cells that they
     are about.
     """
-    cuts: list[NDArray[np.float64]] = []
+    cuts: list[Floats] = []
     lost: set[int] = set()
     pushes = {attack: push(problem, hidden, attack) for attack in attacks}
     for attack, (far, prices) in pushes.items():
@@ -187,9 +186,7 @@ def not_found(primaries: int) -> Unsatisfiable:
     )
 
 
-def with_hidden(
-    problem: Problem, suppression: Suppression, hidden: NDArray[np.bool_]
-) -> Suppression:
+def with_hidden(problem: Problem, suppression: Suppression, hidden: Mask) -> Suppression:
     """The same suppression with fewer cells; a bound on the cost stays one."""
     cost = float(problem.weight[hidden].sum())
     return dataclasses.replace(
@@ -217,9 +214,7 @@ def without_needless(problem: Problem, suppression: Suppression) -> Suppression:
 # The intruder's own program, and the cut it gives.
 
 
-def push(
-    problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack
-) -> tuple[float, NDArray[np.float64] | None]:
+def push(problem: Problem, hidden: Mask, attack: TableAttack) -> tuple[float, Floats | None]:
     """How far a cell can be pushed when these are suppressed, and what a unit of room of every cell
     adds (None: it cannot be pushed at all).
 
@@ -236,8 +231,8 @@ def push(
 
 
 def _push_at_large(
-    problem: Problem, low: NDArray[np.float64], high: NDArray[np.float64], attack: TableAttack
-) -> tuple[float, NDArray[np.float64] | None]:
+    problem: Problem, low: Floats, high: Floats, attack: TableAttack
+) -> tuple[float, Floats | None]:
     from scipy.optimize import linprog
 
     aim = np.zeros(problem.size)
@@ -252,9 +247,7 @@ def _push_at_large(
     return float(attack.sign * solution.x[attack.cell]), prices
 
 
-def _cut(
-    problem: Problem, pushes: Sequence[tuple[TableAttack, NDArray[np.float64]]], need: float
-) -> NDArray[np.float64]:
+def _cut(problem: Problem, pushes: Sequence[tuple[TableAttack, Floats]], need: float) -> Floats:
     """What every cell must give for a cell to get as far as it must, in one direction or in
     both together: coefficients of y, with 1 as the right side.
     """
@@ -266,7 +259,7 @@ def _cut(
     return np.minimum(room, need) / need
 
 
-def _starting_cuts(problem: Problem) -> list[NDArray[np.float64]]:
+def _starting_cuts(problem: Problem) -> list[Floats]:
     """No equation with exactly one suppressed cell: a primary needs another cell in each of its
     equations.
     """
@@ -283,7 +276,7 @@ def _starting_cuts(problem: Problem) -> list[NDArray[np.float64]]:
     return cuts
 
 
-def _choices(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _choices(problem: Problem) -> tuple[Floats, Floats]:
     """Bounds of y: primaries are suppressed, what is not free is published."""
     return problem.unknown.astype(np.float64), (problem.unknown | problem.free).astype(np.float64)
 
@@ -291,7 +284,7 @@ def _choices(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]
 def _by_cuts(
     problem: Problem,
     attacks: list[TableAttack],
-    cuts: list[NDArray[np.float64]],
+    cuts: list[Floats],
     rounds: int,
     nodes: int,
 ) -> Suppression | None:
@@ -384,7 +377,7 @@ def _apart(problem: Problem, attacks: Sequence[TableAttack]) -> list[Any]:
     return [LinearConstraint(sparse.csr_matrix((signs, (line, columns)), shape=shape), lb=wide)]
 
 
-def _within(room: NDArray[np.float64], size: int) -> Any:
+def _within(room: Floats, size: int) -> Any:
     """Per attack and cell a row: how far the cell is changed, plus the room that it has when it is
     suppressed.
     """
@@ -398,7 +391,7 @@ def _within(room: NDArray[np.float64], size: int) -> Any:
     )
 
 
-def _cost(problem: Problem) -> NDArray[np.float64]:
+def _cost(problem: Problem) -> Floats:
     """The weights; of suppressions that cost the same the one with fewer cells."""
     return problem.weight + 1e-6 * max(1.0, float(problem.weight.max(initial=0.0))) / max(
         1, problem.size
@@ -406,7 +399,7 @@ def _cost(problem: Problem) -> NDArray[np.float64]:
 
 
 def _build_suppression(
-    problem: Problem, hidden: NDArray[np.bool_], bound: float | None, rounds: int, cuts: int
+    problem: Problem, hidden: Mask, bound: float | None, rounds: int, cuts: int
 ) -> Suppression:
     cost = float(problem.weight[hidden].sum())
     return Suppression(

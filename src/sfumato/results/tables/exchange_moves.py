@@ -15,8 +15,7 @@ import numpy as np
 from sfumato.results.tables.audit import Move
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.cells import Dimension, TableCells
     from sfumato.results.tables.problem import Problem
 
@@ -50,7 +49,7 @@ class Along(NamedTuple):
 class Boxes:
     """The boxes of one table, and the cells that are suppressed so far."""
 
-    def __init__(self, problem: Problem, cells: TableCells, variables: NDArray[np.int64]) -> None:
+    def __init__(self, problem: Problem, cells: TableCells, variables: Codes) -> None:
         self.problem, self.dimensions = problem, cells.dimensions
         self.shape = cells.shape
         self.strides = np.array(
@@ -75,9 +74,7 @@ class Boxes:
         ]
         self.siblings: dict[tuple[int, int], list[tuple[list[int], list[int]]]] = {}
 
-    def find(
-        self, cell: int, need: Need, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]
-    ) -> Move | None:
+    def find(self, cell: int, need: Need, hidden: Mask, usable: Mask) -> Move | None:
         """The cheapest box that protects a cell, of a few and then of many."""
         for limits in (FEW, MANY):
             move = self._best(cell, need, hidden, usable, limits.get(len(self.shape), 3))
@@ -85,9 +82,7 @@ class Boxes:
                 return move
         return None
 
-    def again(
-        self, cell: int, need: Need, hidden: NDArray[np.bool_], blind: NDArray[np.bool_]
-    ) -> Move | None:
+    def again(self, cell: int, need: Need, hidden: Mask, blind: Mask) -> Move | None:
         """A box among what is suppressed anyway."""
         return self._best(cell, need, hidden, hidden & blind, FEW.get(len(self.shape), 3))
 
@@ -96,8 +91,8 @@ class Boxes:
         cell: int,
         sign: int,
         need: float,
-        hidden: NDArray[np.bool_],
-        usable: NDArray[np.bool_],
+        hidden: Mask,
+        usable: Mask,
     ) -> Move | None:
         """Several boxes that together carry a cell up (sign 1) or down as far as it must go, each
         the cheapest for what it carries.
@@ -123,12 +118,12 @@ class Boxes:
 
     def _put_together(
         self,
-        cells: NDArray[np.int64],
-        at: NDArray[np.int64],
-        direction: NDArray[np.float64],
+        cells: Codes,
+        at: Codes,
+        direction: Floats,
         need: float,
-        hidden: NDArray[np.bool_],
-    ) -> NDArray[np.float64] | None:
+        hidden: Mask,
+    ) -> Floats | None:
         """How much every cell changes when boxes are taken, one after the other, until the need is
         met; None where it is not.
         """
@@ -159,8 +154,8 @@ class Boxes:
         self,
         cell: int,
         need: Need,
-        hidden: NDArray[np.bool_],
-        usable: NDArray[np.bool_],
+        hidden: Mask,
+        usable: Mask,
         limit: int,
     ) -> Move | None:
         candidates = self._candidates(cell, max(need), hidden, usable, limit)
@@ -170,10 +165,10 @@ class Boxes:
         self,
         cell: int,
         need: float,
-        hidden: NDArray[np.bool_],
-        usable: NDArray[np.bool_],
+        hidden: Mask,
+        usable: Mask,
         limit: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    ) -> tuple[Codes, Floats] | None:
         """Cells and signs of the boxes that the best moves along all columns make, a box a row;
         sign 0 is no cell.
         """
@@ -207,10 +202,10 @@ class Boxes:
     def _cheapest(
         self,
         need: Need,
-        cells: NDArray[np.int64],
-        sign: NDArray[np.float64],
-        hidden: NDArray[np.bool_],
-        usable: NDArray[np.bool_],
+        cells: Codes,
+        sign: Floats,
+        hidden: Mask,
+        usable: Mask,
     ) -> Move | None:
         problem, is_used = self.problem, sign != 0
         rise, fall = self.room_up[cells], self.room_down[cells]
@@ -233,8 +228,8 @@ class Boxes:
         node: int,
         cell: int,
         need: float,
-        hidden: NDArray[np.bool_],
-        usable: NDArray[np.bool_],
+        hidden: Mask,
+        usable: Mask,
         limit: int,
     ) -> list[Along]:
         """The cheapest moves along one column that take a node along."""
@@ -304,10 +299,10 @@ class Boxes:
         self,
         cell: int,
         need: float,
-        hidden: NDArray[np.bool_],
-        usable: NDArray[np.bool_],
+        hidden: Mask,
+        usable: Mask,
         limit: int = 8,
-    ) -> NDArray[np.bool_]:
+    ) -> Mask:
         """The cells that the cheapest and roomiest moves along all columns span, in which a change
         of the table is looked for first.
         """

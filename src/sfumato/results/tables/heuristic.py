@@ -20,8 +20,7 @@ from sfumato.results.tables.exchange_moves import Need
 from sfumato.results.tables.problem import NOBODY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.audit import TableAudit
     from sfumato.results.tables.exchange_moves import Boxes
     from sfumato.results.tables.problem import Problem
@@ -44,8 +43,8 @@ def cheapest_change(
     problem: Problem,
     cell: int,
     sign: int,
-    hidden: NDArray[np.bool_],
-    usable: NDArray[np.bool_],
+    hidden: Mask,
+    usable: Mask,
     need: float,
 ) -> Move | None:
     """A table that looks alike in which a cell is as far away as it must be, with the least weight
@@ -101,9 +100,7 @@ def cheapest_change(
     return Move(cells[is_changed], change[is_changed] / need * sign, up, 0.0 if sign > 0 else need)
 
 
-def _prices(
-    problem: Problem, cells: NDArray[np.int64], hidden: NDArray[np.bool_], room: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _prices(problem: Problem, cells: Codes, hidden: Mask, room: Floats) -> Floats:
     """What a unit of change of cells costs; what is suppressed anyway costs next to nothing.
 
     The middle one costs 1 and none is so cheap that the solver, for which 1e-7 is nothing, takes it
@@ -111,7 +108,7 @@ def _prices(
     """
     price = (problem.weight[cells] + 1e-6) / room.clip(min=1e-9)
     middle = float(np.median(price[~hidden])) if not hidden.all() else 1.0
-    prices: NDArray[np.float64] = np.where(hidden, 1e-7, np.clip(price / middle, 1e-4, 1e4))
+    prices: Floats = np.where(hidden, 1e-7, np.clip(price / middle, 1e-4, 1e4))
     return prices
 
 
@@ -137,7 +134,7 @@ class BoxSearch:
         usable = self.problem.movable(self.may, owner)
         return any(self._protect(cell, owner, need, usable) for need in self._needs(cell, owner))
 
-    def _protect(self, cell: int, owner: int, need: Need, usable: NDArray[np.bool_]) -> bool:
+    def _protect(self, cell: int, owner: int, need: Need, usable: Mask) -> bool:
         unknown = self._unknown_to_all(cell, usable)
         for among in [usable] if unknown is None else [unknown, usable]:
             if (box_moves := self._by_boxes(cell, need, among)) is not None:
@@ -155,7 +152,7 @@ class BoxSearch:
                 return False
         return True  # the audit has the last word
 
-    def _by_programs(self, cell: int, need: Need, usable: NDArray[np.bool_]) -> bool:
+    def _by_programs(self, cell: int, need: Need, usable: Mask) -> bool:
         """Look for the cheapest change of the table, among cells near by and then in all of it."""
         problem, boxes = self.problem, self.boxes
         directions = [
@@ -179,9 +176,7 @@ class BoxSearch:
                 return True
         return False
 
-    def _possible(
-        self, cell: int, directions: list[tuple[int, float]], among: NDArray[np.bool_]
-    ) -> bool:
+    def _possible(self, cell: int, directions: list[tuple[int, float]], among: Mask) -> bool:
         """Whether a cell can go as far as it must when all these cells are suppressed."""
         within = among | (np.arange(self.problem.size) == cell)
         far = (
@@ -206,19 +201,19 @@ class BoxSearch:
         if up <= reach < wide - down:
             yield Need(reach, wide - reach)
 
-    def _unknown_to_all(self, cell: int, usable: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    def _unknown_to_all(self, cell: int, usable: Mask) -> Mask | None:
         """Of the cells that may be used those that no single respondent knows, but for the cell's
         own one; None where that is all of them.
         """
         if not self.problem.owned:
             return None
-        unknown: NDArray[np.bool_] = usable & self.nobodys
+        unknown: Mask = usable & self.nobodys
         unknown[cell] = True
         if (owner := int(self.problem.owner[cell])) != NOBODY:
             unknown |= usable & (self.problem.knower == owner)
         return unknown
 
-    def _by_boxes(self, cell: int, need: Need, among: NDArray[np.bool_]) -> list[Move] | None:
+    def _by_boxes(self, cell: int, need: Need, among: Mask) -> list[Move] | None:
         """One box, or several put together for each direction."""
         boxes = self.boxes
         if boxes is None:
@@ -289,7 +284,7 @@ class BoxSearch:
         """How far a cell must go when what is asked for besides goes upwards."""
         return next(self._needs(cell, NOBODY))
 
-    def _blind(self, cell: int) -> NDArray[np.bool_]:
+    def _blind(self, cell: int) -> Mask:
         """The cells that no single respondent knows, and those of the cell's own one."""
         unknown = self._unknown_to_all(cell, self.may)
         return self.may if unknown is None else unknown
@@ -325,7 +320,7 @@ def suppress_by_boxes(
     return Suppression(search.hidden, cost, None), search.moves, table_audit
 
 
-def suppress_further(problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def suppress_further(problem: Problem, hidden: Mask) -> Mask:
     """More cells to suppress, by linear programs, until the audit of what is suppressed so far
     holds.
     """

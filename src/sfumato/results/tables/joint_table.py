@@ -22,6 +22,7 @@ from sfumato.results.tables.problem import NOBODY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.audit import Move, Scope, TableAudit
     from sfumato.results.tables.cells import Contributions
     from sfumato.results.tables.problem import Problem
@@ -32,7 +33,7 @@ MOST_JOINT = 5_000
 MOST_COMBINATIONS = 2_000_000
 """Combinations of values up to which those that could hold somebody are looked for."""
 
-JointValues = Mapping[tuple[int, ...], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
+JointValues = Mapping[tuple[int, ...], tuple["Codes", "Floats"]]
 """Per list of columns the combinations of their lowest values that hold anything, as numbers, and
 what they hold.
 """
@@ -58,13 +59,13 @@ class JointTable:
         """Number of published cells."""
         return self.own.size
 
-    def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def hidden(self, own: Mask) -> Mask:
         """What an intruder does not see when these published cells are suppressed."""
         return np.concatenate([own, np.ones(self.problem.size - self.size, dtype=bool)])
 
     def audit(
         self,
-        own: NDArray[np.bool_],
+        own: Mask,
         *,
         exact: bool = True,
         moves: Mapping[int, Iterable[Move]] | None = None,
@@ -167,15 +168,13 @@ def circles_of(groups: Iterable[Collection[int]]) -> list[tuple[int, ...]]:
 # The cells of a joint table.
 
 
-def _lowest(table: MagnitudeTable, at: int) -> NDArray[np.int64]:
+def _lowest(table: MagnitudeTable, at: int) -> Codes:
     """The nodes of a column that are no sums."""
     dimension = table.dimensions[at]
     return np.setdiff1d(np.unique(dimension.same), np.array(list(dimension.parts), dtype=np.int64))
 
 
-def held_by(
-    table: MagnitudeTable, columns: tuple[int, ...]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def held_by(table: MagnitudeTable, columns: tuple[int, ...]) -> tuple[Codes, Floats]:
     """What the records hold by combinations of the lowest values of columns."""
     from sfumato.results.tables.cells import decimals
 
@@ -209,9 +208,9 @@ class _Part:
     published the cell that each is in.
     """
 
-    place: NDArray[np.int64]
-    margins: list[NDArray[np.int64]]
-    open_to: list[NDArray[np.int64]]
+    place: Codes
+    margins: list[Codes]
+    open_to: list[Codes]
 
 
 def _part_of(table: MagnitudeTable, problem: Problem, columns: tuple[int, ...]) -> _Part | None:
@@ -236,9 +235,7 @@ def _part_of(table: MagnitudeTable, problem: Problem, columns: tuple[int, ...]) 
     return _Part(cell_numbers, margins, [np.unique(grid[open_to[grid]]) for _, grid in cells])
 
 
-def _margin(
-    table: MagnitudeTable, columns: tuple[int, ...], group: frozenset[int]
-) -> NDArray[np.int64]:
+def _margin(table: MagnitudeTable, columns: tuple[int, ...], group: frozenset[int]) -> Codes:
     """The cells of a margin by the lowest values of its columns, in the order of ``columns``; taken
     from a table that has all of them.
     """
@@ -264,8 +261,8 @@ def _extended(
     table: MagnitudeTable,
     columns: tuple[int, ...],
     part: _Part,
-    cell_numbers: NDArray[np.int64],
-    holds: NDArray[np.float64],
+    cell_numbers: Codes,
+    holds: Floats,
 ) -> JointTable:
     """One more joint table after the cells that there are."""
     from scipy import sparse
@@ -308,9 +305,7 @@ def _extended(
     )
 
 
-def _appended(
-    before: Problem, matrix: Any, value: NDArray[np.float64], low: float, high: float
-) -> Problem:
+def _appended(before: Problem, matrix: Any, value: Floats, low: float, high: float) -> Problem:
     """A problem with more unknowns that nobody publishes."""
     count = len(value)
 

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato import kernels
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from sfumato.results.tables.arrays import Codes, Floats
 
 MOST_ENTRIES = 40_000
 """Equations times cells up to which a program is small."""
@@ -23,12 +23,12 @@ AGAIN = 300
 class SmallProgram:
     """Equations between cells, and how far one of them can be pushed from the true table."""
 
-    def __init__(self, matrix: NDArray[np.float64], slack: float) -> None:
+    def __init__(self, matrix: Floats, slack: float) -> None:
         self.matrix, self.slack = matrix, slack
-        self.prices: NDArray[np.float64] = np.zeros(matrix.shape[1])
+        self.prices: Floats = np.zeros(matrix.shape[1])
         self.solved = 0
-        self.tableau: NDArray[np.float64] | None = None
-        self.basis: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.tableau: Floats | None = None
+        self.basis: Codes = np.zeros(0, dtype=np.int64)
 
     @classmethod
     def of(cls, matrix: Any, slack: float) -> SmallProgram | None:
@@ -38,12 +38,12 @@ class SmallProgram:
 
     def pushed(
         self,
-        value: NDArray[np.float64],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
+        value: Floats,
+        low: Floats,
+        high: Floats,
         at: int,
         sign: int,
-    ) -> NDArray[np.float64] | None:
+    ) -> Floats | None:
         """A table that fulfils the equations, as ``value`` does, with one cell as far up or down as
         can be; None where no proved answer was found.
 
@@ -68,10 +68,10 @@ class SmallProgram:
 
     def _proved(
         self,
-        point: NDArray[np.float64],
-        value: NDArray[np.float64],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
+        point: Floats,
+        value: Floats,
+        low: Floats,
+        high: Floats,
         reached: float,
     ) -> bool:
         """Whether a point is a table within the bounds, and the prices let no other go further."""

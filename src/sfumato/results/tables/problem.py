@@ -13,7 +13,7 @@ from sfumato.results.tables.linear_programs import SmallProgram
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
 
 NEAR = 1e-9
 """Slack of a comparison, as a share of the largest value of the table: what sums of doubles are off
@@ -41,21 +41,21 @@ class Problem:
     """
 
     matrix: Any
-    value: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    primary: NDArray[np.bool_]
-    up: NDArray[np.float64]
-    down: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    free: NDArray[np.bool_]
-    owner: NDArray[np.int64]
+    value: Floats
+    lower: Floats
+    upper: Floats
+    primary: Mask
+    up: Floats
+    down: Floats
+    weight: Floats
+    free: Mask
+    owner: Codes
     whole: bool = False
-    aside: NDArray[np.bool_] | None = None
-    slide: NDArray[np.float64] | None = None
+    aside: Mask | None = None
+    slide: Floats | None = None
 
     @cached_property
-    def unknown(self) -> NDArray[np.bool_]:
+    def unknown(self) -> Mask:
         """The cells that are suppressed whatever else is: those that must stay unknown, and those
         that nobody publishes.
         """
@@ -83,7 +83,7 @@ class Problem:
         return SmallProgram.of(self.matrix, self.slack)
 
     @property
-    def primaries(self) -> NDArray[np.int64]:
+    def primaries(self) -> Codes:
         """The cells that must stay unknown."""
         return np.flatnonzero(self.primary)
 
@@ -172,12 +172,12 @@ class Problem:
         return 0.0 if self.slide is None else float(self.slide[cell])
 
     @cached_property
-    def _inside(self) -> dict[int, NDArray[np.int64]]:
+    def _inside(self) -> dict[int, Codes]:
         """Per lone respondent the own cells and all that these are sums of, empty ones too: nobody
         else is in any of them.
         """
         open_to = self.free | self.unknown  # the others are told to be empty
-        cells_by_owner: dict[int, NDArray[np.int64]] = {}
+        cells_by_owner: dict[int, Codes] = {}
         for owner, cells in self.owned.items():
             met, waiting = set(cells), list(cells)
             while waiting:
@@ -192,7 +192,7 @@ class Problem:
         return cells_by_owner
 
     @cached_property
-    def knower(self) -> NDArray[np.int64]:
+    def knower(self) -> Codes:
         """Per cell the lone respondent who knows it: ``NOBODY``, or ``SEVERAL``, as where a
         combination of values lies in the cells of two of them.
         """
@@ -202,7 +202,7 @@ class Problem:
             knower[cells] = np.where(has_other, SEVERAL, owner)
         return knower
 
-    def knowers(self, cells: NDArray[np.int64]) -> set[int]:
+    def knowers(self, cells: Codes) -> set[int]:
         """All lone respondents who know some of these cells."""
         knower_codes = np.unique(self.knower[cells])
         owners = {
@@ -212,27 +212,27 @@ class Problem:
             owners |= {owner for owner, own in self._inside.items() if np.isin(cells, own).any()}
         return owners
 
-    def known_to(self, owner: int) -> NDArray[np.bool_]:
+    def known_to(self, owner: int) -> Mask:
         """The cells that one respondent knows because nobody else is in them."""
         is_known = np.zeros(self.size, dtype=bool)
         if owner in self._inside:
             is_known[self._inside[owner]] = True
         return is_known
 
-    def movable(self, hidden: NDArray[np.bool_], owner: int = NOBODY) -> NDArray[np.bool_]:
+    def movable(self, hidden: Mask, owner: int = NOBODY) -> Mask:
         """The cells that an intruder does not know when these are suppressed."""
         return hidden if owner == NOBODY else hidden & ~self.known_to(owner)
 
 
 def problem_of(
     matrix: Any,
-    value: Sequence[float] | NDArray[np.float64],
+    value: Sequence[float] | Floats,
     needs: dict[int, tuple[float, float]],
     *,
     owner: dict[int, int] | None = None,
     upper: float | None = None,
     whole: bool = False,
-    weight: NDArray[np.float64] | None = None,
+    weight: Floats | None = None,
 ) -> Problem:
     """A problem from plain numbers: ``needs`` says how far down and up each primary cell must stay
     unknown.

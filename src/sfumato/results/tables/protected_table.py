@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import altair as alt
-    from numpy.typing import NDArray
 
+    from sfumato.results.tables.arrays import Floats, Mask
     from sfumato.results.tables.audit import Move
     from sfumato.results.tables.problem import Problem
     from sfumato.results.tables.published_tables import Beside
@@ -87,7 +87,7 @@ class ProtectedTable(Reportable):
     judged: SensitiveTable
     method: str
     problem: Problem
-    published: NDArray[np.float64]
+    published: Floats
     additive: bool
     suppression: Suppression | None
     options: dict[str, Any]
@@ -97,7 +97,7 @@ class ProtectedTable(Reportable):
     beside: Beside | None = None
 
     @property
-    def hidden(self) -> NDArray[np.bool_]:
+    def hidden(self) -> Mask:
         """The variables that are suppressed."""
         return np.isnan(self.published)
 
@@ -487,9 +487,7 @@ def _with_earlier(
     return with_hidden(problem, dataclasses.replace(suppression, bound=bound), hidden), beside
 
 
-def _together(
-    beside: Beside, suppression: Suppression, rounds: int
-) -> tuple[NDArray[np.bool_], float | None]:
+def _together(beside: Beside, suppression: Suppression, rounds: int) -> tuple[Mask, float | None]:
     """Cells of the new table to suppress so that all tables together hold, and the least that any
     such cost where it can be proved; else more than alone.
     """
@@ -540,7 +538,7 @@ def _audited(
     return suppression, joint.audit(hidden, exact=True, moves=moves)
 
 
-def _all_intervals(joint: JointTable, hidden: NDArray[np.bool_]) -> bool:
+def _all_intervals(joint: JointTable, hidden: Mask) -> bool:
     """Whether the tightest interval of every suppressed cell is looked for."""
     count = int(hidden.sum())
     return (
@@ -548,7 +546,7 @@ def _all_intervals(joint: JointTable, hidden: NDArray[np.bool_]) -> bool:
     )
 
 
-def _require_something(published: NDArray[np.float64], problem: Problem) -> None:
+def _require_something(published: Floats, problem: Problem) -> None:
     if not (~np.isnan(published) & problem.free).any():
         raise Unsatisfiable(
             "every cell with anybody in it would have to be suppressed: nothing can be published;"
@@ -667,7 +665,7 @@ def _none_before(sensitive_table: SensitiveTable, method: str, problem: Problem)
     return Beside(problem, problem.size, (), unknown=unknown)
 
 
-def _adjusted(sensitive_table: SensitiveTable, problem: Problem, seed: Seed) -> NDArray[np.float64]:
+def _adjusted(sensitive_table: SensitiveTable, problem: Problem, seed: Seed) -> Floats:
     """Sensitive cells moved, in numbers of as many decimal places as contributions have."""
     table = sensitive_table.table
     threshold = _threshold(sensitive_table) if table.counted else None
@@ -751,7 +749,7 @@ def _audit_changed(
     sensitive_table: SensitiveTable,
     method: str,
     joint: JointTable,
-    published: NDArray[np.float64],
+    published: Floats,
     options: dict[str, Any],
 ) -> TableAudit:
     """Look at a changed table from the intruder's side, who knows the method and its base."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.protected_table import ProtectedTable
     from sfumato.results.tables.table import MagnitudeTable, SensitiveTable
 
@@ -46,8 +47,8 @@ class TableMemory:
 
     register: Register
     dataset: Table
-    rows: NDArray[np.int64]
-    respondent: NDArray[np.int64]
+    rows: Codes
+    respondent: Codes
     person: tuple[str, ...] = ()
 
     @cached_property
@@ -141,9 +142,7 @@ class TableMemory:
             and not np.isin(self.people.hashes, self.register.people(entry.number).hashes).any()
         )
 
-    def _apart(
-        self, entry: RegisteredRelease, table: MagnitudeTable, is_here: NDArray[np.bool_]
-    ) -> str | None:
+    def _apart(self, entry: RegisteredRelease, table: MagnitudeTable, is_here: Mask) -> str | None:
         """Why an earlier table cannot be put beside this one; None where it is about other people,
         "" where it can.
         """
@@ -217,8 +216,8 @@ class EarlierTable:
 
     entry: RegisteredRelease
     judged: SensitiveTable
-    rows: NDArray[np.int64]
-    hidden: NDArray[np.bool_]
+    rows: Codes
+    hidden: Mask
     saved: Mapping[str, Any]
 
     @classmethod
@@ -227,8 +226,8 @@ class EarlierTable:
         entry: RegisteredRelease,
         memory: TableMemory,
         new: SensitiveTable,
-        rows: NDArray[np.int64],
-        classes: NDArray[np.int64],
+        rows: Codes,
+        classes: Codes,
     ) -> EarlierTable:
         """From what the register keeps and where its records are now."""
         saved: Mapping[str, Any] = entry.table or {}
@@ -316,7 +315,7 @@ class Beside:
     differences: int = 0
     added: Literal["exact", "heuristic"] | None = None
 
-    def exposed(self, own: NDArray[np.bool_]) -> tuple[int, int]:
+    def exposed(self, own: Mask) -> tuple[int, int]:
         """How many cells and differences could be computed when these cells of the new table are
         suppressed, and how many of them are differences.
         """
@@ -338,13 +337,13 @@ class Beside:
         ] * (small_differences > 0)
         return join_words(parts)
 
-    def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def hidden(self, own: Mask) -> Mask:
         """What an intruder does not see when these cells of the new table are suppressed."""
         hidden = self.problem.unknown.copy()
         hidden[: self.size] = own
         return hidden
 
-    def audit(self, own: NDArray[np.bool_]) -> TableAudit:
+    def audit(self, own: Mask) -> TableAudit:
         """Look at all tables together."""
         return audit(self.problem, self.hidden(own), exact=False)
 
@@ -522,7 +521,7 @@ def _joined(
     )
 
 
-def _bounded(upper: NDArray[np.float64], high: float) -> NDArray[np.float64]:
+def _bounded(upper: Floats, high: float) -> Floats:
     """The most that cells can be: the same for all, unless every cell was known within some percent
     before.
     """
@@ -535,20 +534,20 @@ class _Atoms:
     in every table (−1: not in it).
     """
 
-    member: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    value: NDArray[np.float64]
-    owner: NDArray[np.int64]
-    codes: list[NDArray[np.int64]]
+    member: Codes
+    rows: Codes
+    value: Floats
+    owner: Codes
+    codes: list[Codes]
 
     @classmethod
     def of(
         cls,
         memory: TableMemory,
         tables: Sequence[MagnitudeTable],
-        rows: Sequence[NDArray[np.int64]],
+        rows: Sequence[Codes],
         chosen_by: Collection[str],
-        open_to: Sequence[NDArray[np.bool_]],
+        open_to: Sequence[Mask],
     ) -> _Atoms:
         """From the records of all tables; ``member`` is the atom of every record of the source, −1
         for none.
@@ -583,7 +582,7 @@ class _Atoms:
         self,
         number: int,
         table: MagnitudeTable,
-        open_to: NDArray[np.bool_],
+        open_to: Mask,
         start: int,
         atoms: int,
         size: int,
@@ -638,13 +637,13 @@ class _Atoms:
 
 
 def _summed(
-    member: NDArray[np.int64],
-    respondent: NDArray[np.int64],
-    amount: NDArray[np.float64],
+    member: Codes,
+    respondent: Codes,
+    amount: Floats,
     count: int,
     *,
     is_count: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Codes]:
     """What sets of records hold, and the respondent who is alone in one; −1 among the members is no
     set.
     """
@@ -653,7 +652,7 @@ def _summed(
     persons = np.bincount(pairs[0], minlength=count)
     owner = np.full(count, NOBODY, dtype=np.int64)
     owner[pairs[0]] = np.where(persons[pairs[0]] == 1, pairs[1], NOBODY)
-    sums: NDArray[np.float64] = np.bincount(
+    sums: Floats = np.bincount(
         member[is_present], weights=amount[is_present], minlength=count
     ).astype(np.float64)
     return (persons.astype(np.float64) if is_count else sums), owner
@@ -665,12 +664,12 @@ class _Differences:
     cells.
     """
 
-    sets: Sequence[NDArray[np.int64]]
-    value: NDArray[np.float64]
-    unsafe: NDArray[np.bool_]
-    up: NDArray[np.float64]
-    down: NDArray[np.float64]
-    owner: NDArray[np.int64]
+    sets: Sequence[Codes]
+    value: Floats
+    unsafe: Mask
+    up: Floats
+    down: Floats
+    owner: Codes
 
     def lines(self, atoms: int, atom_cells: int, size: int) -> Any:
         """Atoms between cells − what they hold together = 0."""
@@ -690,7 +689,7 @@ def _differences(
     sensitive_table: SensitiveTable,
     problem: Problem,
     memory: TableMemory,
-    small_sets: Sequence[NDArray[np.int64]],
+    small_sets: Sequence[Codes],
     atoms: _Atoms,
 ) -> _Differences:
     """Sets of atoms that the rules of the new table find unsafe; the others may be told."""
@@ -721,7 +720,7 @@ def _as_cells(
     sensitive_table: SensitiveTable,
     memory: TableMemory,
     atoms: _Atoms,
-    between: Sequence[NDArray[np.int64]],
+    between: Sequence[Codes],
 ) -> TableCells:
     """Sets of atoms as the rules look at cells."""
     table = sensitive_table.table

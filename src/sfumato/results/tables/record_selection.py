@@ -17,9 +17,8 @@ import polars as pl
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sfumato.core.table import Table
+    from sfumato.results.tables.arrays import Codes, Mask
 
 GRAMMAR = (
     "where: COLUMN OPERATOR VALUE, with 'and' between conditions; OPERATOR is = != < <= > >=, or"
@@ -74,7 +73,7 @@ class RecordCondition:
     how: str
     values: tuple[ConditionValue, ...]
 
-    def holds(self, dataset: Table) -> NDArray[np.bool_]:
+    def holds(self, dataset: Table) -> Mask:
         """Per row whether it holds; a missing value fulfils nothing."""
         column = dataset.column(self.column)
         if column.dtype.is_float():
@@ -88,7 +87,7 @@ class RecordCondition:
             met = ~met if self.how == "not in" else met
         else:
             met = COMPARED[self.how](column, alone[0])
-        mask: NDArray[np.bool_] = met.fill_null(False).to_numpy()
+        mask: Mask = met.fill_null(False).to_numpy()
         return mask
 
     def _comparable(self, column: pl.Series) -> tuple[pl.Series, list[Any]]:
@@ -252,7 +251,7 @@ def _text_of(tokens: list[_Token], part: str) -> ConditionValue:
     return ConditionValue(" ".join(token.text for token in tokens))
 
 
-def selected(dataset: Table, text: str) -> NDArray[np.int64]:
+def selected(dataset: Table, text: str) -> Codes:
     """The rows that fulfil all conditions."""
     record_conditions = conditions(text)
     dataset.require([record_condition.column for record_condition in record_conditions])

@@ -13,8 +13,7 @@ from sfumato.core.parameters import Members, parameters
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.cells import TableCells
 
 SMALL = 1e-12
@@ -38,11 +37,11 @@ class SensitivityRule(Protocol):
         """How many of the largest contributions it looks at."""
         return 1
 
-    def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
+    def unsafe(self, cells: TableCells) -> Mask:
         """The cells that must not be told."""
         ...
 
-    def need(self, cells: TableCells) -> NDArray[np.float64]:
+    def need(self, cells: TableCells) -> Floats:
         """How far up (and down) each cell must stay unknown if it is unsafe."""
         ...
 
@@ -77,16 +76,16 @@ def parameters_of(rule: Mapping[str, Any]) -> str:
     )
 
 
-def _share_of_largest(cells: TableCells, percent: float) -> NDArray[np.float64]:
+def _share_of_largest(cells: TableCells, percent: float) -> Floats:
     """A percentage of the largest contribution; where that is nothing, of a usual one."""
     usual = float(cells.size.max(initial=0.0)) / max(1, int(cells.n.max(initial=1)))
     first = cells.top[:, 0]
     return percent / 100 * np.where(first > 0, first, usual)
 
 
-def _nothing(cells: TableCells) -> NDArray[np.bool_]:
+def _nothing(cells: TableCells) -> Mask:
     """Cells with respondents who all contribute nothing: the sum tells it of everybody."""
-    is_nothing: NDArray[np.bool_] = (cells.n > 0) & (cells.size <= SMALL)
+    is_nothing: Mask = (cells.n > 0) & (cells.size <= SMALL)
     return is_nothing
 
 
@@ -111,12 +110,12 @@ class Threshold(SensitivityRule):
     zeros: bool = False
     percent: float = Field(default=10.0, gt=0)
 
-    def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
+    def unsafe(self, cells: TableCells) -> Mask:
         """Cells of fewer than t respondents."""
-        is_unsafe: NDArray[np.bool_] = (cells.n < self.t) & ((cells.n > 0) | self.zeros)
+        is_unsafe: Mask = (cells.n < self.t) & ((cells.n > 0) | self.zeros)
         return is_unsafe
 
-    def need(self, cells: TableCells) -> NDArray[np.float64]:
+    def need(self, cells: TableCells) -> Floats:
         """Up to t of a count, a share of the largest contribution of a sum."""
         if cells.counted:
             return np.maximum(self.t - cells.value, 1.0)
@@ -147,11 +146,11 @@ class Dominance(SensitivityRule):
         """The n largest."""
         return self.n
 
-    def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
+    def unsafe(self, cells: TableCells) -> Mask:
         """Cells that few respondents dominate."""
         return _nothing(cells) | (cells.largest(self.n) > self.k / 100 * cells.size * (1 + SMALL))
 
-    def need(self, cells: TableCells) -> NDArray[np.float64]:
+    def need(self, cells: TableCells) -> Floats:
         """What would have to be added for the cell to be safe."""
         added = 100 / self.k * cells.largest(self.n) - cells.size
         return np.where(_nothing(cells), _share_of_largest(cells, 10.0), np.maximum(added, 0.0))
@@ -183,18 +182,18 @@ class PQ(SensitivityRule):
         """The largest and those who collude."""
         return self.colluders + 1
 
-    def _missing(self, cells: TableCells) -> NDArray[np.float64]:
+    def _missing(self, cells: TableCells) -> Floats:
         remaining = np.maximum(cells.size - cells.largest(self.depth), 0.0)
         return self.p / self.q * cells.top[:, 0] - remaining
 
-    def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
+    def unsafe(self, cells: TableCells) -> Mask:
         """Cells whose largest contribution is not hidden by the rest."""
-        is_unsafe: NDArray[np.bool_] = _nothing(cells) | (
+        is_unsafe: Mask = _nothing(cells) | (
             self._missing(cells) > SMALL * np.maximum(1.0, cells.size)
         )
         return is_unsafe
 
-    def need(self, cells: TableCells) -> NDArray[np.float64]:
+    def need(self, cells: TableCells) -> Floats:
         """What the rest lacks."""
         return np.where(
             _nothing(cells), _share_of_largest(cells, self.p), np.maximum(self._missing(cells), 0.0)
@@ -227,11 +226,11 @@ class PPercent(SensitivityRule):
         """The largest and those who collude."""
         return self.colluders + 1
 
-    def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
+    def unsafe(self, cells: TableCells) -> Mask:
         """Cells whose largest contribution is not hidden by the rest."""
         return self._as_pq.unsafe(cells)
 
-    def need(self, cells: TableCells) -> NDArray[np.float64]:
+    def need(self, cells: TableCells) -> Floats:
         """What the rest lacks."""
         return self._as_pq.need(cells)
 
@@ -246,14 +245,14 @@ class AllEqual(SensitivityRule):
     percent: float = Field(default=10.0, gt=0)
     secret: ClassVar[tuple[str, ...]] = ("percent",)
 
-    def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
+    def unsafe(self, cells: TableCells) -> Mask:
         """Cells of equal contributions."""
         alike = (cells.n > 1) & (
             cells.top[:, 0] - cells.least <= SMALL * np.maximum(1.0, cells.top[:, 0])
         )
         return np.zeros(len(cells.n), dtype=bool) if cells.counted else alike
 
-    def need(self, cells: TableCells) -> NDArray[np.float64]:
+    def need(self, cells: TableCells) -> Floats:
         """A share of the largest contribution."""
         return _share_of_largest(cells, self.percent)
 
@@ -277,7 +276,7 @@ class GroupDisclosure(SensitivityRule):
     insider: bool = True
     share: float | None = Field(default=None, gt=0, lt=1)
 
-    def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
+    def unsafe(self, cells: TableCells) -> Mask:
         """Cells that tell a category of a whole group."""
         names = [dimension.column for dimension in cells.dimensions]
         if self.column not in names:
@@ -294,22 +293,22 @@ class GroupDisclosure(SensitivityRule):
         if self.share is not None:
             is_exposed |= counts > self.share * group
         is_exposed[..., cells.dimensions[axis].same == cells.dimensions[axis].root] = False
-        unsafe: NDArray[np.bool_] = np.moveaxis(is_exposed, -1, axis).reshape(-1).copy()
+        unsafe: Mask = np.moveaxis(is_exposed, -1, axis).reshape(-1).copy()
         unsafe[_everybody(cells, axis)] = False
         return unsafe
 
-    def need(self, cells: TableCells) -> NDArray[np.float64]:
+    def need(self, cells: TableCells) -> Floats:
         """One person of a count, a tenth of the largest contribution of a sum."""
         return np.ones(len(cells.n)) if cells.counted else _share_of_largest(cells, 10.0)
 
 
-def _everybody(cells: TableCells, axis: int) -> NDArray[np.int64]:
+def _everybody(cells: TableCells, axis: int) -> Codes:
     """The cells of one column over all persons together."""
     if len(cells.shape) == 1:
         return np.zeros(0, dtype=np.int64)
     at: list[Any] = [0] * len(cells.shape)
     at[axis] = slice(None)
-    numbers: NDArray[np.int64] = np.arange(len(cells.n)).reshape(cells.shape)[tuple(at)]
+    numbers: Codes = np.arange(len(cells.n)).reshape(cells.shape)[tuple(at)]
     return np.atleast_1d(numbers)
 
 

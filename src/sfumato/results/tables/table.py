@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.release.register.store import Register
+    from sfumato.results.tables.arrays import Codes, Floats, Mask
     from sfumato.results.tables.protected_table import ProtectedTable
     from sfumato.results.tables.published_tables import TableMemory
 
@@ -186,8 +187,8 @@ def tabulate(
 def _memory(
     register: Any,
     full: Table,
-    rows: NDArray[np.int64],
-    respondent: NDArray[np.int64],
+    rows: Codes,
+    respondent: Codes,
     person: str | None,
 ) -> TableMemory:
     from sfumato.release.register.store import Register, open_register
@@ -222,7 +223,7 @@ def _hierarchy(dataset: Table, name: str, hierarchies: Mapping[str, Any] | None)
     return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
 
 
-def _require_one_place(codes: NDArray[np.int64], respondents: NDArray[np.int64]) -> None:
+def _require_one_place(codes: Codes, respondents: Codes) -> None:
     """Persons add up only where each is in one cell."""
     order = np.lexsort((*codes, respondents))
     person, cell_codes = respondents[order], codes[:, order]
@@ -295,7 +296,7 @@ class MagnitudeTable(Reportable):
         return dataclasses.replace(self.contributions, codes=self.contributions.codes[list(group)])
 
     @cached_property
-    def variables(self) -> tuple[NDArray[np.int64], ...]:
+    def variables(self) -> tuple[Codes, ...]:
         """Per table and cell the number of what it holds; cells that hold the same records, in one
         table or two, share it.
         """
@@ -308,7 +309,7 @@ class MagnitudeTable(Reportable):
         _, numbers = np.unique(np.concatenate(keys), return_inverse=True)
         return tuple(np.split(numbers.astype(np.int64), np.cumsum([len(key) for key in keys])[:-1]))
 
-    def _keys(self, group: tuple[int, ...]) -> NDArray[np.int64]:
+    def _keys(self, group: tuple[int, ...]) -> Codes:
         """The nodes of every cell as one number; columns that a table lacks stand at their
         total.
         """
@@ -458,23 +459,23 @@ class SensitiveTable:
         return self.table.cells(max(2, *(rule.depth for rule in self.rules)))
 
     @cached_property
-    def found(self) -> dict[str, NDArray[np.bool_]]:
+    def found(self) -> dict[str, Mask]:
         """Per rule the variables that it finds unsafe."""
-        cells_by_rule: dict[str, NDArray[np.bool_]] = {}
+        cells_by_rule: dict[str, Mask] = {}
         for rule in self.rules:
             unsafe = self._either([rule.unsafe(group_cells) for group_cells in self.cells])
             cells_by_rule[rule.name] = cells_by_rule.get(rule.name, np.zeros_like(unsafe)) | unsafe
         return cells_by_rule
 
-    def _either(self, parts: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    def _either(self, parts: Sequence[Mask]) -> Mask:
         """Unsafe in one place is unsafe in all that hold the same."""
         numbers = np.concatenate(self.table.variables)
         return np.bincount(numbers, weights=np.concatenate(list(parts))) > 0
 
     @cached_property
-    def unsafe(self) -> NDArray[np.bool_]:
+    def unsafe(self) -> Mask:
         """The variables that must not be told."""
-        unsafe: NDArray[np.bool_] = np.logical_or.reduce(list(self.found.values()))
+        unsafe: Mask = np.logical_or.reduce(list(self.found.values()))
         return unsafe
 
     def __len__(self) -> int:
@@ -484,7 +485,7 @@ class SensitiveTable:
         """How many cells each rule finds unsafe."""
         return {name: int(is_unsafe.sum()) for name, is_unsafe in self.found.items()}
 
-    def need(self) -> NDArray[np.float64]:
+    def need(self) -> Floats:
         """How far each unsafe cell must stay unknown: the most that a rule asks for that finds it
         unsafe.
         """
@@ -499,7 +500,7 @@ class SensitiveTable:
             np.maximum.at(need, np.concatenate(self.table.variables), needs)
         return need
 
-    def at_least(self, need: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at_least(self, need: Floats) -> Floats:
         """How far cells must stay unknown: whole persons of counts, and more than comparisons are
         off by.
         """
@@ -576,13 +577,13 @@ class SensitiveTable:
 
     def _known_before(
         self,
-        value: NDArray[np.float64],
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
+        value: Floats,
+        lower: Floats,
+        upper: Floats,
         prior: float,
-        up: NDArray[np.float64],
-        down: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        up: Floats,
+        down: Floats,
+    ) -> tuple[Floats, Floats]:
         """Bounds of an intruder who knows every cell within some percent; refused where these tell
         sensitive cells by themselves.
         """
