@@ -43,7 +43,7 @@ def main() -> None:
     spell_out_signs()
     with watching():
         try:
-            code = build_app(_words())(standalone_mode=False)
+            code = build_app(_called_command())(standalone_mode=False)
             if (
                 code == INTERRUPTED and pressed()
             ):  # the command framework made an exit code of Ctrl-C
@@ -119,12 +119,14 @@ def _collect_rarely() -> None:
     atexit.register(gc.freeze)
 
 
-def _words() -> list[str] | None:
-    """The words of this call; None where a shell asks for completions, which passes them in another
-    way.
+def _called_command() -> list[str] | None:
+    """The command of this call, if there is one. None where a shell asks for completions, which
+    names the command in another way.
     """
-    completing = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
-    return None if completing else sys.argv[1:]
+    for name in os.environ:
+        if name.startswith("_") and name.endswith("_COMPLETE"):
+            return None
+    return [word for word in sys.argv[1:] if not word.startswith("-")][:1]
 
 
 def _end_quietly() -> None:

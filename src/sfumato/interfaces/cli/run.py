@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.markup import escape
 
@@ -12,8 +13,6 @@ from sfumato.core.blocks import Paragraph
 from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
-from sfumato.interfaces import api
-from sfumato.interfaces.api import RunOptions
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, notes, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import (
@@ -25,12 +24,12 @@ from sfumato.interfaces.cli.options import (
     read_beside,
     require_options,
 )
-from sfumato.interfaces.cli.register_options import RegisterOptions, memory_of, tell_remembered
-from sfumato.release.attack_run import DEFAULT_SECONDS, AttackOptions
-from sfumato.release.release import Release, WriteOptions
+from sfumato.interfaces.cli.register_options import RegisterOptions, open_memory, tell_remembered
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.api import RunOptions
+    from sfumato.release.release import Release, WriteOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +48,14 @@ class RunFiles(ShowOptions):
         return None if self.output == "-" else self.output
 
 
-@command(api.run, Release.write, without=("attack",))
+@command("sfumato.interfaces.api:run", "sfumato.release.release:Release.write", without=("attack",))
 def run(
     data: Data,
     *,
     files: RunFiles,
     making: Keywords,
     writing: Keywords,
-    given: EngineOptions,
+    source: EngineOptions,
     register: RegisterOptions,
     reading: ReadOptions,
 ) -> None:
@@ -67,15 +66,17 @@ def run(
     otherwise.
     """
     from sfumato.core.exchange import refuse_existing
+    from sfumato.interfaces import api
+    from sfumato.release.attack_run import DEFAULT_SECONDS, AttackOptions
     from sfumato.release.read_back import target_in
 
     quiet = files.quiet
     write: WriteOptions = writing["options"]
     force = writing.get("force", False)
-    recipe = _recipe(files.recipe, files.like, quiet=quiet)
-    places = {"into": write.into, "into_table": write.into_table}
-    require_options(recipe.shape, **vars(given), **places, register=register.register)
-    remembered = memory_of(register, files.output)
+    recipe = _load_recipe(files)
+    database = {"into": write.into, "into_table": write.into_table}
+    require_options(recipe.shape, **vars(source), **database, register=register.register)
+    remembered = open_memory(register, files.output)
     options: RunOptions = making.pop("options")
     if files.folder is None and options.format is None:
         options = replace(options, format="csv")
@@ -91,10 +92,10 @@ def run(
         quiet=quiet,
         intake=reading.intake,
         recipe=recipe,
-        people=given.people,
+        people=source.people,
         format=options.format,
-        engine=_engine(recipe, files, options, given, register),
-        table=given.table,
+        engine=_engine(recipe, files, options, source, register),
+        table=source.table,
     )
     if files.folder is None:
         dataset.one_table()  # only one table can be printed; everything else goes into a folder
@@ -106,7 +107,7 @@ def run(
             dataset,
             recipe,
             **making,
-            population=read_beside(given.population),
+            population=read_beside(source.population),
             seconds=seconds if dataset.attacked_by_run else None,
             progress=on_progress,
             options=replace(options, into=files.folder, memory=remembered.memory),
@@ -121,17 +122,22 @@ def run(
                 seconds=seconds or DEFAULT_SECONDS, options=AttackOptions(progress=on_progress)
             )
     folder = remembered.write(release, files.folder, **writing, format=options.format, attack=0)
-    _tell_written(release, folder, remembered.told, json=files.json)
+    _show_release(release, folder, remembered.told, json=files.json)
     tell_remembered(remembered, json=files.json, quiet=quiet)
-    _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)
-    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+    tell(f"share  {folder / 'share'}: data, certificate, report", quiet=quiet)
+    alignment = "" if release.parts else "alignment, "
+    tell(f"keep   {folder / 'owner'}: lock, {alignment}owner's report", quiet=quiet)
+    if target is not None:
+        tell(f"table  {escape(target.shown)}: written and judged there", quiet=quiet)
+    exchange = ("exchange",) if force else ()
+    notes(cannot_promise("modes", "locks", *exchange), quiet=quiet)
 
 
 def _engine(
     recipe: Recipe,
     files: RunFiles,
     options: RunOptions,
-    given: EngineOptions,
+    source: EngineOptions,
     register: RegisterOptions,
 ) -> str | None:
     """Who holds the data: the engine that was named, else one by size where the data can be held
@@ -139,64 +145,53 @@ def _engine(
     """
     from sfumato.core.registry import data_class
 
-    if given.engine is not None or "engine" not in data_class(recipe.shape).options:
-        return given.engine
+    if source.engine is not None or "engine" not in data_class(recipe.shape).options:
+        return source.engine
     if files.folder is None or register.register is not None:
         return None
     return "auto" if options.format in (None, "parquet") else None
 
 
-def _tell_places(release: Release, folder: Path, table: str | None, *, quiet: bool) -> None:
-    """Say what may be shared, what is to be kept, and where the table is."""
-    tell(
-        f"share  {folder / 'share'}: data, certificate, report\n"
-        f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report"
-        + (f"\ntable  {escape(table)}: written and judged there" if table else ""),
-        quiet=quiet,
-    )
-
-
-def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:
+def _load_recipe(files: RunFiles) -> Recipe:
     """What is to be done: as a recipe says, or as it was done before."""
     from sfumato.core import recipe_files as recipes
 
-    if (recipe is None) == (like is None):
+    if (files.recipe is None) == (files.like is None):
         raise ParameterError(
             "say what to do with -r recipe.yaml, or with --like the folder of an earlier release"
         )
-    if recipe is not None:
-        return recipes.load_any(recipe)
+    if files.recipe is not None:
+        return recipes.load_any(files.recipe)
     from sfumato.release.reapply import recipe_like
 
-    loaded, anew = recipe_like(str(like))
-    notes(
-        tuple(
-            f"{name} cannot do to other rows what it did before, and decides anew" for name in anew
-        ),
-        quiet=quiet,
-    )
-    return loaded
+    recipe, steps = recipe_like(str(files.like))
+    for name in steps:
+        note = f"{name} cannot do to other rows what it did before, and decides anew"
+        notes((note,), quiet=files.quiet)
+    return recipe
 
 
-def _tell_written(release: Release, folder: Path, told: dict[str, Any], *, json: bool) -> None:
+def _show_release(
+    release: Release, folder: Path, register: Mapping[str, object], *, json: bool
+) -> None:
     """Say what was released, and what a spreadsheet would run of it."""
     from sfumato.release.manifest import FILE
     from sfumato.release.report.wording import formulas
     from sfumato.release.table_sections import sections
     from sfumato.release.written_files import read_json
 
-    written = list(sections(read_json(folder / "share" / FILE)).values())
+    tables = sections(read_json(folder / "share" / FILE)).values()
     if json:
-        runnable = {
-            column: cells
-            for section in written
-            for column, cells in section.get("formulas", {}).items()
-        }
+        runnable: dict[str, object] = {}
+        for table in tables:
+            runnable.update(table.get("formulas", {}))
+        summary = {**release.summary(), "folder": str(folder)}
         if runnable or release.columns:  # of one table it is told where there are none, too
-            told = {"formulas": runnable, **told}
-        give_json({**release.summary(), "folder": str(folder), **told})
+            summary["formulas"] = runnable
+        give_json({**summary, **register})
         return
     show_blocks(release.blocks())
-    for section in written:
-        if (sentence := formulas(section)) is not None:
+    for table in tables:
+        sentence = formulas(table)
+        if sentence is not None:
             show_blocks([Paragraph(sentence, "warning")])
