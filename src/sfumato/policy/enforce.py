@@ -191,14 +191,7 @@ class Enforced:
     compiled: Compiled
     record: dict[str, Any]
 
-    def write(
-        self,
-        folder: str | Path,
-        *,
-        force: Annotated[
-            bool, CommandOption("replace an earlier release in that folder", ("--force",))
-        ] = False,
-    ) -> Path:
+    def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the release with ``owner/compliance.json``; all of it or nothing."""
         return publish(
             self.release,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
-from typing import Annotated, Any
+from collections.abc import Callable, Collection
+from types import ModuleType
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -132,37 +133,76 @@ COMMANDS = {
 """Name → where the command is, and its title, so that ``--help`` need not import them all."""
 GROUPS = {
     "key": (
-        "key:COMMANDS",
+        "key",
         "Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies.",
     ),
-    "vault": ("vault:COMMANDS", "The vault of pseudonyms: list, reidentify (logged), rotate."),
+    "vault": ("vault", "The vault of pseudonyms: list, reidentify (logged), rotate."),
     "party": (
-        "party:COMMANDS",
+        "party",
         (
             "Several parties, one answer: draft and sign a study, take part in it (party study.yaml"
             " data.csv --as NAME), verify a result."
         ),
     ),
     "register": (
-        "register:COMMANDS",
+        "register",
         (
             "What was released, of what, to whom, and what all of it tells together: start, list,"
             " check, add, withdraw."
         ),
     ),
     "outputs": (
-        "outputs:COMMANDS",
+        "outputs",
         (
             "Outputs of researchers: review and decide, release what is approved, verify; find"
             " stable results."
         ),
     ),
     "policy": (
-        "policy:COMMANDS",
+        "policy",
         "Privacy policies: check, compile, run, hold against a release, export.",
     ),
 }
-"""The same of groups: where the mapping of their commands is."""
+"""Name → the module of a group of commands, and its title."""
+MEMBERS = {
+    "key": {
+        "sign": "key:make_signing_key",
+        "vault": "key:make_vault_key",
+        "party": "key:make_party_keys",
+    },
+    "vault": {
+        "list": "vault:list_domains",
+        "reidentify": "vault:reidentify",
+        "rotate": "vault:rotate",
+    },
+    "party": {
+        "run": "party:run",
+        "draft": "party:draft",
+        "sign": "party:sign",
+        "verify": "party:verify",
+    },
+    "register": {
+        "start": "register:start",
+        "list": "register:show",
+        "check": "register:check",
+        "add": "register:add",
+        "withdraw": "register:withdraw",
+    },
+    "outputs": {
+        "review": "outputs:review",
+        "release": "outputs:release",
+        "verify": "outputs:verify",
+        "stable": "integral:stable",
+    },
+    "policy": {
+        "lint": "policy:lint",
+        "compile": "policy:compile_recipe",
+        "run": "policy:run",
+        "comply": "policy:comply",
+        "export": "policy:export",
+    },
+}
+"""Group → the names of its commands, and where they are."""
 
 
 ANONYMIZE = "anonymize"
@@ -212,7 +252,7 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
             if words is not None and name not in words:
                 app.command(name, help=title, rich_help_panel=panel)(_not_called)
             elif name in GROUPS:
-                app.add_typer(_build_group(home, title), name=name, rich_help_panel=panel)
+                app.add_typer(_build_group(name), name=name, rich_help_panel=panel)
             else:
                 app.command(name, rich_help_panel=panel)(_import_command(home))
     if words is None or ANONYMIZE in words:
@@ -226,21 +266,25 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
     return app
 
 
-def _build_group(home: str, title: str) -> typer.Typer:
-    """A group of commands; a module may bring a class for its group (``GROUP``)."""
-    commands = _import_command(home)
-    module = importlib.import_module(f"{__package__}.{home.partition(':')[0]}")
-    kind = getattr(module, "GROUP", TyperGroup)
-    group = typer.Typer(cls=kind, no_args_is_help=True, help=title)
-    for name, command in commands.items():
-        group.command(name)(command)
+def _build_group(name: str) -> typer.Typer:
+    """A group of commands; its module may bring a class for it (``GroupClass``)."""
+    module, title = GROUPS[name]
+    group_class = getattr(_import_module(module), "GroupClass", TyperGroup)
+    group = typer.Typer(cls=group_class, no_args_is_help=True, help=title)
+    for member, home in MEMBERS[name].items():
+        group.command(member)(_import_command(home))
     return group
 
 
-def _import_command(home: str) -> Any:
-    """The command, or the commands of a group, from ``module:name``."""
+def _import_command(home: str) -> Callable[..., None]:
+    """The command of a name such as ``assess:profile``."""
     module, _, name = home.partition(":")
-    return getattr(importlib.import_module(f"{__package__}.{module}"), name)
+    command: Callable[..., None] = getattr(_import_module(module), name)
+    return command
+
+
+def _import_module(name: str) -> ModuleType:
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 def _not_called() -> None:

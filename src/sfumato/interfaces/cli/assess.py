@@ -115,8 +115,8 @@ def profile(
     if table is None and not reading.intake.said():
         dataset = parquet_columns(data[0])
     if dataset is None:
-        options = {} if table is None else {"table": table, "engine": "memory"}
-        dataset = open_data(data[0], quiet=quiet, intake=reading.intake, **options)
+        engine = None if table is None else "memory"
+        dataset = open_data(data[0], quiet=quiet, intake=reading.intake, table=table, engine=engine)
     with progress("trying means", quiet=quiet):
         proposal = api.profile(dataset)
     if json:

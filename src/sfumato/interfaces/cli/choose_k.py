@@ -71,8 +71,8 @@ def show_choice(
     else:
         from sfumato.methods.formulas.choice_of_k import choose_k
 
-        chosen = choose_k(risk or 0.0, population=choice.population, records=choice.records)
-        document = chosen.to_dict()
+        k_choice = choose_k(risk or 0.0, population=choice.population, records=choice.records)
+        document = k_choice.to_dict()
     if figures.json:
         give_json(document)
         return

@@ -98,7 +98,7 @@ def _own(parameter: inspect.Parameter) -> inspect.Parameter:
 def _parameter(declared: DeclaredOption) -> inspect.Parameter:
     """The option of a command, as typer reads it."""
     option = declared.option
-    shown = typer.Option(
+    typer_option = typer.Option(
         *option.names,
         help=option.meaning,
         min=option.minimum,
@@ -110,7 +110,7 @@ def _parameter(declared: DeclaredOption) -> inspect.Parameter:
         declared.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=declared.default,
-        annotation=Annotated[declared.kind, shown],
+        annotation=Annotated[declared.kind, typer_option],
     )
 
 

@@ -115,5 +115,8 @@ def simple_table(block: str) -> list[list[str]] | None:
             continue
         # A line without a first cell goes on with the row above it.
         above = rows[-1]
-        rows[-1] = [f"{cell} {more}".strip() for cell, more in zip(above, cells, strict=True)]
+        rows[-1] = [
+            f"{cell} {continuation}".strip()
+            for cell, continuation in zip(above, cells, strict=True)
+        ]
     return rows

@@ -115,8 +115,8 @@ def _show_people(story: Certificate) -> None:
 
 def _show_step(step: StepRecord, story: Certificate) -> None:
     """What everybody may know of a step."""
-    for column, place in step.get("levels", {}).items():
-        _print(f"  {column}: {_level_words(place['level'], place['top'])}")
+    for column, position in step.get("levels", {}).items():
+        _print(f"  {column}: {_level_words(position['level'], position['top'])}")
     for column, words in step.get("masked", {}).items():
         _print(f"  {column}: {words}")
     if step.get("kind") == "class recoding" and "local" not in story:  # the owner reads more below

@@ -89,7 +89,7 @@ def stable(
     *,
     sets: Keywords,
     computed: AlgorithmOptions,
-    shown: ShowOptions,
+    output: ShowOptions,
     reading: ReadOptions,
 ) -> None:
     """Say which mean, regression, stump or tree may be published: one that many different sets of
@@ -103,10 +103,10 @@ def stable(
     algorithm = computed.algorithm()
     if "background" in sets:
         sets["background"] = _row_positions(sets["background"])
-    dataset = read_data(data, quiet=shown.quiet, intake=reading.intake)
-    with progress("computing results", quiet=shown.quiet) as on_progress:
+    dataset = read_data(data, quiet=output.quiet, intake=reading.intake)
+    with progress("computing results", quiet=output.quiet) as on_progress:
         result = integral_privacy(dataset, algorithm, progress=on_progress, **sets)
-    present(result, json=shown.json)
+    present(result, json=output.json)
     if result.chosen is None:
         raise typer.Exit(NOTHING_PROVED)
 

@@ -100,6 +100,3 @@ def make_party_keys(
         quiet=quiet,
     )
     notes(cannot_promise("modes"), quiet=quiet)
-
-
-COMMANDS = {"sign": make_signing_key, "vault": make_vault_key, "party": make_party_keys}

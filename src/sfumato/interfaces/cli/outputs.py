@@ -16,7 +16,6 @@ from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.integral import stable
 from sfumato.interfaces.cli.options import Json, ShowOptions
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class SealOptions:
 def review(
     folder: Folder,
     *,
-    shown: ReviewOptions,
+    view: ReviewOptions,
     decision: DecisionOptions,
     sealing: SealOptions,
 ) -> None:
@@ -113,20 +112,20 @@ def review(
 
     log = OutputLog.at(folder)
     seal = checked_seal(log, sealing.seal, sealing.key)
-    _decide(log, decision, quiet=shown.quiet)
-    if shown.html is not None:
-        _write_page(log, shown.html, quiet=shown.quiet)
-    if shown.json:
+    _decide(log, decision, quiet=view.quiet)
+    if view.html is not None:
+        _write_page(log, view.html, quiet=view.quiet)
+    if view.json:
         noticed = _renew_seal(log, seal, sealing)
-        give_json({**_describe(log, shown.show), "noticed": noticed})
+        give_json({**_describe(log, view.show), "noticed": noticed})
     else:
-        if shown.show is not None:
-            _show(log, log.reviewed(shown.show))
+        if view.show is not None:
+            _show(log, log.reviewed(view.show))
         else:
             _list(log)
-            if not decision.texts and shown.html is None and _is_terminal():
+            if not decision.texts and view.html is None and _is_terminal():
                 _ask(log, decision.by)
-        tell(_renew_seal(log, seal, sealing), quiet=shown.quiet)
+        tell(_renew_seal(log, seal, sealing), quiet=view.quiet)
     if not settled(log):
         raise typer.Exit(1)
 
@@ -212,8 +211,8 @@ def _list(log: OutputLog) -> None:
         return
     table = Table(box=None, pad_edge=False)
     for name in ("no.", "output", "persons", "found", "decided", "why"):
-        side = "right" if name in ("no.", "persons") else "left"
-        table.add_column(name, justify=side, overflow="fold")
+        is_number = name in ("no.", "persons")
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for output in log.all_reviewed():
         table.add_row(*_row(output))
     out().print(table)
@@ -381,6 +380,3 @@ def verify(
 
     read_certificate(folder, "outputs")
     show_claims(recompute(folder, owner=session, trusted_key=key), json=json)
-
-
-COMMANDS = {"review": review, "release": release, "verify": verify, "stable": stable}

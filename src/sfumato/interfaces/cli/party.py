@@ -47,7 +47,7 @@ MOST_SHOWN = 2000
 StudyFile = Annotated[Path, typer.Argument(help="the study (YAML) that all parties signed")]
 
 
-class StudyFirst(TyperGroup):
+class GroupClass(TyperGroup):
     """A group in which a word that is no command is a study to take part in."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -205,9 +205,9 @@ def run(
     _require_targets(loaded, target, files.table)
     people = read_data(data, quiet=files.quiet, intake=reading.intake)
     with alone(attempt_file(loaded, home)):
-        planned = _prepare(loaded, number, people, home)
-        stored = _stored_result(planned, again=files.again)
-        result = stored or _meet(planned, files.tries)
+        attempt = _prepare(loaded, number, people, home)
+        stored = _stored_result(attempt, confirm_again=files.again)
+        result = stored or _meet(attempt, files.tries)
     _write_result(target, result)
     if files.table is not None:
         _write_table(files.table, result)
@@ -253,46 +253,48 @@ async def _decline(study: Study, number: int, home: Home) -> None:
     await mesh.close(Declined("declined", party=number))
 
 
-def _stored_result(planned: Planned, *, again: bool) -> StudyResult | None:
+def _stored_result(attempt: Planned, *, confirm_again: bool) -> StudyResult | None:
     """What is known already: an answer to the same question, or this study's own."""
     from sfumato.parties.attempt import State
     from sfumato.parties.conduct import repeated, result_of
 
-    if planned.stored is not None:
-        return repeated(planned.study, planned.stored)
-    if planned.attempt.state is State.CONFIRMED and not again:
-        return result_of(planned.study, planned.attempt).sealed(planned.home.keys)
+    if attempt.stored is not None:
+        return repeated(attempt.study, attempt.stored)
+    if attempt.attempt.state is State.CONFIRMED and not confirm_again:
+        return result_of(attempt.study, attempt.attempt).sealed(attempt.home.keys)
     return None
 
 
-def _meet(planned: Planned, tries: int) -> StudyResult:
+def _meet(attempt: Planned, tries: int) -> StudyResult:
     """Meet the others, and again when one was missing or left; the attempt stays the same."""
-    if planned.home.keys.expired(planned.home.today):
+    if attempt.home.keys.expired(attempt.home.today):
         raise WrongCertificate(
             "the certificate of this party has expired; make new keys, and a new study with them"
         )
-    for more in reversed(range(tries)):
+    for tries_left in reversed(range(tries)):
         try:
-            return asyncio.run(_meet_once(planned))
+            return asyncio.run(_meet_once(attempt))
         except (PartyLeft, PartyMissing) as error:
-            if not more:
+            if not tries_left:
                 raise
-            tell(f"{escape(str(error))}; coming back, {more} more {inflect(more, 'time')}")
+            tell(
+                f"{escape(str(error))}; coming back, {tries_left} more {inflect(tries_left, 'time')}"
+            )
     raise InternalError("no try was made")
 
 
-async def _meet_once(planned: Planned) -> StudyResult:
+async def _meet_once(attempt: Planned) -> StudyResult:
     """Meet the others; who it was that something went wrong with is told by name too."""
     from sfumato.parties.conduct import meet
     from sfumato.parties.mesh import Mesh
 
-    study = planned.study
-    planned.home.progress(0.0, "waiting for the others")
+    study = attempt.study
+    attempt.home.progress(0.0, "waiting for the others")
     try:
-        mesh = await Mesh.open(planned.number, study.peers(), planned.home.keys, study.limits)
-        return await meet(planned, mesh)
+        mesh = await Mesh.open(attempt.number, study.peers(), attempt.home.keys, study.limits)
+        return await meet(attempt, mesh)
     except PartyError as error:
-        if error.party is not None and error.party != planned.number:
+        if error.party is not None and error.party != attempt.number:
             tell(f"party {error.party} is {escape(study.parties[error.party].name)}")
         raise
 
@@ -434,7 +436,3 @@ def verify(
     from sfumato.release.verify import verify as recompute
 
     show_claims(recompute(result, original=read_study(study)), json=json)
-
-
-GROUP = StudyFirst
-COMMANDS = {"run": run, "draft": draft, "sign": sign, "verify": verify}

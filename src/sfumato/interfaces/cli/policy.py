@@ -37,7 +37,7 @@ from sfumato.interfaces.cli.options import (
 if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.policy.compile import Compiled
-    from sfumato.policy.lint import Remark
+    from sfumato.policy.documents import Remark
 
 PolicyFiles = Annotated[
     list[str],
@@ -209,15 +209,17 @@ class PolicyRunFiles(PolicyOptions):
     """Policies, and where the release goes."""
 
     output: Annotated[str, CommandOption("folder to make", ("--output", "-o"))]
+    force: Annotated[
+        bool, CommandOption("replace an earlier release in that folder", ("--force",))
+    ] = False
 
 
-@command("sfumato.policy.enforce:enforce", "sfumato.policy.enforce:Enforced.write", COMPILE_OPTIONS)
+@command("sfumato.policy.enforce:enforce", COMPILE_OPTIONS)
 def run(
     data: Data,
     *,
     files: PolicyRunFiles,
     use: Keywords,
-    writing: Keywords,
     settings: Keywords,
     choices: PolicyChoices,
     retention: DayOptions,
@@ -230,14 +232,13 @@ def run(
     from sfumato.policy.enforce import enforce
     from sfumato.policy.people import Policies
 
-    force = writing.get("force", False)
-    refuse_existing(Path(files.output), force=force)
+    refuse_existing(Path(files.output), force=files.force)
     policies = Policies.load(*files.policy)
     dataset = choices.read(data, reading.intake, quiet=files.quiet)
     options = {**use, **settings, **choices.options, **retention.dates}
     with progress("enforcing", quiet=files.quiet) as on_progress:
         enforced = enforce(policies, dataset, by=choices.by, progress=on_progress, **options)
-    folder = enforced.write(files.output, **writing)
+    folder = enforced.write(files.output, force=files.force)
     _tell_decisions(enforced.compiled, quiet=files.quiet)
     if files.json:
         give_json({**enforced.record, "folder": str(folder)})
@@ -247,7 +248,7 @@ def run(
         f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json",
         quiet=files.quiet,
     )
-    exchange = ("exchange",) if force else ()
+    exchange = ("exchange",) if files.force else ()
     notes(cannot_promise("modes", "locks", *exchange), quiet=files.quiet)
 
 
@@ -376,12 +377,3 @@ def _tell_decisions(compiled: Compiled, *, quiet: bool) -> None:
         tell(f"[dim]{escape(str(decision))}[/]", quiet=quiet)
     for label, reason in compiled.refused.items():
         tell(f"[dim]left out: {escape(label)}: {escape(reason)}[/]", quiet=quiet)
-
-
-COMMANDS = {
-    "lint": lint,
-    "compile": compile_recipe,
-    "run": run,
-    "comply": comply,
-    "export": export,
-}

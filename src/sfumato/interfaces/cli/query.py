@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -23,14 +23,19 @@ if TYPE_CHECKING:
     from sfumato.results.queries import Answer, Budget, Session
 
 
-@dataclass(frozen=True)
-class LedgerOptions:
-    """The budget that a new ledger starts with."""
+@dataclass(frozen=True, kw_only=True)
+class LedgerOptions(ShowOptions):
+    """The ledger, the budget that a new one starts with, and when a reply leaves."""
 
-    panel: ClassVar[str] = "Start a ledger"
-    budget: Annotated[float | None, CommandOption("ε in total")] = None
-    delta: Annotated[float | None, CommandOption("δ besides ε")] = None
-    budget_rho: Annotated[float | None, CommandOption("ρ (zCDP) in total, instead of ε")] = None
+    ledger: Annotated[
+        Path | None, CommandOption("what was spent; by default beside the recipe, .ledger")
+    ] = None
+    quantum: Annotated[float, CommandOption("replies leave at multiples of so many seconds")] = 2.0
+    budget: Annotated[float | None, CommandOption("ε in total", panel="Start a ledger")] = None
+    delta: Annotated[float | None, CommandOption("δ besides ε", panel="Start a ledger")] = None
+    budget_rho: Annotated[
+        float | None, CommandOption("ρ (zCDP) in total, instead of ε", panel="Start a ledger")
+    ] = None
 
     @property
     def total(self) -> Budget | None:
@@ -40,16 +45,6 @@ class LedgerOptions:
         if self.budget is None and self.budget_rho is None and self.delta is None:
             return None
         return Budget(self.budget, delta=self.delta or 0.0, rho=self.budget_rho)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplyOptions(ShowOptions):
-    """Where the ledger is, and when a reply leaves."""
-
-    ledger: Annotated[
-        Path | None, CommandOption("what was spent; by default beside the recipe, .ledger")
-    ] = None
-    quantum: Annotated[float, CommandOption("replies leave at multiples of so many seconds")] = 2.0
 
 
 @command("sfumato.results.queries.session:Session.sql", "sfumato.results.queries.session:session")
@@ -64,8 +59,7 @@ def query(
     ] = None,
     *,
     question: Keywords,
-    reply: ReplyOptions,
-    start: LedgerOptions,
+    files: LedgerOptions,
     terms: Keywords,
     reading: ReadOptions,
 ) -> None:
@@ -79,17 +73,17 @@ def query(
     from sfumato.results.queries import Quantum
 
     replies = Quantum(
-        reply.quantum,
+        files.quantum,
         alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"),
     )
     answers: tuple[Answer, ...] = ()
     with replies.reply(since=time.monotonic()):
-        terms["budget"] = start.total
-        terms["ledger"] = reply.ledger or recipe.with_suffix(".ledger")
+        terms["budget"] = files.total
+        terms["ledger"] = files.ledger or recipe.with_suffix(".ledger")
         session = _open_session(recipe, data, statement, terms, reading.intake)
         if statement is not None:
             answers = session.sql(statement, **question)
-    _show(session, answers, reply)
+    _show(session, answers, files)
 
 
 def _open_session(
@@ -138,10 +132,10 @@ def _read_whole(data: str, intake: Intake, recipe: Recipe) -> Table:
         ) from None
 
 
-def _show(session: Session, answers: tuple[Answer, ...], reply: ReplyOptions) -> None:
+def _show(session: Session, answers: tuple[Answer, ...], files: LedgerOptions) -> None:
     terms = session.ledger.terms
     spent, largest = session.spent, session.largest_epsilon
-    if reply.json:
+    if files.json:
         give_json(
             {
                 "answers": [answer.to_dict() for answer in answers],
@@ -158,5 +152,5 @@ def _show(session: Session, answers: tuple[Answer, ...], reply: ReplyOptions) ->
     tell(
         f"[dim]{escape(terms.dataset)}: {spent:g} spent of {escape(str(terms.budget))};"
         f" one more answer may cost up to ε = {largest:g}[/]",
-        quiet=reply.quiet,
+        quiet=files.quiet,
     )

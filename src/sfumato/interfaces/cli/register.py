@@ -72,8 +72,8 @@ def show(register: RegisterFile, json: Json = False, *, secret: Keywords) -> Non
         return
     table = Table(box=None, pad_edge=False)
     for head in ("no.", "when", "to", "of", "people", "k", "ε", "state"):
-        side = "right" if head in ("no.", "people", "k", "ε") else "left"
-        table.add_column(head, justify=side, overflow="fold")
+        is_number = head in ("no.", "people", "k", "ε")
+        table.add_column(head, justify="right" if is_number else "left", overflow="fold")
     for entry in entries:
         cells = (
             entry.number,
@@ -207,6 +207,3 @@ def _read_candidate(
         private=release.certificate.get("differential_privacy"),
     )
     return release, pair, candidate
-
-
-COMMANDS = {"start": start, "list": show, "check": check, "add": add, "withdraw": withdraw}

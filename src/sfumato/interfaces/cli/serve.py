@@ -91,7 +91,7 @@ def serve(
     folder = files.project or project_of(file)
     try:
         project = Project.open(folder)
-    except Held as held:
+    except Held as busy:
         # What would change what the running workbench does is refused by name.
         changes = {
             "--recipe": files.recipe,
@@ -100,7 +100,7 @@ def serve(
             "how the table is read": intake,
         }
         refused = [name for name, value in changes.items() if value]
-        _print_new_address(folder, held, first, refused, browser=files.browser)
+        _print_new_address(folder, busy, first, refused, browser=files.browser)
         return
     if recipe is not None and files.recipe is not None:
         # The same recipe again is no new version.
@@ -125,7 +125,7 @@ def serve(
 
 def _first_table(
     data: str | None, intake: Mapping[str, Any], table: str | None
-) -> tuple[dict[str, Any] | None, str | Path | None]:
+) -> tuple[dict[str, Any] | None, Path | None]:
     """The table that a new project starts with, and the file that names its project."""
     from sfumato.interfaces.web.table_locations import file_of, placed, require_one_table
 
@@ -142,7 +142,7 @@ def _first_table(
 
 
 def _print_new_address(
-    folder: Path, held: Held, first: Mapping[str, Any] | None, refused: list[str], *, browser: bool
+    folder: Path, busy: Held, first: Mapping[str, Any] | None, refused: list[str], *, browser: bool
 ) -> None:
     """Print a new address of the workbench that has the project open."""
     from sfumato.interfaces.web.login_links import new_address
@@ -154,10 +154,10 @@ def _print_new_address(
     if not refused and first is not None and first["path"] != data_in(home).path:
         refused = ["another table"]
     if refused:
-        raise type(held)(f"{held}. While it runs it takes no new word: {join_words(refused)}")
+        raise type(busy)(f"{busy}. While it runs it takes no new word: {join_words(refused)}")
     address = new_address(home)
     if address is None:
-        raise held
+        raise busy
     out().print(address, soft_wrap=True, markup=False)
     out().file.flush()
     tell(

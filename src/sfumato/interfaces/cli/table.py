@@ -37,8 +37,8 @@ USUAL_THRESHOLD = 10
 
 
 @dataclass(frozen=True)
-class RuleOptions:
-    """When a cell is sensitive."""
+class CellOptions:
+    """When a cell is sensitive; and what is said of cells in other words than Python has for it."""
 
     panel: ClassVar[str] = "When a cell is sensitive"
     threshold: Annotated[int | None, CommandOption("fewest persons in a cell")] = None
@@ -61,37 +61,6 @@ class RuleOptions:
     all_equal: Annotated[
         bool, CommandOption("cells of equal contributions are too", ("--all-equal",))
     ] = False
-
-    def rules(self) -> list[SensitivityRule]:
-        """The rules that were named; an empty list means the usual ones."""
-        from sfumato.results.tables import rules
-
-        if self.colluders != 1 and self.p_percent is None and self.pq is None:
-            raise ParameterError("--colluders goes with --p-percent or --pq")
-        named: list[SensitivityRule] = []
-        if self.threshold is not None:
-            named.append(rules.Threshold(self.threshold, zeros=self.zeros))
-        elif self.zeros:
-            named.append(rules.Threshold(USUAL_THRESHOLD, zeros=True))
-        if self.dominance is not None:
-            n, k = _two_numbers(self.dominance, "--dominance")
-            named.append(rules.Dominance(int(n), k))
-        if self.p_percent is not None:
-            named.append(rules.PPercent(self.p_percent, self.colluders))
-        if self.pq is not None:
-            p, q = _two_numbers(self.pq, "--pq")
-            named.append(rules.PQ(p, q, self.colluders))
-        if self.group is not None:
-            named.append(rules.GroupDisclosure(self.group))
-        if self.all_equal:
-            named.append(rules.AllEqual())
-        return named
-
-
-@dataclass(frozen=True)
-class CellOptions:
-    """What is said of cells in other words than Python has for it."""
-
     negatives: Annotated[
         bool,
         CommandOption(
@@ -111,6 +80,31 @@ class CellOptions:
         ),
     ] = False
 
+    def rules(self) -> list[SensitivityRule]:
+        """The rules that were named; an empty list means the usual ones."""
+        from sfumato.results.tables import rules
+
+        if self.colluders != 1 and self.p_percent is None and self.pq is None:
+            raise ParameterError("--colluders goes with --p-percent or --pq")
+        named_rules: list[SensitivityRule] = []
+        if self.threshold is not None:
+            named_rules.append(rules.Threshold(self.threshold, zeros=self.zeros))
+        elif self.zeros:
+            named_rules.append(rules.Threshold(USUAL_THRESHOLD, zeros=True))
+        if self.dominance is not None:
+            n, k = _two_numbers(self.dominance, "--dominance")
+            named_rules.append(rules.Dominance(int(n), k))
+        if self.p_percent is not None:
+            named_rules.append(rules.PPercent(self.p_percent, self.colluders))
+        if self.pq is not None:
+            p, q = _two_numbers(self.pq, "--pq")
+            named_rules.append(rules.PQ(p, q, self.colluders))
+        if self.group is not None:
+            named_rules.append(rules.GroupDisclosure(self.group))
+        if self.all_equal:
+            named_rules.append(rules.AllEqual())
+        return named_rules
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableFiles(TableRegisterOptions, ShowOptions):
@@ -127,10 +121,11 @@ class TableFiles(TableRegisterOptions, ShowOptions):
         Path | None,
         CommandOption("a recipe, for hierarchies and the person's column", ("--recipe", "-r")),
     ] = None
+    force: Annotated[bool, CommandOption("replace an earlier release", ("--force",))] = False
+    sign: Annotated[Path | None, CommandOption("a private key to sign the certificate with")] = None
 
 
 @command(
-    "sfumato.results.tables.protected_table:ProtectedTable.write",
     "sfumato.results.tables.table:tabulate",
     "sfumato.results.tables.protected_table:protect",
 )
@@ -147,9 +142,7 @@ def table(
     ],
     *,
     files: TableFiles,
-    writing: Keywords,
     counting: Keywords,
-    sensitivity: RuleOptions,
     protecting: Keywords,
     cells: CellOptions,
     reading: ReadOptions,
@@ -171,13 +164,13 @@ def table(
             raise ParameterError(
                 "a table is written only when it is protected: give --protect with -o"
             )
-        refuse_existing(files.output, force=writing.get("force", False))
+        refuse_existing(files.output, force=files.force)
     register = _open_register(files)
     recipe = None if files.recipe is None else recipes.load(files.recipe)
     dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=recipe)
     if recipe is not None:
         dataset = with_recipe(dataset, recipe)[0].in_memory("table")
-    rules = sensitivity.rules()
+    rules = cells.rules()
     if cells.negatives:
         counting["options"] = replace(counting["options"], negatives="absolute")
     if cells.free_zeros:
@@ -193,7 +186,7 @@ def table(
         if files.protect:
             protected = sensitive.protect(weight=cells.cost, progress=on_progress, **protecting)
             if files.output is not None:
-                protected.write(files.output, to=files.to, **writing)
+                protected.write(files.output, force=files.force, sign=files.sign, to=files.to)
     if protected is None:
         _show_sensitive(sensitive, json=files.json)
         return

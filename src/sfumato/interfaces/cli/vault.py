@@ -87,7 +87,7 @@ def reidentify(
     *,
     request: Keywords,
     key: KeyOptions,
-    shown: ShowOptions,
+    output: ShowOptions,
 ) -> None:
     """Name the people behind pseudonyms. Who asked, when, why and for how many is logged first.
 
@@ -99,12 +99,12 @@ def reidentify(
         pseudonyms = sys.stdin.read().split("\n")
     pseudonyms = [pseudonym for pseudonym in pseudonyms if pseudonym]
     people = look_up(vault, pseudonyms, key=key.reference, **request)
-    if shown.json:
+    if output.json:
         give_json(people)
     else:
         _print_lines(people)
     unknown = sum(values is None for values in people.values())
-    tell(f"{len(people) - unknown:,} of {len(people):,} found; this was logged", quiet=shown.quiet)
+    tell(f"{len(people) - unknown:,} of {len(people):,} found; this was logged", quiet=output.quiet)
     if unknown:
         raise typer.Exit(1)
 
@@ -136,6 +136,3 @@ def rotate(
         " the vault",
         quiet=quiet,
     )
-
-
-COMMANDS = {"list": list_domains, "reidentify": reidentify, "rotate": rotate}

@@ -167,10 +167,8 @@ class ProtectedTable(Reportable):
         self,
         folder: str | Path,
         *,
-        force: Annotated[bool, CommandOption("replace an earlier release", ("--force",))] = False,
-        sign: Annotated[
-            Path | None, CommandOption("a private key to sign the certificate with")
-        ] = None,
+        force: bool = False,
+        sign: Path | None = None,
         to: str | None = None,
     ) -> Path:
         """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and
