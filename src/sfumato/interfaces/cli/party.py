@@ -277,9 +277,8 @@ def _meet(attempt: Planned, tries: int) -> StudyResult:
         except (PartyLeft, PartyMissing) as error:
             if not tries_left:
                 raise
-            tell(
-                f"{escape(str(error))}; coming back, {tries_left} more {inflect(tries_left, 'time')}"
-            )
+            times = inflect(tries_left, "time")
+            tell(f"{escape(str(error))}; coming back, {tries_left} more {times}")
     raise InternalError("no try was made")
 
 
