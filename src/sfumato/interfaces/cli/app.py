@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection
-from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -269,7 +268,8 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
 def _build_group(name: str) -> typer.Typer:
     """A group of commands; its module may bring a class for it (``GroupClass``)."""
     module, title = GROUPS[name]
-    group_class = getattr(_import_module(module), "GroupClass", TyperGroup)
+    members = importlib.import_module(f"{__package__}.{module}")
+    group_class = getattr(members, "GroupClass", TyperGroup)
     group = typer.Typer(cls=group_class, no_args_is_help=True, help=title)
     for member, home in MEMBERS[name].items():
         group.command(member)(_import_command(home))
@@ -279,12 +279,8 @@ def _build_group(name: str) -> typer.Typer:
 def _import_command(home: str) -> Callable[..., None]:
     """The command of a name such as ``assess:profile``."""
     module, _, name = home.partition(":")
-    command: Callable[..., None] = getattr(_import_module(module), name)
+    command: Callable[..., None] = getattr(importlib.import_module(f"{__package__}.{module}"), name)
     return command
-
-
-def _import_module(name: str) -> ModuleType:
-    return importlib.import_module(f"{__package__}.{name}")
 
 
 def _not_called() -> None:

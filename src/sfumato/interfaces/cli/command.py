@@ -15,8 +15,9 @@ from sfumato.core.options import (
     DeclaredOption,
     bundles_of,
     declared_fields,
+    declared_in,
 )
-from sfumato.interfaces.cli.verb_options import declared_keywords, load_verb, verb_options
+from sfumato.interfaces.cli.verb_options import load_verb, verb_options
 
 Command = Callable[..., None]
 LAST = ("json", "quiet")
@@ -122,7 +123,8 @@ def _collect(source: str | type, values: Mapping[str, object]) -> Any:
     if not isinstance(source, str):
         return source(**_typed(declared_fields(source), values))
     verb = load_verb(source)
-    keywords = Keywords(_typed(declared_keywords(verb), values))
+    declared = declared_fields(verb) if isinstance(verb, type) else declared_in(verb)
+    keywords = Keywords(_typed(declared, values))
     for name, bundle in bundles_of(verb).items():
         keywords[name] = bundle(**_typed(declared_fields(bundle), values))
     return keywords

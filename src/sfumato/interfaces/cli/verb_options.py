@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -54,23 +54,27 @@ def verb_options(name: str, without: Collection[str] = ()) -> list[DeclaredOptio
     if records is None:
         options = options_in(load_verb(name))
     else:
-        options = [_read_record(record) for record in records]
+        options = []
+        for record in records:
+            option = CommandOption(
+                record["meaning"],
+                tuple(record["names"]),
+                minimum=record["minimum"],
+                maximum=record["maximum"],
+                metavar=record["metavar"],
+            )
+            kind, panel = KINDS[record["kind"]], record["panel"]
+            default = record.get("default", inspect.Parameter.empty)
+            options.append(DeclaredOption(record["name"], kind, option, default, panel))
     return [declared for declared in options if declared.name not in without]
 
 
 def options_in(verb: Verb) -> list[DeclaredOption]:
     """The same, from the signature of the verb itself; a dataclass of options may stand for it."""
-    options = list(declared_keywords(verb))
+    options = list(declared_fields(verb) if isinstance(verb, type) else declared_in(verb))
     for bundle in bundles_of(verb).values():
         options.extend(declared_fields(bundle))
     return [_with_typed_default(declared) for declared in options]
-
-
-def declared_keywords(verb: Verb) -> tuple[DeclaredOption, ...]:
-    """The options that are keywords of a verb, or fields of a dataclass."""
-    if isinstance(verb, type):
-        return declared_fields(verb)
-    return declared_in(verb)
 
 
 def _with_typed_default(declared: DeclaredOption) -> DeclaredOption:
@@ -95,20 +99,3 @@ def record_of(declared: DeclaredOption) -> dict[str, object]:
     for field in ("meaning", "names", "minimum", "maximum", "metavar"):
         record[field] = option[field]
     return record
-
-
-def _read_record(record: Mapping[str, Any]) -> DeclaredOption:
-    option = CommandOption(
-        record["meaning"],
-        tuple(record["names"]),
-        minimum=record["minimum"],
-        maximum=record["maximum"],
-        metavar=record["metavar"],
-    )
-    return DeclaredOption(
-        record["name"],
-        KINDS[record["kind"]],
-        option,
-        default=record.get("default", inspect.Parameter.empty),
-        panel=record["panel"],
-    )
