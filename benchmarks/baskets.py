@@ -112,7 +112,7 @@ def read(table: pl.DataFrame) -> Any:
     for item in range(ITEMS):
         groups.setdefault(f"d{item // 100}", {}).setdefault(f"g{item // 10}", []).append(str(item))
     schema = Schema(
-        {"who": Attribute(("unit",)), "what": Attribute(("item",), hierarchy=tree({"*": groups}))}
+        {"who": Attribute(("person",)), "what": Attribute(("item",), hierarchy=tree({"*": groups}))}
     )
     return Baskets.from_tables({"data": table}, {"data": schema}, Source())
 

@@ -115,7 +115,7 @@ def tables(folder: Path, rows: int = ROWS, *, wide: bool = True) -> dict[str, tu
         described = {}
         for column in columns:
             described[column] = (
-                {"role": "quasi", **quasi[column]} if column in quasi else {"role": "plain"}
+                {"role": "quasi", **quasi[column]} if column in quasi else {"role": "keep"}
             )
             if column == "illness":
                 described[column] = {"role": "sensitive"}

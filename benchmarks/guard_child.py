@@ -76,7 +76,7 @@ def main() -> None:
     from sfumato.core import encoding
 
     encoding.encode = counting("encode", encoding.encode)
-    for name in ("group", "ranked", "count_codes"):
+    for name in ("group", "rank_keys", "count_codes"):
         setattr(kernels.keys, name, counting(f"kernels.keys.{name}", getattr(kernels.keys, name)))
     atexit.register(write_counts)
 

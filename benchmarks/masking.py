@@ -63,10 +63,8 @@ def homes(rows: int) -> Table:
         "age": rng.integers(0, 90, len(of)),
         "job": rng.integers(0, 50, len(of)),
     }
-    plain = {name: Attribute((Role.PLAIN,)) for name in frame if name != "home"}
-    return Table(
-        pl.DataFrame(frame), Schema({"home": Attribute((Role.UNIT,), unit="household"), **plain})
-    )
+    plain = {name: Attribute((Role.KEEP,)) for name in frame if name != "home"}
+    return Table(pl.DataFrame(frame), Schema({"home": Attribute((Role.HOUSEHOLD,)), **plain}))
 
 
 def applied(step: Any, table: Table) -> Table:

@@ -6,7 +6,7 @@ result.
     make bench ARGS='--peers venv/bin/python'         peers (pycanon, anonypy, recordlinkage,
     splink) in an environment of their own make bench ARGS='--rows 1e7'
     generated tables up to ten million rows python benchmarks/race.py --table                 write
-    the table of docs/performance.md from the last whole run
+    the table of benchmarks/README.md from the last whole run
 
 A figure is CPU seconds of the work itself, all threads together, the best of several, compiled
 loops warm, unless its unit says otherwise. The peer runs in the same run where it is installed;
@@ -52,7 +52,7 @@ queries, which are no races.
 """
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "build" / "bench"
-PAGE = HOME / "docs" / "performance.md"
+PAGE = HOME / "benchmarks" / "README.md"
 BEGIN, END = "<!-- races -->", "<!-- end of races -->"
 BUSY = 1.5
 PACKAGES = ("sfumato", "numpy", "polars", "numba", "pyarrow")
@@ -513,7 +513,7 @@ def main(scripts: Sequence[str] = SCRIPTS, name: str = "race") -> None:
     parser.add_argument(
         "--table",
         action="store_true",
-        help="write the table of docs/performance.md and measure nothing",
+        help="write the table of benchmarks/README.md and measure nothing",
     )
     given, file = parser.parse_args(), RESULTS / f"{name}.json"
     if given.table:

@@ -31,7 +31,7 @@ tables:
   people:
     key: person_id
     columns:
-      name: {role: direct}
+      name: {role: drop}
       age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20, 40]}}}
       sex: {role: quasi, hierarchy: {suppress: {}}}
       region: {role: quasi, hierarchy: {suppress: {}}}
@@ -42,10 +42,10 @@ tables:
     columns:
       ward: {role: quasi, hierarchy: {suppress: {}}}
       month: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [3, 6]}}}
-      cost: {role: plain, kind: numeric}
+      cost: {role: keep, kind: numeric}
   prescriptions:
     belongs_to: {visits: visit_id}
-    columns: {drug: {role: sensitive}, days: {role: plain, kind: numeric}}
+    columns: {drug: {role: sensitive}, days: {role: keep, kind: numeric}}
 meet:
   - k_anonymity: {k: 5, table: people}
   - l_diversity: {sensitive: diagnosis, l: 2, table: people}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-ROLES = ("direct", "quasi", "sensitive", "weight", "unit", "stratum", "plain", "ask")
+ROLES = ("drop", "quasi", "sensitive", "weight", "person", "stratum", "keep", "ask")
 
 
 def table_of_columns() -> pl.DataFrame:

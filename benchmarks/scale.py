@@ -175,7 +175,7 @@ def released(engine: str, table: str, out: str, *, diverse: bool) -> dict[str, A
     people = sf.read(table, engine=engine).with_roles(
         quasi=["age", "sex", "zip", "nationality", "marital"],
         sensitive="diagnosis",
-        plain=["occupation", "cost"],
+        keep=["occupation", "cost"],
     )
     described = people.with_hierarchies(
         age=sf.intervals(5, 10, 20),

@@ -50,7 +50,7 @@ def people(rows: int) -> Table:
     frame = pl.DataFrame(columns).with_columns(
         pl.col(f"c{place}").cast(pl.String) for place in range(10)
     )
-    return Table(frame).with_roles(plain=frame.columns)
+    return Table(frame).with_roles(keep=frame.columns)
 
 
 def drawn(table: Table, min_leaf: int, seed: int = 0, holdout: float = 0.0) -> Table:
@@ -83,7 +83,7 @@ def copied_excess(min_leaf: int) -> float:
     """
     real = adult().with_row_index("row")
     step = sf.Synthesize(min_leaf=min_leaf, holdout=0.5)
-    plan = step.plan(Table(adult()).with_roles(plain=adult().columns), Goal(seed=Seed(1)))
+    plan = step.plan(Table(adult()).with_roles(keep=adult().columns), Goal(seed=Seed(1)))
     alone = real.filter(pl.len().over(adult().columns) == 1)
     hit = alone.join(plan.table.unique(), on=adult().columns, how="semi")
     aside = pl.col("row").is_in(plan.held_out)
@@ -96,12 +96,12 @@ def on_adult(min_leaf: int) -> Callable[[Options], Ours]:
 
     def measured(_: Options) -> Ours:
         drawn(
-            Table(adult().head(3000)).with_roles(plain=adult().columns), min_leaf
+            Table(adult().head(3000)).with_roles(keep=adult().columns), min_leaf
         )  # loops are compiled
         cpu, wall, out = best_of(
             3,
             lambda table: drawn(table, min_leaf),
-            lambda: Table(adult().clone()).with_roles(plain=adult().columns),
+            lambda: Table(adult().clone()).with_roles(keep=adult().columns),
         )
         excess = copied_excess(min_leaf)
         return Ours(cpu, len(out) == len(adult()), f"copied excess {excess:.3f}", wall)
@@ -112,7 +112,7 @@ def on_adult(min_leaf: int) -> Callable[[Options], Ours]:
 @once
 def errors_of_ours(min_leaf: int) -> tuple[float, float]:
     """The mean 2-way and 3-way error of several draws."""
-    table = Table(adult()).with_roles(plain=adult().columns)
+    table = Table(adult()).with_roles(keep=adult().columns)
     draws = [drawn(table, min_leaf, seed).to_polars() for seed in range(DRAWS)]
     return tuple(float(np.mean([apart(adult(), each, ways) for each in draws])) for ways in (2, 3))
 

@@ -301,7 +301,7 @@ def case_of(number: int) -> Case:
     accounted, whole = _accounted(stream, names, kinds, schema)
     later = _after(stream, names) if whole else []
     steps = [*_before(stream, names, kinds, schema), accounted, *later]
-    schema["policy"] = Attribute(("direct",))
+    schema["policy"] = Attribute(("drop",))
     contract = (Agreement(_pick(stream, METRICS), at_most=1e9),) if stream.random() < 0.3 else ()
     recipe = Recipe(Schema(schema), (sf.KAnonymity(1),), tuple(steps), contract=contract)
     usual = [_record(stream, names, kinds, odd=False) for _ in range(int(stream.integers(2, 9)))]

@@ -49,10 +49,10 @@ SHAPES = {
 """The shape of data that a recipe cannot be about without a part."""
 RECIPES = {
     "baskets": (
-        "shape: baskets\ncolumns: {who: unit, what: item}\nmeet: [{km_anonymity: {k: 2, m: 2}}]\n"
+        "shape: baskets\ncolumns: {who: person, what: item}\nmeet: [{km_anonymity: {k: 2, m: 2}}]\n"
     ),
     "paths": (
-        "shape: paths\ncolumns: {who: unit, when: time, where: place}\nmeet: [{km_anonymity: {k: 2,"
+        "shape: paths\ncolumns: {who: person, when: time, where: place}\nmeet: [{km_anonymity: {k: 2,"
         " m: 2}}]\n"
     ),
     "graph": "shape: graph\ncolumns: {a: from, b: to}\nmeet: [{k_degree: {k: 2}}]\n",

@@ -143,7 +143,7 @@ AT_THE_TOP_OF_KERNELS = {"numba"}
 LONGEST_FILE = 800
 LONGEST_FUNCTION = 100
 MOST_ARGUMENTS = 10
-INNERMOST = {"_cost", "_least", "_bound"}
+INNERMOST = {"_cost_cells", "_bound_column", "_bound_node"}
 """Loops of record linkage that run for every pair of cells: taking an array out of a tuple costs
 more than their work.
 """
@@ -291,8 +291,7 @@ def direction_offences(module: str, found: list[Import]) -> Iterator[str]:
     package = package_of(module)
     if package not in MAY_IMPORT:
         yield (
-            f"package {package!r} is not in the plan: add it to MAY_IMPORT and to"
-            " docs/architecture.md"
+            f"package {package!r} is not in the plan: add it to MAY_IMPORT and to ARCHITECTURE.md"
         )
         return
     for one in found:

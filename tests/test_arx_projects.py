@@ -82,7 +82,7 @@ def test_roles_hierarchies_models_and_the_table_are_taken_over(tmp_path: Path) -
     folder = read.write(tmp_path / "taken")
     recipe = recipes.load(folder / "recipe.yaml")
     assert {n: [str(r) for r in a.roles] for n, a in recipe.schema.attributes.items()} == {
-        "name": ["direct"],
+        "name": ["drop"],
         "age": ["quasi"],
         "zip": ["quasi"],
         "illness": ["sensitive"],

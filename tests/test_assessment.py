@@ -48,7 +48,7 @@ def test_figures(table, threshold):
 
 def test_persons_and_weights():
     frame = pl.DataFrame({"zip": ["a", "a", "b"], "who": ["1", "1", "2"], "w": [2.0, 3.0, 10.0]})
-    roles = {"zip": Role.QUASI, "who": Role.UNIT, "w": Role.WEIGHT}
+    roles = {"zip": Role.QUASI, "who": Role.PERSON, "w": Role.WEIGHT}
     found = sf.assess(Table(frame, Schema({n: Attribute((r,)) for n, r in roles.items()})))
     assert found.persons == 2
     assert found.smallest_class == 1
@@ -80,7 +80,7 @@ def test_what_cannot_be_assessed():
     frame = pl.DataFrame({"a": ["x"], "b": ["y"]})
     with pytest.raises(SchemaError, match="role quasi"):
         sf.assess(
-            Table(frame, Schema({"a": Attribute((Role.PLAIN,)), "b": Attribute((Role.PLAIN,))}))
+            Table(frame, Schema({"a": Attribute((Role.KEEP,)), "b": Attribute((Role.KEEP,))}))
         )
     with pytest.raises(SchemaError, match="'b' of the table has no role"):
         sf.assess(Table(frame, Schema({"a": Attribute((Role.QUASI,))})))

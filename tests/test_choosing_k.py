@@ -116,7 +116,12 @@ def test_the_tables_are_in_order():
 
 
 def test_the_page_names_every_source_and_how_far_it_was_checked():
-    page = Path(__file__).parents[1].joinpath("docs", "choosing_k.md").read_text(encoding="utf-8")
+    page = (
+        Path(__file__)
+        .parents[1]
+        .joinpath("docs", "explanation", "choosing_k.md")
+        .read_text(encoding="utf-8")
+    )
     rows = [line for line in page.splitlines() if line.startswith("|")]
     for one in published_thresholds():
         source = one.source.split(":")[0]
@@ -132,7 +137,7 @@ def test_a_table_and_its_recipe_say_what_each_k_costs():
     people = sf.read(
         pl.DataFrame({"age": [30] * 6 + [31] * 4 + [70] * 2, "n": range(12), "w": [10] * 12})
     )
-    people = people.with_roles(quasi="age", plain="n", weight="w").with_hierarchies(
+    people = people.with_roles(quasi="age", keep="n", weight="w").with_hierarchies(
         age=sf.suppress()
     )
     recipe = sf.Recipe(people.schema, (sf.KAnonymity(2),), (sf.GlobalRecoding(budget=0.2),))

@@ -95,11 +95,11 @@ def test_no_python_no_headless_use(tmp_path):
     """Frames in, frames out; and a command line whose exit code stops a pipeline."""
     people = sf.examples.hospital(rows=300)
     roles = {
-        "direct": ["patient_name", "insurance_number", "email"],
+        "drop": ["patient_name", "insurance_number", "email"],
         "quasi": ["sex", "marital_status"],
     }
-    roles["plain"] = [
-        name for name in people.columns if name not in (*roles["direct"], *roles["quasi"])
+    roles["keep"] = [
+        name for name in people.columns if name not in (*roles["drop"], *roles["quasi"])
     ]
     frame = people.to_polars().to_pandas()
     release = sf.anonymize(frame, sf.KAnonymity(3), sf.Suppress("tuple"), roles=roles, seed=1)
@@ -210,7 +210,7 @@ def test_several_tables_keys_must_still_join(tmp_path):
 
     def released(frame: pl.DataFrame, quasi: str, domain: str) -> pl.DataFrame:
         step = sf.Pseudonymize("id", key={"file": str(tmp_path / "office.key")}, domain=domain)
-        table = sf.read(frame).with_roles(direct=["id"], quasi=[quasi])
+        table = sf.read(frame).with_roles(drop=["id"], quasi=[quasi])
         return sf.anonymize(
             table, sf.KAnonymity(5), [step, sf.Suppress("tuple")], seed=1
         ).released.to_polars()
@@ -241,7 +241,7 @@ def test_detection_feeds_roles_in_tables(tmp_path):
         }
     )
     proposal = sf.profile(table)
-    assert proposal["v1"].roles == (Role.DIRECT,)
+    assert proposal["v1"].roles == (Role.DROP,)
     assert proposal["diagnosis"].roles == (Role.SENSITIVE,)
     (tmp_path / "people.yaml").write_text(recipe_text(proposal), "utf-8")
     folder = sf.run(table, tmp_path / "people.yaml", seed=1).write(tmp_path / "out")

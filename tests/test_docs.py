@@ -6,7 +6,8 @@ Per file, in one namespace and one empty folder, from top to bottom:
 - a ``console`` block that calls ``sfumato`` is run line by line; each ``$`` command must exit with
   0, or with N if it ends in ``# exit N``; the lines between are what a reader sees and are not
   compared; the table that ``sfumato demo --table`` writes is made shorter;
-- an HTML comment that starts with ``setup`` holds Python that a reader need not see.
+- an HTML comment that starts with ``setup`` holds Python that a reader need not see;
+- ``<!-- file: NAME -->`` before a block of any language writes it to a file for what follows.
 
 ``<!-- not executed: reason -->`` before a block leaves it out. Blocks of other languages are left
 alone.
@@ -53,6 +54,7 @@ follow.
 EXIT = re.compile(r"#\s*exit (\d+)\s*$")
 FENCE = re.compile(r"^(?P<indent> *)(?P<marks>`{3,}|~{3,})\s*(?P<language>[^\s`]*)[^`]*$")
 SKIP = re.compile(r"<!--\s*not executed\b:?\s*(?P<reason>.*?)\s*-->")
+FILE = re.compile(r"<!--\s*file:\s*(?P<name>[\w.-]+)\s*-->")
 SETUP = re.compile(r"<!--\s*setup\s*$")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -67,10 +69,13 @@ class Block:
     text: str
     line: int
     skipped: str | None = None
+    file: str | None = None
 
     @property
     def runs(self) -> bool:
-        """Whether this block is of a kind that is executed."""
+        """Whether this block is of a kind that is executed, or written to a file."""
+        if self.file is not None:
+            return True
         shell = self.language == "console" and any(
             CALLS_SFUMATO.search(command) for command in commands(self.text)
         )
@@ -84,6 +89,7 @@ def blocks(page: str) -> list[Block]:
     lines = iter(enumerate(page.splitlines(), start=1))
     found: list[Block] = []
     reason: str | None = None
+    file: str | None = None
     for number, line in lines:
         if skip := SKIP.match(line.strip()):
             if reason is not None or not skip["reason"]:
@@ -91,6 +97,8 @@ def blocks(page: str) -> list[Block]:
                     f"line {number}: say '<!-- not executed: reason -->' right before the block"
                 )
             reason = skip["reason"]
+        elif named := FILE.match(line.strip()):
+            file = named["name"]
         elif SETUP.match(line.strip()):
             found.append(
                 Block("setup", until(lines, lambda text: text.strip() == "-->", number), number + 1)
@@ -102,15 +110,17 @@ def blocks(page: str) -> list[Block]:
                 text[min(indent, len(text) - len(text.lstrip(" "))) :]
                 for text in inside.split("\n")
             )
-            found.append(Block(fence["language"], text, number + 1, reason))
+            found.append(Block(fence["language"], text, number + 1, reason, file))
             if reason is not None and fence["language"] not in ("python", "console"):
                 raise ValueError(
                     f"line {number}: this block would not be executed anyway; remove the comment"
                     " before it"
                 )
-            reason = None
+            reason = file = None
         elif reason is not None and line.strip():
             raise ValueError(f"line {number}: 'not executed' must come right before a block")
+        elif file is not None and line.strip():
+            raise ValueError(f"line {number}: 'file' must come right before a block")
     if reason is not None:
         raise ValueError("'not executed' at the end, before no block")
     return found
@@ -240,7 +250,9 @@ def run_page(page: str, text: str) -> int:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     running = [block for block in blocks(text) if block.runs and block.skipped is None]
     for block in running:
-        if block.language == "console":
+        if block.file is not None:
+            Path(block.file).write_text(block.text + "\n", encoding="utf-8")
+        elif block.language == "console":
             run_console(block, page)
         else:
             run_python(block, namespace, page)
@@ -333,6 +345,17 @@ def test_a_failure_names_the_line_of_the_page():
         run_page("page.md", "# Title\n\n```python\nx = 1\nx / 0\n```\n")
     last = traceback.extract_tb(caught.tb)[-1]
     assert (last.filename, last.lineno) == ("page.md", 5)
+
+
+def test_a_block_is_written_to_the_file_it_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (
+        "<!-- file: a.yaml -->\n```yaml\nk: 5\n```\n\n"
+        "```python\nassert open('a.yaml').read() == 'k: 5\\n'\n```\n"
+    )
+    assert run_page("page.md", page) == 2
+    with pytest.raises(ValueError, match="right before a block"):
+        blocks("<!-- file: a.yaml -->\nwords\n")
 
 
 def test_skips_with_a_reason():

@@ -37,7 +37,7 @@ def test_recipes_of_a_page_can_be_read(page):
 
 
 def test_there_are_recipes_to_read():
-    assert len(documents(PAGES["docs/masking.md"].read_text(encoding="utf-8"))) >= 6
+    assert len(documents(PAGES["docs/how_to/masking.md"].read_text(encoding="utf-8"))) >= 6
 
 
 def test_a_wrong_recipe_is_noticed():

@@ -85,7 +85,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("kind", NESTED)
-@pytest.mark.parametrize("role", ["plain", "sensitive", "quasi", "direct"])
+@pytest.mark.parametrize("role", ["keep", "sensitive", "quasi", "drop"])
 def test_a_column_with_several_values_a_cell_is_refused_by_name(kind, role):
     frame = pl.DataFrame({"age": [1] * 10}).with_columns(NESTED[kind])
     roles = {
@@ -98,7 +98,7 @@ def test_a_column_with_several_values_a_cell_is_refused_by_name(kind, role):
 
 def test_bytes_go_into_formats_that_hold_them(tmp_path):
     frame = pl.DataFrame({"age": [1] * 4, "shape": [b"\x00\xff", b"b"] * 2})
-    people = sf.read(frame).with_roles(quasi=["age"], plain=["shape"])
+    people = sf.read(frame).with_roles(quasi=["age"], keep=["shape"])
     with pytest.raises(OutputError, match="bytes"):
         sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()])
     folder = sf.anonymize(

@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.core.schema import Kind
 from sfumato.errors import ParameterError, SchemaError
 
-ROLES = {"quasi": ["age"], "plain": ["pay"]}
+ROLES = {"quasi": ["age"], "keep": ["pay"]}
 TABLE = pl.DataFrame({"age": [30, 40] * 10, "pay": list(range(20))})
 FRAMES = {"polars": TABLE, "pandas": TABLE.to_pandas(), "arrow": TABLE.to_arrow()}
 
@@ -145,7 +145,7 @@ def types(frame) -> list[str]:
 @pytest.mark.parametrize("kind", ["polars", "pandas", "nullable", "arrow"])
 def test_noise_keeps_the_types_it_can(kind):
     frame = typed(kind)
-    roles = {"quasi": ["n"], "plain": ["u", "f", "d"]}
+    roles = {"quasi": ["n"], "keep": ["u", "f", "d"]}
     options = {
         "roles": roles,
         "seed": 1,
@@ -162,7 +162,7 @@ def test_noise_keeps_the_types_it_can(kind):
 @pytest.mark.parametrize("kind", ["polars", "pandas", "nullable", "arrow"])
 def test_mondrian_keeps_the_types_of_columns_it_releases_as_they_were(kind):
     frame = typed(kind)
-    roles = {"quasi": ["n", "d"], "plain": ["u", "f"]}
+    roles = {"quasi": ["n", "d"], "keep": ["u", "f"]}
     released = sf.anonymize(
         frame, sf.KAnonymity(1), sf.Mondrian(), roles=roles, seed=1
     ).released.to_native()
@@ -175,7 +175,7 @@ def test_mondrian_keeps_the_type_where_only_rows_went():
     )
     step = sf.Mondrian(budget=0.2)
     release = sf.anonymize(
-        table, sf.KAnonymity(5), step, roles={"quasi": ["n"], "plain": "m"}, seed=1
+        table, sf.KAnonymity(5), step, roles={"quasi": ["n"], "keep": "m"}, seed=1
     )
     assert release.released.column("n").dtype == pl.Int16
     assert sorted(release.released.column("n").to_list()) == [30] * 6 + [31] * 6

@@ -37,9 +37,9 @@ ROLES = st.sampled_from(
         "quasi",
         "quasi",
         "sensitive",
-        "plain",
-        "direct",
-        "unit",
+        "keep",
+        "drop",
+        "person",
         "stratum",
         ["quasi", "sensitive"],
     ]

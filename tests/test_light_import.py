@@ -233,7 +233,7 @@ def test_judging_a_small_table_needs_no_numba(tmp_path):
 
 LOOPS = """
 from sfumato import kernels
-kernels.keys.group, kernels.lattice.climb, kernels.points.measure
+kernels.keys.group, kernels.lattice.climb, kernels.points.measure_box
 """
 
 

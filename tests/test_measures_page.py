@@ -56,12 +56,12 @@ def test_markup_becomes_markdown():
 
 
 def test_the_page_on_utility_names_every_metric():
-    text = (TOOL["PAGE"].parent / "utility.md").read_text(encoding="utf-8")
+    text = (TOOL["GUIDES"] / "utility.md").read_text(encoding="utf-8")
     assert not [name for name in registry.family("utility") if f"`{name}`" not in text]
 
 
 def test_the_page_on_masking_tells_every_secret_parameter():
-    text = (TOOL["PAGE"].parent / "masking.md").read_text(encoding="utf-8")
+    text = (TOOL["GUIDES"] / "masking.md").read_text(encoding="utf-8")
     left_out = text.partition("## What the certificate leaves out")[2].partition("\n## ")[0]
     rows = [row for row in left_out.splitlines() if row.startswith("| `")]
     for name, cls in registry.family("steps").items():

@@ -355,14 +355,14 @@ class Letters(PeopleData):
 
     @classmethod
     def from_tables(cls, tables, schemas, source):
-        (unit,), (letter,) = schemas["data"].columns(Role.UNIT), schemas["data"].quasi
+        (unit,), (letter,) = schemas["data"].units, schemas["data"].quasi
         sets = {}
         for person, sign in tables["data"].select(unit, letter).iter_rows():
             sets.setdefault(person, set()).add(sign)
         return cls(tuple(map(frozenset, sets.values())), schemas["data"], source)
 
     def to_tables(self):
-        (unit,), (letter,) = self.schema.columns(Role.UNIT), self.schema.quasi
+        (unit,), (letter,) = self.schema.units, self.schema.quasi
         rows = [(person, sign) for person, signs in enumerate(self.sets) for sign in sorted(signs)]
         return {"data": pl.DataFrame(rows, schema={unit: pl.Int64, letter: pl.String}, orient="row")}
 
@@ -486,7 +486,7 @@ limits: {rows_lost: 0.5, lucky_guess: 0.5}
 LETTERS_RECIPE = """
 sfumato: 1
 shape: letters
-columns: {who: unit, letter: quasi}
+columns: {who: person, letter: quasi}
 meet: [{company: {k: 2}}]
 steps: [drop_rare]
 """

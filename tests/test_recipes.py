@@ -66,8 +66,8 @@ ROLES = st.one_of(
     st.sampled_from(list(Role)).map(lambda r: (r,)),
     st.sets(st.sampled_from(sorted(COMBINABLE)), min_size=2).map(tuple),
 )
-UNITS = {(Role.TIME,): ["person", *TIME_UNITS]}
-"""What a column may count; all others count people or households."""
+UNITS = {(Role.TIME,): [None, *TIME_UNITS]}
+"""What whole numbers of a column count."""
 ATTRIBUTES = ROLES.flatmap(
     lambda roles: st.builds(
         Attribute,
@@ -76,7 +76,7 @@ ATTRIBUTES = ROLES.flatmap(
         hierarchy=HIERARCHIES,
         missing=st.sampled_from(Missing),
         order=st.one_of(st.none(), st.lists(WORD, min_size=1, max_size=3).map(tuple)),
-        unit=st.sampled_from(UNITS.get(roles, ["person", "household"])),
+        unit=st.sampled_from(UNITS.get(roles, [None])),
         bounds=st.one_of(
             st.none(),
             st.tuples(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
@@ -340,7 +340,7 @@ promises: []
         ("columns: {a: {role: {quasi: 1}}}", "role must be a word or a list of words"),
         ("columns: {a: {role: []}}", "at least one role"),
         ("columns: {a: {role: [quasi, 5]}}", "role '5' is not known"),
-        ("columns: {a: {role: [direct, quasi]}}", "cannot go together"),
+        ("columns: {a: {role: [drop, quasi]}}", "cannot go together"),
         ("columns: {a: {role: quasi, kind: null}}", "kind 'None' is not known"),
         ("columns: {a: {role: quasi, order: abc}}", "order must list"),
         ("columns: {a: {role: quasi, order: {a: b}}}", "order must list"),
@@ -365,8 +365,8 @@ promises: []
             "two different labels",
         ),
         ("columns: {? [a] : quasi}", "a column name must be text"),
-        ("columns: {a: quasi, a: plain}", "duplicate key"),
-        ("columns: {1: quasi, '1': plain}", "duplicate key"),
+        ("columns: {a: quasi, a: keep}", "duplicate key"),
+        ("columns: {1: quasi, '1': keep}", "duplicate key"),
         ("meet: 5", "'meet' must be a list"),
         ("meet: {k_anonymity: 5}", "'meet' must be a list"),
         ("meet: k_anonymity", "'meet' must be a list"),

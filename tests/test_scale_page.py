@@ -1,4 +1,4 @@
-"""docs/scale.md lists what engines refuse, as the registry knows it."""
+"""docs/how_to/scale.md lists what engines refuse, as the registry knows it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ RECIPE = """
 sfumato: 1
 missing_values: ["-9"]
 columns:
-  name: direct
+  name: drop
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
   'the "place"': {role: quasi, hierarchy: {tree: {nested: {"*": {north: [Ulm, "O'Hara"], south: ["a,b", Bonn]}}}}}
   illness: {role: sensitive}

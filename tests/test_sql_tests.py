@@ -47,7 +47,7 @@ def dataset(rows: list[tuple[Any, ...]], *, persons: bool) -> sf.Table:
     roles = {
         "quasi": list(NAMES[:2]),
         "sensitive": ["s"],
-        ("unit" if persons else "plain"): ["person"],
+        ("person" if persons else "keep"): ["person"],
     }
     return sf.read(frame).with_roles(**roles)
 

@@ -50,7 +50,7 @@ def test_a_promise_without_its_degree_or_nothing_at_all_is_refused() -> None:
 def test_a_recipe_is_checked_and_direct_identifiers_must_be_gone(tmp_path: Path) -> None:
     recipe = tmp_path / "r.yaml"
     recipe.write_text(
-        "columns: {name: direct, age: quasi}\nmeet: [{k_anonymity: 2}]\nsteps: [{global_recoding:"
+        "columns: {name: drop, age: quasi}\nmeet: [{k_anonymity: 2}]\nsteps: [{global_recoding:"
         " {}}]\n"
     )
     assert assert_promise(pl.DataFrame({"age": [1, 1]}), recipe=recipe)

@@ -19,7 +19,7 @@ NAMES = [picture.name for picture in TOOL["PICTURES"]]
 
 
 def test_the_page_shows_every_picture_and_no_other() -> None:
-    page = (ROOT / "docs" / "workbench.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how_to" / "workbench.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"workbench/([\w-]+)\.png", page)) == sorted(NAMES)
     assert sorted(file.stem for file in TOOL["HERE"].iterdir()) == sorted(NAMES)
 

@@ -240,7 +240,7 @@ def test_every_format_is_written(format):  # noqa: A002
 def test_the_bytes_of_a_file_do_not_know_suppressed_cells(tmp_path, format, secret):  # noqa: A002
     other = 1.5 if isinstance(secret, float) else "a"
     table = pl.DataFrame({"q": [secret, *[other] * 5], "s": ["x"] * 6})
-    people = sf.read(table).with_roles(quasi=["q"], plain=["s"])
+    people = sf.read(table).with_roles(quasi=["q"], keep=["s"])
     step = sf.GlobalRecoding(suppress="cell", budget=0.6)
     release = sf.anonymize(
         people, [sf.KAnonymity(2)], [step], seed=1, options=sf.AnonymizeOptions(format=format)
@@ -264,7 +264,7 @@ def test_a_column_that_is_constant_in_the_file_hides_nothing_there():
 
 def test_texts_that_excel_leaves_out_are_refused_before_the_search():
     table = pl.DataFrame({"q": ["a"] * 4, "s": ["x" * 32_768] * 4})
-    people = sf.read(table).with_roles(quasi=["q"], plain=["s"])
+    people = sf.read(table).with_roles(quasi=["q"], keep=["s"])
     with pytest.raises(OutputError, match="column 's': 4 cells of more than 32767 signs"):
         sf.anonymize(
             people,
@@ -284,7 +284,7 @@ def test_a_name_that_is_the_pattern_of_another_is_refused(tmp_path, kind):
 
 def test_a_direct_identifier_is_dropped_whatever_its_name():
     people = sf.read(pl.DataFrame({"*": ["Ann", "Bob"], "q": ["a", "a"]})).with_roles(
-        direct=["*"], quasi=["q"]
+        drop=["*"], quasi=["q"]
     )
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     assert release.data.to_dict(as_series=False) == {"q": ["a", "a"]}

@@ -340,7 +340,7 @@ def described(case: Case, table: sf.Table) -> sf.Table:
     """The table with roles and hierarchies."""
     quasi = case.names[: case.quasi]
     levels = {n: hierarchy(h) for n, h in zip(quasi, case.hierarchies, strict=True) if h != "none"}
-    rest = {"direct" if case.direct else "plain": list(case.names[case.quasi + 1 :])}
+    rest = {"drop" if case.direct else "keep": list(case.names[case.quasi + 1 :])}
     with_roles = table.with_roles(quasi=list(quasi), sensitive=[case.sensitive], **rest)
     return with_roles.with_hierarchies(**levels) if levels else with_roles
 

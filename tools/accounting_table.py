@@ -1,4 +1,4 @@
-"""Write the table of what steps do to a certified ε into docs/bridge.md, from the registry:
+"""Write the table of what steps do to a certified ε into docs/explanation/bridge.md, from the registry:
 ``python tools/accounting_table.py``.
 """
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from sfumato.core import registry
 from sfumato.core.step import LOOKS, declaration_of
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "bridge.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "bridge.md"
 BEGIN, END = "<!-- accounting: begin -->\n", "<!-- accounting: end -->"
 
 

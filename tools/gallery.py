@@ -1,7 +1,7 @@
 """Make the pictures of the gallery: ``python tools/gallery.py [PAGE ...]``, all of them without
 names.
 
-Every page of docs/gallery calls one thing ``picture``, which it got by ``plot()``. Its Python is
+Every page of docs/tutorials/gallery calls one thing ``picture``, which it got by ``plot()``. Its Python is
 run as a reader would run it, and what the name then holds is written as SVG. Seeds make the same
 picture every time, but for answers with noise: that has no seed.
 """
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parents[1] / "docs" / "gallery"
+HERE = Path(__file__).resolve().parents[1] / "docs" / "tutorials" / "gallery"
 PICTURES = HERE / "pictures"
 LARGEST = 60_000
 """Bytes a picture may have."""

@@ -1,8 +1,8 @@
 """Write what the registry knows of risks, attacks and utilities into their pages:
 ``python tools/measures_page.py``.
 
-Every one goes into docs/measures.md; who tries which attack into docs/risk.md, and the list of
-metrics into docs/utility.md.
+Every one goes into docs/reference/measures.md; who tries which attack into docs/how_to/risk.md, and the list of
+metrics into docs/how_to/utility.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from sfumato.core.choices import required_fields
 from sfumato.interfaces.cli.docstring_text import simple_table
 from sfumato.release.intruders import BATTERY
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "measures.md"
+GUIDES = PAGE.parents[1] / "how_to"
 MATH = re.compile(r"^\.\. math::(.*?)(?=\n\n\S|\Z)", re.DOTALL | re.MULTILINE)
 ELSEWHERE = re.compile(r"See :func:`(?P<home>sfumato[\w.]*)\.(?P<name>\w+)`[^.;]*(?:[.;]|$)")
 
@@ -145,8 +146,8 @@ def filled(text: str, sections: Mapping[str, str]) -> str:
 
 PAGES: dict[Path, Callable[[str], str]] = {
     PAGE: page,
-    PAGE.with_name("utility.md"): lambda text: filled(text, {"metrics": metrics()}),
-    PAGE.with_name("risk.md"): lambda text: filled(text, {"intruders": intruders()}),
+    GUIDES / "utility.md": lambda text: filled(text, {"metrics": metrics()}),
+    GUIDES / "risk.md": lambda text: filled(text, {"intruders": intruders()}),
 }
 
 

@@ -1,4 +1,4 @@
-"""Write the table of all models into docs/models.md, from the registry:
+"""Write the table of all models into docs/reference/models.md, from the registry:
 ``python tools/models_table.py``.
 """
 
@@ -12,7 +12,7 @@ from sfumato.core import registry
 from sfumato.interfaces.cli.docstring_text import formula
 from sfumato.interfaces.cli.explain import AGAINST
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "models.md"
 BEGIN, END = "<!-- models: begin -->\n", "<!-- models: end -->"
 
 

@@ -1,7 +1,7 @@
 """Write the reference from the code: ``python tools/reference.py``.
 
-Pages in docs/reference: promises and means of tables, hierarchies, everything of each other shape,
-commands, and public names. Risks, attacks and measures of tables have a page of their own, which
+Pages in docs/reference: requirements and steps of tables, hierarchies, everything of each other
+shape, commands, and public names. Risks, attacks and measures of tables have a page of their own, which
 tools/measures_page.py writes.
 """
 
@@ -27,10 +27,10 @@ FOLDER = TOOLS.parent / "docs" / "reference"
 text_of: Callable[[str], str] = runpy.run_path(str(TOOLS / "measures_page.py"))["text_of"]
 NOTE = "<!-- Written by tools/reference.py; change the docstrings and run it again. -->"
 HEADINGS = {
-    "models": "Promises",
-    "steps": "Means",
+    "models": "Requirements",
+    "steps": "Steps",
     "risk": "Risks and attacks",
-    "utility": "Measures of utility",
+    "utility": "Utility metrics",
 }
 UNDER = {
     "models": "Under `meet:` in a recipe, in `meet=` in Python.",
@@ -142,17 +142,32 @@ def page(title: str, *parts: str) -> str:
     return "\n\n".join([f"# {title}", NOTE, *parts]) + "\n"
 
 
-def tables() -> str:
-    """Promises and means of tables."""
+def requirements() -> str:
+    """Requirements on tables."""
     lead = (
-        "What a recipe with a row for each person can say. [Models](../models.md) compares the"
-        " promises, [measures](../measures.md) has the risks, attacks and measures of utility with"
-        " their formulas."
+        "For those who look up one requirement of a recipe for a table. [Models](models.md) has all"
+        " of them in one table."
     )
-    families = (
-        family_of(name, Shape.TABLE, home) for name, home in (("models", "sf"), ("steps", "sf"))
-    )
-    return page("Promises and means of tables", lead, *families)
+    return page("Requirements", lead, family_of("models", Shape.TABLE, "sf"))
+
+
+STEP_PACKAGES = {
+    "recoding": ("recoding", "local", "taxonomy", "suppression"),
+    "masking": ("masking", "swapping", "microaggregation", "rules", "pseudonyms"),
+    "synthesis": ("synthesis",),
+}
+"""The packages of sfumato.methods.steps whose steps stand on one page."""
+
+
+def steps_page(name: str, title: str, lead: str) -> str:
+    """The steps of tables that are defined in the packages of one page."""
+    packages = {f"sfumato.methods.steps.{package}" for package in STEP_PACKAGES[name]}
+    steps = [
+        step
+        for step in registry.family("steps", Shape.TABLE).values()
+        if ".".join(step.__module__.split(".")[:4]) in packages
+    ]
+    return page(title, lead, UNDER["steps"], *(entry(step, "sf") for step in steps))
 
 
 def of_shape(shape: Shape, title: str, lead: str) -> str:
@@ -163,7 +178,11 @@ def of_shape(shape: Shape, title: str, lead: str) -> str:
 
 def hierarchies() -> str:
     """How values become coarser."""
-    lead = "Under `hierarchy:` of a column in a recipe, in `with_hierarchies` in Python."
+    lead = (
+        "For those who look up one rule by which values become coarser. Under `hierarchy:` of a"
+        " column in a recipe, in `with_hierarchies` in Python. The [guide](../how_to/hierarchies.md)"
+        " says which one to take."
+    )
     members = registry.family("hierarchies").values()
     return page(
         "Hierarchies",
@@ -177,7 +196,10 @@ def commands() -> str:
     """Every command with its title; those of groups below them."""
     import typer
 
-    lead = "`sfumato COMMAND --help` tells the options, with a default for each."
+    lead = (
+        "For those who look up one command. `sfumato COMMAND --help` shows the options, with a"
+        " default for each."
+    )
     rows = ["| command | does |", "|---|---|"]
     rows += [f"| `sfumato {name}` | {escaped(title)} |" for name, (_, title) in COMMANDS.items()]
     groups: Any = typer.main.get_command(build_app())
@@ -201,37 +223,46 @@ def commands() -> str:
     return page("Commands", lead, "\n".join(rows), *parts)
 
 
-ROOMS = {
-    "sfumato.methods.models": "Promises",
-    "sfumato.methods.steps": "Means",
-    "sfumato.methods.attacks": "Attacks",
-    "sfumato.methods.utility": "Measures of utility",
-    "sfumato.methods.hierarchies": "Hierarchies",
+METHODS = {
+    "sfumato.methods.models": ("Requirements", "[requirements](requirements.md)"),
+    "sfumato.methods.steps": (
+        "Steps",
+        "[recoding](recoding.md), [masking](masking.md) or [synthesis](synthesis.md)",
+    ),
+    "sfumato.methods.attacks": ("Attacks", "[measures](measures.md)"),
+    "sfumato.methods.utility": ("Utility metrics", "[measures](measures.md)"),
+    "sfumato.methods.hierarchies": ("Hierarchies", "[hierarchies](hierarchies.md)"),
 }
+"""By package: what its methods are called, and the pages that describe them."""
 
 
 def names() -> str:
     """The public names with one line each, by what they are."""
-    groups: dict[str, list[str]] = {
-        "Verbs": [],
-        "Nouns": [],
-        "Rooms": [],
-        **{title: [] for title in ROOMS.values()},
-    }
+    groups: dict[str, list[str]] = {"Functions": [], "Classes": [], "Modules": []}
+    methods: dict[str, list[str]] = {package: [] for package in METHODS}
     for name in sfumato.__all__:
         thing = getattr(sfumato, name)
         if name.startswith("__"):
             continue
-        home = next((t for room, t in ROOMS.items() if name in sfumato._HOMES.get(room, ())), None)
-        kind = (
-            "Rooms" if inspect.ismodule(thing) else "Nouns" if inspect.isclass(thing) else "Verbs"
-        )
-        groups[home or kind].append(f"| `sf.{name}` | {first_line(thing)} |")
+        package = next((p for p in METHODS if name in sfumato._HOMES.get(p, ())), None)
+        if package is not None:
+            methods[package].append(f"`sf.{name}`")
+        elif inspect.ismodule(thing):
+            groups["Modules"].append(f"| `sf.{name}` | {first_line(thing)} |")
+        elif inspect.isclass(thing):
+            groups["Classes"].append(f"| `sf.{name}` | {first_line(thing)} |")
+        else:
+            groups["Functions"].append(f"| `sf.{name}` | {first_line(thing)} |")
     parts = [f"## {title}\n\n" + listed(rows) for title, rows in groups.items()]
+    # Methods have an entry on another page: here their names are enough.
+    parts += [
+        f"## {title}\n\nDescribed in {pages}: {', '.join(methods[package])}."
+        for package, (title, pages) in METHODS.items()
+    ]
     inside = [f"## `sf.{room}`\n\n" + listed(members(room)) for room in ("dp", "examples", "vault")]
     lead = (
-        "`import sfumato as sf`. Names are loaded when they are first used; those that are not here"
-        " may change."
+        "For those who look up a name in Python: `import sfumato as sf`. Names are loaded when they"
+        " are first used; those that are not here may change."
     )
     return page("Names in Python", lead, *parts, *inside)
 
@@ -253,28 +284,47 @@ def members(room: str) -> list[str]:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "tables": tables,
+    "requirements": requirements,
+    "recoding": lambda: steps_page(
+        "recoding",
+        "Steps that generalise or suppress",
+        "For those who look up one step. The [guide](../how_to/recoding.md) says which one to take.",
+    ),
+    "masking": lambda: steps_page(
+        "masking",
+        "Steps that change values",
+        "For those who look up one step. The [guide](../how_to/masking.md) says which one to take.",
+    ),
+    "synthesis": lambda: steps_page(
+        "synthesis",
+        "Steps that make synthetic records",
+        "For those who look up one step. The [guide](../how_to/synthesis.md) says which one to"
+        " take.",
+    ),
     "baskets": lambda: of_shape(
         Shape.BASKETS,
-        "Members of baskets",
-        "With `shape: baskets`: every person is a set of items.",
+        "Methods for baskets",
+        "For those who look up one method for `shape: baskets`, where every person is a set of"
+        " items. See the [guide](../how_to/baskets.md).",
     ),
     "paths": lambda: of_shape(
         Shape.PATHS,
-        "Members of paths",
-        "With `shape: paths`: every person is points in time. See [paths](../paths.md).",
+        "Methods for paths",
+        "For those who look up one method for `shape: paths`, where every person is points in"
+        " time. See the [guide](../how_to/paths.md).",
     ),
     "graphs": lambda: of_shape(
         Shape.GRAPH,
-        "Members of graphs",
-        "With `shape: graph`: people and their ties. See [graphs](../graphs.md).",
+        "Methods for graphs",
+        "For those who look up one method for `shape: graph`, people and their ties. See the"
+        " [guide](../how_to/graphs.md).",
     ),
     "relations": lambda: of_shape(
         Shape.TABLES,
-        "Members of several tables",
-        "With `shape: tables`, or a section `tables`: people and rows of other tables below them."
-        " See [several tables](../several_tables.md). Promises, steps and metrics of ordinary"
-        " tables are named with the table they apply to: `k_anonymity: {k: 5, table: visits}`.",
+        "Methods for several tables",
+        "For those who look up one method for several linked tables. See the"
+        " [guide](../how_to/several_tables.md). Methods of one table are named with the table they"
+        " apply to: `k_anonymity: {k: 5, table: visits}`.",
     ),
     "hierarchies": hierarchies,
     "commands": commands,

@@ -1,4 +1,4 @@
-"""Write what engines refuse into docs/scale.md, from the registry:
+"""Write what engines refuse into docs/how_to/scale.md, from the registry:
 ``python tools/scale_page.py``.
 """
 
@@ -17,7 +17,7 @@ from sfumato.core.step import Step
 from sfumato.data.lazy.refusals import OPTIONS, needing_records
 
 TOOLS = Path(__file__).resolve().parent
-PAGE = TOOLS.parent / "docs" / "scale.md"
+PAGE = TOOLS.parent / "docs" / "how_to" / "scale.md"
 EXAMPLE = Schema.from_roles({"quasi": ["zip", "age"], "sensitive": ["diagnosis", "cost"]}).replace(
     "cost", kind="numeric"
 )

@@ -2,7 +2,7 @@
 them without names.
 
 They are taken of a workbench with the invented hospital table, as a browser draws it, and put into
-docs/workbench. Chromium and ``pip install 'sfumato[web,services]'`` are needed. A picture has at
+docs/how_to/workbench. Chromium and ``pip install 'sfumato[web,services]'`` are needed. A picture has at
 most 128 colours: pages are flat, and files stay small.
 """
 
@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.interfaces.web.browser import Tab, open_browser, served  # noqa: E402
 
-HERE = ROOT / "docs" / "workbench"
+HERE = ROOT / "docs" / "how_to" / "workbench"
 LARGEST = 150_000
 """Bytes a picture may have."""
 COLOURS = 128
@@ -34,18 +34,18 @@ WIDE, TALL, NARROW = (1280, 800), (1280, 1000), (390, 800)
 RECIPE = """\
 sfumato: 1
 columns:
-  patient_name: direct
-  insurance_number: direct
-  email: direct
+  patient_name: drop
+  insurance_number: drop
+  email: drop
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
   sex: {role: quasi, hierarchy: suppress}
   zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
   marital_status: {role: quasi, hierarchy: {frequency: {keep: [3, 2]}}}
   nationality: {role: quasi, hierarchy: {frequency: {keep: [8, 2]}}}
-  occupation: plain
-  admission_date: {role: plain, kind: date}
-  ward: plain
-  length_of_stay: {role: plain, kind: numeric}
+  occupation: keep
+  admission_date: {role: keep, kind: date}
+  ward: keep
+  length_of_stay: {role: keep, kind: numeric}
   diagnosis: sensitive
   cost: {role: sensitive, kind: numeric}
 meet:

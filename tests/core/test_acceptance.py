@@ -20,10 +20,10 @@ RECIPE = """
 columns:
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [10, 20]}}}
   sex: {role: quasi}
-  birth_year: {role: plain}
+  birth_year: {role: keep}
   zip: {role: sensitive}
-  name: {role: direct}
-  visit: {role: unit}
+  name: {role: drop}
+  visit: {role: person}
 meet: [{k_anonymity: {k: 2}}]
 steps: [{global_recoding: {budget: 0.1}}]
 """
@@ -72,7 +72,7 @@ def test_acceptances_are_sorted_by_kind() -> None:
         ("{zip: true}", "expected"),
         ("{zip: []}", "nothing is accepted"),
         ("{zap: text only}", "no such column"),
-        ("{name: text only}", "direct"),
+        ("{name: text only}", "drop"),
         ("{birth_year: {implies: age}}", "lacks because"),
         ("{birth_year: {because: known}}", "lacks implies"),
         ("{birth_year: {implies: age, because: ' '}}", "reason in words"),
@@ -82,7 +82,7 @@ def test_acceptances_are_sorted_by_kind() -> None:
         ("{birth_year: {implies: agee, because: known}}", "no column 'agee'"),
         ("{sex: {implies: age, because: known}}", "quasi-identifier itself"),
         ("{visit: {implies: age, because: known}}", "renumbered"),
-        ("{name: {implies: age, because: known}}", "direct"),
+        ("{name: {implies: age, because: known}}", "drop"),
         (f"{{birth_year: [{PAIR}, {PAIR}]}}", "accepted twice"),
         (f"{{birth_year: [{PAIR}, {{implies: age, because: again}}]}}", "two reasons"),
         ("{zip: [text only, text only]}", "accepted twice"),
@@ -101,7 +101,7 @@ def test_data_of_another_shape_accept_nothing() -> None:
         recipe_files.any_from_dict(
             {
                 "shape": "baskets",
-                "columns": {"id": {"role": "unit"}, "item": {"role": "item"}},
+                "columns": {"id": {"role": "person"}, "item": {"role": "item"}},
                 "accept": {"item": "text only"},
             }
         )

@@ -10,7 +10,7 @@ import sfumato as sf
 from sfumato.core.alignment import pair_elsewhere
 from sfumato.errors import ParameterError, SchemaError
 
-ROLES = {"direct": ["id"], "quasi": ["age", "zip"], "sensitive": ["illness"]}
+ROLES = {"drop": ["id"], "quasi": ["age", "zip"], "sensitive": ["illness"]}
 
 
 def people(rows=200, seed=0):
@@ -94,7 +94,7 @@ def test_keys_that_are_numbers_here_and_text_there():
     frame = pl.DataFrame({"id": [3, 1, 2], "age": [30, 10, 20]})
     other = pl.DataFrame({"id": ["2", "3"], "age": [20, 30]})
     pair = pair_elsewhere(
-        sf.read(frame).with_roles(quasi=["age"], direct=["id"]), sf.read(other), align="id"
+        sf.read(frame).with_roles(quasi=["age"], drop=["id"]), sf.read(other), align="id"
     )
     assert pair.rows.tolist() == [2, 0]
 

@@ -170,7 +170,7 @@ def test_a_label_for_every_record_does_not_fill_the_memory():
     rng = np.random.default_rng(3)
     before = pl.DataFrame({"x": rng.normal(size=30_000), "y": rng.normal(size=30_000)})
     after = before + pl.DataFrame({"x": rng.normal(size=30_000), "y": rng.normal(size=30_000)})
-    pair = TablePair.of(*(Table(frame).with_roles(plain=["x", "y"]) for frame in (before, after)))
+    pair = TablePair.of(*(Table(frame).with_roles(keep=["x", "y"]) for frame in (before, after)))
     one, other = binned(pair, "x"), binned(pair, "y")
     assert one.spread.shape == (10, 10)  # not 30,000 labels, whose table would take 7 GB
     assert 0.05 < table_distance(one, other) < 0.5

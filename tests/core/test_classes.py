@@ -159,7 +159,7 @@ def test_a_column_of_missing_values():
 
 
 def test_a_table_without_columns_to_group_by_is_one_class():
-    data = Table(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.PLAIN,))}))
+    data = Table(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.KEEP,))}))
     assert contents(count_classes(data)) == {(): 2}
 
 
@@ -250,7 +250,7 @@ def test_values_are_counted_per_class_and_merged(data, table):
 @given(data=st.data(), table=tables(fewest_rows=0))
 def test_persons_are_counted_once_a_class(data, table):
     who = [data.draw(st.sampled_from(["p", "q", "r"])) for _ in table.rows]
-    classes = count_classes(with_extra(table, who, Role.UNIT))
+    classes = count_classes(with_extra(table, who, Role.PERSON))
     node = [data.draw(st.integers(0, d - 1)) for d in table.depths]
     rolled = classes.roll_up(dict(zip(table.names, node, strict=True)))
     expected = oracle.class_persons(
@@ -475,7 +475,7 @@ def test_many_keys_are_grouped_in_order_of_appearance():
 
 @given(given_keys=st.lists(st.integers(0, 999), max_size=60))
 def test_keys_are_numbered_in_their_order(given_keys):
-    ranks, known = keys.ranked(np.array(given_keys, dtype=np.uint64).reshape(-1, 1), 1000)
+    ranks, known = keys.rank_keys(np.array(given_keys, dtype=np.uint64).reshape(-1, 1), 1000)
     assert known.tolist() == sorted(set(given_keys))
     assert known[ranks].tolist() == given_keys
 
@@ -486,7 +486,7 @@ def test_keys_are_numbered_in_their_order(given_keys):
 )
 def test_sorting_numbers_keys_as_their_order_does(given_keys, span):
     packed = np.array(given_keys, dtype=np.uint64)
-    ranks, known = keys.sorted_ranks(packed, span)
+    ranks, known = keys.rank_by_sorting(packed, span)
     assert known.tolist() == sorted(set(given_keys))
     assert known[ranks].tolist() == given_keys
     assert packed.tolist() == given_keys
@@ -601,7 +601,7 @@ def test_numpy_groups_as_the_loop_does(seed):
     rows = int(draw.choice([0, 1, 2, 50, 5_000]))
     words = draw.integers(0, [1, 3, 500, 2**63][seed % 4], rows, dtype=np.uint64, endpoint=True)
     words[: rows // 3] = np.uint64(2**64 - 1)
-    by_numpy, by_loop = keys._grouped(words), keys._group_word(words)
+    by_numpy, by_loop = keys._group_by_numpy(words), keys._group_word(words)
     for one, other in zip(by_numpy, by_loop, strict=True):
         assert one.dtype == other.dtype and np.array_equal(one, other)
     numbers: dict[int, int] = {}

@@ -227,7 +227,7 @@ def _compared(
     """
     place = np.arange(len(q)) // crowd if crowd else np.zeros(len(q), dtype=np.int64)
     table = pl.DataFrame({"q": q, "place": place, **released})
-    original = sf.read(table).with_roles(quasi=["q", "place"], plain=tuple(released))
+    original = sf.read(table).with_roles(quasi=["q", "place"], keep=tuple(released))
     shared = original.with_columns({"q": pl.Series("q", label).cast(pl.String)})
     return find_dependences(TablePair.of(original, shared), k=5)
 
@@ -431,7 +431,7 @@ def test_one_row_of_a_person_is_looked_at() -> None:
     person = np.repeat(np.arange(400), 10)
     age, noise = np.repeat(rng.integers(20, 80, 400), 10), np.repeat(rng.permutation(400), 10)
     original = sf.read(pl.DataFrame({"p": person, "age": age, "noise": noise.astype(str)}))
-    original = original.with_roles(unit="p", quasi="age", plain="noise")
+    original = original.with_roles(person="p", quasi="age", keep="noise")
     shared = original.with_columns({"age": pl.Series("age", age // 10).cast(pl.String)})
     found = find_dependences(TablePair.of(original, shared), k=5)
     assert not found.found, "the rows of a person know each other, other people do not"
@@ -442,7 +442,7 @@ def test_a_quasi_identifier_that_was_dropped_is_one_label() -> None:
     rng = np.random.default_rng(19)
     table = pl.DataFrame({"age": rng.integers(20, 80, 2000), "sex": rng.integers(0, 2, 2000)})
     table = table.with_columns(year=2018 - pl.col("age"))
-    original = sf.read(table).with_roles(quasi=["age", "sex"], plain="year")
+    original = sf.read(table).with_roles(quasi=["age", "sex"], keep="year")
     found = find_dependences(TablePair.of(original, original.drop(["age"])), k=5)
     assert _findings(found) == {("year",): DependenceKind.DETERMINES}
 
@@ -453,7 +453,7 @@ def test_a_masked_number_is_compared_in_bins_of_what_was_released() -> None:
     original = sf.read(
         pl.DataFrame({"q": income, "copy": income, "other": rng.permutation(income)})
     )
-    original = original.with_roles(quasi="q", plain=["copy", "other"])
+    original = original.with_roles(quasi="q", keep=["copy", "other"])
     noisy = original.with_columns({"q": pl.Series("q", income * np.exp(rng.normal(0, 0.3, 3000)))})
     assert _findings(find_dependences(TablePair.of(original, noisy), k=5)) == {
         ("copy",): DependenceKind.NEARLY
@@ -487,7 +487,7 @@ def test_a_column_that_the_class_tells_already_tells_nothing_more() -> None:
     rng = np.random.default_rng(21)
     age = rng.integers(20, 80, 4000)
     table = pl.DataFrame({"age": age, "year": 2018 - age, "group": age // 10})
-    original = sf.read(table).with_roles(quasi=["age", "year"], plain=["group"])
+    original = sf.read(table).with_roles(quasi=["age", "year"], keep=["group"])
     shared = original.with_columns(
         {
             "age": pl.Series("age", age // 10).cast(pl.String),

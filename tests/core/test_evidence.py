@@ -100,5 +100,7 @@ def test_several_models_judge_the_same_evidence():
 
 def test_persons_are_the_size_of_a_class():
     frame = pl.DataFrame({"zip": ["a", "a", "a", "b"], "who": ["1", "1", "2", "3"]})
-    table = Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "who": Attribute((Role.UNIT,))}))
+    table = Table(
+        frame, Schema({"zip": Attribute((Role.QUASI,)), "who": Attribute((Role.PERSON,))})
+    )
     assert gather(table, [KAnonymity(2)]).frequencies.tolist() == [2, 1]

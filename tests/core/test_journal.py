@@ -444,7 +444,7 @@ def test_a_hundred_thousand_entries_are_read_within_a_second_of_computing(tmp_pa
 
 def test_the_table_of_stores_is_that_of_the_code() -> None:
     root = Path(__file__).parents[2]
-    text = (root / "docs" / "architecture.md").read_text("utf-8")
+    text = (root / "ARCHITECTURE.md").read_text("utf-8")
     section = text.partition("## The journal")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\S+?)\.py` \| [^|]* \| ([^|]*) \|", section, re.MULTILINE)
     documented = {

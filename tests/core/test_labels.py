@@ -201,7 +201,7 @@ def test_codes_of_an_unchanged_column_are_those_of_the_original_rows(data):
         st.lists(st.sampled_from([1.5, -0.0, 0.0, 2.25, None]), min_size=1, max_size=20)
     )
     original = Table(pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)})).with_roles(
-        plain=["x"]
+        keep=["x"]
     )
     rows = np.array(
         data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=20)),

@@ -23,7 +23,7 @@ def people(draw, persons, rows):
         for _ in range(draw.randint(1, rows))
     ]
     frame = pl.DataFrame(cells, schema=["person", "home", "ill"], orient="row")
-    return sf.read(frame).with_roles(quasi=["home"], sensitive=["ill"], unit="person")
+    return sf.read(frame).with_roles(quasi=["home"], sensitive=["ill"], person="person")
 
 
 def naive(original, release):
@@ -76,9 +76,9 @@ def test_the_shared_report_says_renumbered(tmp_path):
 
 
 def test_a_column_that_no_step_names_is_not_said_to_be_changed(tmp_path):
-    original = people(random.Random(2), 30, 1).with_roles(plain=["person"])
+    original = people(random.Random(2), 30, 1).with_roles(keep=["person"])
     frame = original.to_polars().with_columns(cost=pl.Series(range(len(original))).cast(pl.Float64))
-    table = sf.read(frame).with_roles(quasi=["home"], sensitive=["ill"], plain=["person", "cost"])
+    table = sf.read(frame).with_roles(quasi=["home"], sensitive=["ill"], keep=["person", "cost"])
     release = sf.anonymize(
         table, [sf.KAnonymity(2)], [sf.AddNoise(["cost"], alpha=0.1), sf.GlobalRecoding()], seed=1
     )

@@ -25,14 +25,14 @@ TABLES = {
     "people": {
         "key": "person_id",
         "columns": {
-            "name": "direct",
+            "name": "drop",
             "age": {
                 "role": "quasi",
                 "kind": "numeric",
                 "hierarchy": {"intervals": {"widths": [10, 20, 40]}},
             },
             "sex": {"role": "quasi", "hierarchy": "suppress"},
-            "region": "plain",
+            "region": "keep",
             "diagnosis": "sensitive",
         },
     },
@@ -40,14 +40,14 @@ TABLES = {
         "key": "visit_id",
         "belongs_to": {"people": "person_id"},
         "columns": {
-            "ward": "plain",
-            "month": "plain",
-            "cost": {"role": "plain", "kind": "numeric"},
+            "ward": "keep",
+            "month": "keep",
+            "cost": {"role": "keep", "kind": "numeric"},
         },
     },
     "prescriptions": {
         "belongs_to": {"visits": "visit_id"},
-        "columns": {"drug": "sensitive", "days": "plain"},
+        "columns": {"drug": "sensitive", "days": "keep"},
     },
 }
 MEET = [{"k_anonymity": {"k": 3, "table": "people"}}]

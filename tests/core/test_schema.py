@@ -36,7 +36,11 @@ def test_roles_are_a_set_in_a_fixed_order(roles):
         ({"roles": ("quazi",)}, "role 'quazi' is not known. Did you mean 'quasi'?"),
         ({"roles": ("quasi",), "kind": "number"}, "Did you mean 'numeric'?"),
         ({"roles": ("quasi",), "missing": "wild"}, "Did you mean 'wildcard'?"),
-        ({"roles": ("unit",), "unit": "dog"}, "person or household"),
+        ({"roles": ("person",), "unit": "minutes"}, "only a column with role 'time' has a unit"),
+        ({"roles": ("time",), "unit": "weeks"}, "seconds, minutes, hours or days"),
+        ({"roles": ("direct",)}, "role 'direct' is now called 'drop'"),
+        ({"roles": ("plain",)}, "role 'plain' is now called 'keep'"),
+        ({"roles": ("unit",)}, "role 'unit' is now called 'person' or 'household'"),
     ],
 )
 def test_wrong_attributes(fields, told):
@@ -52,20 +56,20 @@ def test_words_become_members():
 
 
 def test_roles_by_column_or_list():
-    schema = Schema.from_roles({"quasi": ["a", "b"], "sensitive": "b", "direct": "c"})
+    schema = Schema.from_roles({"quasi": ["a", "b"], "sensitive": "b", "drop": "c"})
     assert schema.quasi == ("a", "b")
     assert schema.sensitive == ("b",)
-    assert schema.direct == ("c",)
-    assert schema.columns(Role.PLAIN) == ()
+    assert schema.dropped_columns == ("c",)
+    assert schema.columns(Role.KEEP) == ()
 
 
 def test_only_one_weight_and_one_person():
-    several = Schema.from_roles({"weight": ["v", "w"], "unit": ["p", "q"], "plain": "x"})
+    several = Schema.from_roles({"weight": ["v", "w"], "person": ["p", "q"], "keep": "x"})
     with pytest.raises(SchemaError, match="2 have it: v, w"):
         several.only(Role.WEIGHT)
     with pytest.raises(SchemaError, match="2 do: p, q"):
         _ = several.person
-    household = several.replace("q", unit="household")
+    household = several.replace("q", roles=("household",))
     assert household.person == "p"
     assert household.without(["v", "w"]).only(Role.WEIGHT) is None
 
@@ -85,7 +89,7 @@ def test_looking_up_and_changing():
 def test_a_schema_keeps_its_own_copy():
     given_by_user = {"a": Attribute(("quasi",))}
     schema = Schema(given_by_user)
-    given_by_user["b"] = Attribute(("plain",))
+    given_by_user["b"] = Attribute(("keep",))
     assert list(schema.attributes) == ["a"]
 
 

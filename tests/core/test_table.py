@@ -191,9 +191,7 @@ def people():
 
 
 def test_roles_kinds_hierarchies_and_missing_rules():
-    data = (
-        people().with_roles(quasi=["age", "born"], direct="name").with_hierarchies(age=suppress())
-    )
+    data = people().with_roles(quasi=["age", "born"], drop="name").with_hierarchies(age=suppress())
     assert [data.schema[c].kind for c in data.columns] == [Kind.NUMERIC, Kind.DATE, Kind.NOMINAL]
     again = data.with_roles(sensitive="age").with_kinds(age="ordinal").with_missing(age="wildcard")
     assert again.schema["age"].roles == (Role.SENSITIVE,)
@@ -207,7 +205,7 @@ def test_roles_kinds_hierarchies_and_missing_rules():
 
 
 def test_the_schema_follows_the_order_of_the_table():
-    assert list(people().with_roles(plain="name", quasi=["born", "age"]).schema.attributes) == [
+    assert list(people().with_roles(keep="name", quasi=["born", "age"]).schema.attributes) == [
         "age",
         "born",
         "name",
@@ -216,7 +214,7 @@ def test_the_schema_follows_the_order_of_the_table():
 
 def test_everything_wrong_is_said_at_once():
     with pytest.raises(SchemaError) as refused:
-        people().with_roles(quasi=["agee", "bron"], plain=["age"])
+        people().with_roles(quasi=["agee", "bron"], keep=["age"])
     assert refused.value.problems == (
         "people.csv has no column 'agee'. Did you mean 'age'?",
         "people.csv has no column 'bron'. Did you mean 'born'?",
@@ -238,7 +236,7 @@ def test_everything_wrong_is_said_at_once():
         (lambda d: d.with_missing(age="wild"), ParameterError, "Did you mean 'wildcard'?"),
         (lambda d: d.with_kinds(name="text"), SchemaError, "column 'name' has no role yet"),
         (lambda d: d.with_hierarchies(zip=suppress()), SchemaError, "has no column 'zip'"),
-        (lambda d: d.with_roles(direct="age", quasi="age"), ParameterError, "cannot go together"),
+        (lambda d: d.with_roles(drop="age", quasi="age"), ParameterError, "cannot go together"),
         (lambda d: d.column("nme"), SchemaError, "Did you mean 'name'?"),
         (lambda d: d.require([1]), SchemaError, "has no column 1"),
     ],
@@ -251,13 +249,13 @@ def test_wrong_calls(call, error, told):
 
 
 def test_dropping_columns_drops_their_roles():
-    data = people().with_roles(direct="name", quasi=["age", "born"]).drop(["name", "not there"])
+    data = people().with_roles(drop="name", quasi=["age", "born"]).drop(["name", "not there"])
     assert data.columns == ["age", "born"] == list(data.schema.attributes)
 
 
 def test_repr_names_columns_and_shows_no_value():
-    text = repr(people().with_roles(direct="name", quasi=["age", "born"]))
-    assert "name: direct" in text
+    text = repr(people().with_roles(drop="name", quasi=["age", "born"]))
+    assert "name: drop" in text
     assert "1 rows" in text
     assert not any(value in text for value in ("Ann", "30", "2024"))
 
@@ -285,7 +283,7 @@ def changed(dataset, change, number):
 @pytest.mark.parametrize("kind", FRAMES)
 @given(changes=st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 50)), max_size=5))
 def test_what_is_known_of_columns_is_what_they_hold(kind, changes):
-    dataset = Table(FRAMES[kind]()).with_roles(quasi=["text", "level"], plain=["whole", "gaps"])
+    dataset = Table(FRAMES[kind]()).with_roles(quasi=["text", "level"], keep=["whole", "gaps"])
     for change, number in [*changes, ("describe", 0)]:
         for name in dataset.columns:
             fresh, known = encode(dataset.column(name)), dataset.encoded(name)
@@ -308,7 +306,7 @@ def test_what_is_known_of_columns_is_what_they_hold(kind, changes):
 
 
 def test_tables_with_the_same_rows_share_what_is_known_of_them():
-    dataset = Table(polars_frame()).with_roles(quasi=["text", "level"], direct="whole")
+    dataset = Table(polars_frame()).with_roles(quasi=["text", "level"], drop="whole")
     count_classes(dataset.drop(["whole"]))
     assert set(dataset.known.codes) == {"text", "level"} and len(dataset.known.classes) == 1
     assert not dataset.with_columns({"text": pl.Series([1] * 4)}).known.classes
@@ -344,7 +342,7 @@ def same_columns(one, other):
 @pytest.mark.usefixtures("small_tables_are_large")
 @given(changes=st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 50)), max_size=6))
 def test_text_held_as_categories_is_still_text(changes):
-    plain = Table(polars_frame()).with_roles(quasi=["text", "level"], plain=["whole", "gaps"])
+    plain = Table(polars_frame()).with_roles(quasi=["text", "level"], keep=["whole", "gaps"])
     coded = plain.with_text_coded()
     assert coded.coded == {"text"} and isinstance(coded.frame.to_native().schema["text"], pl.Enum)
     for change, number in [*changes, ("compact", 0)]:

@@ -205,10 +205,10 @@ def test_loops_over_many_rows_do_what_numpy_does_with_few(
             kernels.keys.pack(keys, twos, 1, 2)
             kernels.keys.pack_mapped(keys, ids, np.arange(7), 0, 60)
             kernels.keys.write_through(
-                target, kernels.keys.mapped(ids, moved), order, twos.astype(narrow)
+                target, kernels.keys.map_codes(ids, moved), order, twos.astype(narrow)
             )
             known, inside = np.unique(ids, return_inverse=True)
-            first = kernels.keys.first_rows(inside.astype(narrow), len(known))
+            first = kernels.keys.find_first_rows(inside.astype(narrow), len(known))
             sums = kernels.keys.add_by_fields(keys, records, places)
             found.append([part.tolist() for part in (keys, target, first, sums)])
     assert found[0] == found[1]

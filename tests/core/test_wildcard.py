@@ -91,7 +91,7 @@ def test_local_suppression_of_the_literature(hidden, expected):
 def test_wildcards_and_persons_cannot_be_counted_together():
     frame = pl.DataFrame({"a": ["x", None], "p": ["1", "2"]})
     schema = Schema(
-        {"a": Attribute((Role.QUASI,), missing="wildcard"), "p": Attribute((Role.UNIT,))}
+        {"a": Attribute((Role.QUASI,), missing="wildcard"), "p": Attribute((Role.PERSON,))}
     )
     with pytest.raises(SchemaError, match=r"cannot be counted by person .'p'."):
         gather(Table(frame, schema), [KAnonymity(2)])

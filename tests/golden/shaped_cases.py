@@ -24,7 +24,7 @@ ITEMS = {
 }
 TEN = {
     "shape": "baskets",
-    "columns": {"name": "direct", "person": "unit", "item": {"role": "item", "hierarchy": ITEMS}},
+    "columns": {"name": "drop", "person": "person", "item": {"role": "item", "hierarchy": ITEMS}},
 }
 PRODUCTS = {
     "*": {f"group {group}": [f"p{3 * group + at:02d}" for at in range(3)] for group in range(4)}
@@ -32,7 +32,7 @@ PRODUCTS = {
 PURCHASES = {
     "shape": "baskets",
     "columns": {
-        "customer": "unit",
+        "customer": "person",
         "product": {"role": "item", "hierarchy": {"tree": {"nested": PRODUCTS}}},
         "age": {
             "role": "quasi",
@@ -45,14 +45,14 @@ PURCHASES = {
 CITY = {
     "shape": "paths",
     "columns": {
-        "person": "unit",
+        "person": "person",
         "time": "time",
         "x": {"role": "place", "kind": "numeric"},
         "y": {"role": "place", "kind": "numeric"},
         "income": "sensitive",
     },
 }
-MEMBERS = {"id": "unit", "name": "direct", "sex": "quasi", "ill": "sensitive"}
+MEMBERS = {"id": "person", "name": "drop", "sex": "quasi", "ill": "sensitive"}
 CLUB = {
     "shape": "graph",
     "columns": {"person": {"role": "from"}, "friend": {"role": "to"}},
@@ -69,8 +69,8 @@ CLINIC = {
             "file": "people.csv",
             "key": "person_id",
             "columns": {
-                "person_id": "direct",
-                "name": "direct",
+                "person_id": "drop",
+                "name": "drop",
                 "age": {
                     "role": "quasi",
                     "kind": "numeric",
@@ -91,7 +91,7 @@ CLINIC = {
                     "kind": "numeric",
                     "hierarchy": {"intervals": {"widths": [3, 6]}},
                 },
-                "cost": {"role": "plain", "kind": "numeric"},
+                "cost": {"role": "keep", "kind": "numeric"},
             },
         },
         "prescriptions": {
@@ -100,7 +100,7 @@ CLINIC = {
             "orphans": "drop",
             "columns": {
                 "drug": "sensitive",
-                "days": {"role": "plain", "kind": "numeric", "missing_values": [99]},
+                "days": {"role": "keep", "kind": "numeric", "missing_values": [99]},
             },
         },
     }

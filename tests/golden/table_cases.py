@@ -17,7 +17,7 @@ from tests.golden.tables import TABLES, write_table
 
 INTERVALS = {"intervals": {"widths": [5, 10, 20]}}
 HOSPITAL: dict[str, Any] = {
-    "patient_name": "direct",
+    "patient_name": "drop",
     "age": {"role": "quasi", "kind": "numeric", "hierarchy": INTERVALS},
     "sex": {"role": "quasi", "hierarchy": "suppress"},
     "zip": {"role": "quasi", "hierarchy": {"mask_right": {"length": 5}}},
@@ -28,7 +28,7 @@ HOSPITAL: dict[str, Any] = {
     },
     "diagnosis": "sensitive",
     "cost": {"role": "sensitive", "kind": "numeric"},
-    "length_of_stay": {"role": "plain", "kind": "numeric"},
+    "length_of_stay": {"role": "keep", "kind": "numeric"},
 }
 SCHOOLS = [
     "no certificate",
@@ -43,7 +43,7 @@ REGIONS = {
     "*": {"North": ["Coast", "Plain"], "Centre": ["Capital", "Hills"], "South": ["Valley", "Alps"]}
 }
 SURVEY: dict[str, Any] = {
-    "household": {"role": "unit", "unit": "household"},
+    "household": {"role": "household"},
     "region": {"role": ["quasi", "stratum"], "hierarchy": {"tree": {"nested": REGIONS}}},
     "household_size": {
         "role": "quasi",
@@ -68,12 +68,12 @@ SURVEY: dict[str, Any] = {
 }
 VISITS: dict[str, Any] = {
     **HOSPITAL,
-    "insurance_number": "direct",
-    "email": "direct",
-    "nationality": "plain",
+    "insurance_number": "drop",
+    "email": "drop",
+    "nationality": "keep",
     "marital_status": {"role": "quasi", "hierarchy": {"frequency": {"keep": [3]}}},
-    "occupation": "plain",
-    "ward": "plain",
+    "occupation": "keep",
+    "ward": "keep",
 }
 BRIEF = {
     "age": HOSPITAL["age"] | {"bounds": [0, 110]},
@@ -81,7 +81,7 @@ BRIEF = {
 }
 COLUMNS = {
     "patients": HOSPITAL,
-    "asked": {**HOSPITAL, "consent": "direct"},
+    "asked": {**HOSPITAL, "consent": "drop"},
     "brief": BRIEF,
     "numbers": {name: HOSPITAL[name] for name in ("age", "length_of_stay", "cost")},
     "homes": SURVEY,

@@ -26,8 +26,8 @@ DATA: dict[str, Any] = {
 PEOPLE = [shape for shape in DATA if shape != "table"]
 RECIPES = {
     "table": "columns: {zip: quasi}",
-    "baskets": "shape: baskets\ncolumns: {who: unit, what: item}",
-    "paths": "shape: paths\ncolumns: {who: unit, when: time, where: place}",
+    "baskets": "shape: baskets\ncolumns: {who: person, what: item}",
+    "paths": "shape: paths\ncolumns: {who: person, when: time, where: place}",
     "graph": "shape: graph\ncolumns: {a: from, b: to}",
     "tables": "tables: {people: {key: id, columns: {age: quasi}}}",
 }

@@ -14,7 +14,7 @@ def test_no_point_of_the_skyline_is_beaten_and_every_other_is(seed):
     shape = int(draw.integers(0, 60)), int(draw.integers(1, 5))
     points = draw.integers(0, 5, shape).astype(np.float64)
     order = np.lexsort(points.T[::-1])
-    skyline = kernels.skyline.unbeaten(points, order).tolist()
+    skyline = kernels.skyline.find_skyline(points, order).tolist()
     for i in range(len(points)):
         at_most = (points <= points[i]).all(axis=1)
         better = (at_most & (points < points[i]).any(axis=1)).any()

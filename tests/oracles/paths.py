@@ -23,7 +23,7 @@ ZONES = Tree({"*": {"north": ["a", "b", "c"], "south": ["d", "e", "f"]}})
 def schema(hierarchy: Hierarchy | None = ZONES, *, sensitive: bool = True) -> Schema:
     """Person, hour, place and an illness."""
     columns = {
-        "person": Attribute((Role.UNIT,)),
+        "person": Attribute((Role.PERSON,)),
         "hour": Attribute((Role.TIME,)),
         "place": Attribute((Role.PLACE,), hierarchy=hierarchy),
     }

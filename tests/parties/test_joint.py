@@ -262,7 +262,7 @@ def test_t_is_judged_on_releases_that_all_have_seen():
 
 def test_pieces_go_to_the_collector_alone():
     question = JointRelease(
-        {**GOLDEN, "note": {"role": "plain"}}, k=2, budget="0.1", assemble="pieces", collector=1
+        {**GOLDEN, "note": {"role": "keep"}}, k=2, budget="0.1", assemble="pieces", collector=1
     )
     tables = [
         sf.Table(t.to_polars().with_columns(pl.Series("note", [f"n{i}{j}" for j in range(len(t))])))
@@ -364,12 +364,12 @@ def test_cells_are_worked_on_in_blocks(monkeypatch):
         ({"levels": {"size": 1}}, "no quasi-identifier"),
         ({"levels": {"age": (3, 3)}}, "ends at 2"),
         ({"attributes": {"age": {"role": "quasi"}}}, "public domain"),
-        ({"attributes": {"age": {"role": "direct", "domain": ["1"]}}}, "column 'age'"),
+        ({"attributes": {"age": {"role": "drop", "domain": ["1"]}}}, "column 'age'"),
         (
-            {"attributes": {"age": {"role": "plain", "domain": ["1"], "hierarchy": "suppress"}}},
+            {"attributes": {"age": {"role": "keep", "domain": ["1"], "hierarchy": "suppress"}}},
             "quasi",
         ),
-        ({"attributes": {"age": {"role": "plain", "domain": ["1"]}}}, "role quasi"),
+        ({"attributes": {"age": {"role": "keep", "domain": ["1"]}}}, "role quasi"),
     ],
 )
 def test_questions_that_cannot_be_asked(change, words):

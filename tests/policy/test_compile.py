@@ -90,7 +90,7 @@ def test_the_wrong_order_merges_pseudonyms():
     """Pseudonyms of generalised names: Alice and Axel become one person. Pseudonyms first keep
     three.
     """
-    names = people().with_roles(direct="Name", plain=["Age", "Zipcode", "Disease"])
+    names = people().with_roles(drop="Name", keep=["Age", "Zipcode", "Disease"])
     pseudonymize = sf.Pseudonymize("Name", method="random_table")
     goal = Goal(seed=Seed.of(None))
     first = pseudonymize.apply(names, pseudonymize.plan(names, goal))
@@ -107,7 +107,7 @@ def test_one_policy_gives_a_recipe_to_read_and_edit():
     recipe = study().compile(people(), **USE)
     assert isinstance(recipe, sf.Recipe)
     assert recipes.parse(recipes.dump(recipe)) == recipe
-    assert recipe.schema.direct == ("Name",) and recipe.schema.quasi == ("Age", "Zipcode")
+    assert recipe.schema.dropped_columns == ("Name",) and recipe.schema.quasi == ("Age", "Zipcode")
     assert recipe.meet == (sf.KAnonymity(3),)
     assert [step.name for step in recipe.steps] == ["personal_levels", "global_recoding"]
     release = sf.run(people(), recipe)
@@ -419,7 +419,7 @@ def test_a_preset_beside_a_policy():
 
 def test_a_preset_alone_takes_the_roles_of_the_table():
     table = sf.read(pl.DataFrame({"age": [30] * 12, "name": list("abcdefghijkl")})).with_roles(
-        quasi="age", direct="name"
+        quasi="age", drop="name"
     )
     recipe = Policy.load("preset:cms_minimum_cell").compile(
         table, purpose="anything", recipient="anybody"

@@ -52,7 +52,7 @@ from tests.policy.written_policies import datum, k_anonymity, people, purpose, s
 USE = {"purpose": "research", "recipient": "university"}
 WRITTEN = ("ours", "lpl-a", "lpl-b", "lpl-xml")
 PLAIN = Policy(
-    "plain",
+    "keep",
     purposes=(purpose(*(datum(c, "NSD") for c in ("Age", "Zipcode", "Disease")), models=()),),
 )
 
@@ -324,7 +324,7 @@ def test_every_field_is_compiled_refused_or_without_effect(case, language):
 
 
 def test_what_has_no_effect_is_documented():
-    page = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "how_to" / "policies.md").read_text()
     words = page.partition("## What has no effect on data")[2].partition("\n## ")[0]
     for (noun, field), (_, expected) in FIELDS.items():
         if expected == NO_EFFECT:
@@ -347,7 +347,7 @@ def test_every_method_and_attribute_of_lpl(name, key):
     attributes = policy.compile(people(), **USE).schema.attributes
     steps = policy.compile(people(), **USE).steps
     if METHOD_NAMES[name] == DELETION:
-        assert [str(role) for role in attributes["Zipcode"].roles] == ["direct"]
+        assert [str(role) for role in attributes["Zipcode"].roles] == ["drop"]
     elif key in MINIMUM:
         assert {"Zipcode": 1} in [getattr(step, "levels", None) for step in steps]
 

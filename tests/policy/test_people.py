@@ -34,7 +34,7 @@ def test_assigned():
     policies = Policies.of(three_policies())
     table = policies.assigned(sf.read(pl.DataFrame({"Name": ["Alice", None, "Zoe"]})), "Name")
     assert table.column(COLUMN).to_list() == [policies.label_of["Alice"], NOBODY, NOBODY]
-    assert table.schema.direct == (COLUMN,)
+    assert table.schema.dropped_columns == (COLUMN,)
 
 
 def test_a_column_of_that_name_is_not_overwritten():
@@ -92,7 +92,7 @@ def test_one_policy_per_person_without_one_pass_per_person():
             "zip": generator.integers(10_000, 10_400, size).astype(str),
         }
     )
-    dataset = sf.read(table).with_roles(direct="id", quasi=["age", "zip"])
+    dataset = sf.read(table).with_roles(drop="id", quasi=["age", "zip"])
     dataset = dataset.with_hierarchies(age=sf.intervals(10, 30), zip=sf.mask_right(5))
     start = time.process_time()
     policies = Policies.of({str(i): kinds[i % 4] for i in range(size)})

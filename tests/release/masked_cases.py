@@ -195,7 +195,7 @@ def table_of(name: str, seed: int = 5) -> Table:
         "consent", np.array(["all uses", "research", "care"])[np.arange(len(patients)) % 3]
     )
     frame = patients.to_polars().with_columns(consent)
-    attribute = sf.Attribute(("direct",))
+    attribute = sf.Attribute(("drop",))
     return Table(
         frame, sf.Schema({**patients.schema.attributes, "consent": attribute}), patients.source
     )

@@ -38,7 +38,7 @@ TABLE = pl.DataFrame(
 
 
 def people() -> sf.Table:
-    roles = {"direct": ["name"], "quasi": ["age", "sex"], "sensitive": ["ill"], "plain": ["cost"]}
+    roles = {"drop": ["name"], "quasi": ["age", "sex"], "sensitive": ["ill"], "keep": ["cost"]}
     return (
         sf.read(TABLE)
         .with_roles(**roles)
@@ -125,7 +125,7 @@ LIES: dict[str, tuple[str, Any]] = {
     "a column the recipe does not know": (COLUMNS, lambda c: c["recipe"]["columns"].pop("cost")),
     "a column that nobody left out": (
         COLUMNS,
-        lambda c: c["recipe"]["columns"].update(home={"role": "plain"}),
+        lambda c: c["recipe"]["columns"].update(home={"role": "keep"}),
     ),
     "dropped columns": (COLUMNS, lambda c: c["dropped_columns"].append("home")),
     "missing values that match everything": (
@@ -195,7 +195,7 @@ LIES: dict[str, tuple[str, Any]] = {
         "pictures",
         lambda c: c["story"]["cards"][-1].update(loss=0.5),
     ),
-    "the role of a picture": ("pictures", lambda c: c["story"]["cards"][0].update(roles=["plain"])),
+    "the role of a picture": ("pictures", lambda c: c["story"]["cards"][0].update(roles=["keep"])),
     "cells that are gone": ("pictures", lambda c: c["story"]["suppressed_cells"].update(cost=0.9)),
     "an attack that comes to nothing": (
         "attacks",

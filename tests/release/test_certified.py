@@ -28,14 +28,14 @@ def table(*more, ages=(20, 30), rows=600):
     """Invented people of few ages, and perhaps one more of whom nobody may learn."""
     people = [(ages[i % len(ages)], "fm"[i % 2 * (i % 3 > 0)], f"n{i}") for i in range(rows)]
     frame = pl.DataFrame([*people, *more], schema=["age", "sex", "name"], orient="row")
-    data = sf.read(frame).with_roles(quasi=["age", "sex"], direct=["name"])
+    data = sf.read(frame).with_roles(quasi=["age", "sex"], drop=["name"])
     return data.with_hierarchies(age=sf.intervals(5, 10, 20, lower=0, upper=120), sex=sf.suppress())
 
 
 def judged(*steps, meet=(ONE,), limits=None, contract=(), data=None, columns=None, rehearsal=False):
     data = data or table()
     recipe = Recipe(data.schema, tuple(meet), tuple(steps), limits or {}, tuple(contract))
-    left = data.schema.without(data.schema.direct)
+    left = data.schema.without(data.schema.dropped_columns)
     return certified(recipe, columns or list(left.attributes), left, rehearsal=rehearsal)
 
 
@@ -92,7 +92,7 @@ BROKEN = {
     "reference": (
         {
             "meet": [sf.TCloseness("sex", t=0.3)],
-            "data": table().with_roles(quasi=["age"], sensitive=["sex"], direct=["name"]),
+            "data": table().with_roles(quasi=["age"], sensitive=["sex"], drop=["name"]),
         },
         [SAFE],
         "compares the release with the original",

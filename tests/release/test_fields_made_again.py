@@ -19,7 +19,7 @@ COLUMNS = {
     },
     "sex": {"role": "quasi", "hierarchy": "suppress"},
     "diagnosis": "sensitive",
-    "cost": {"role": "plain", "kind": "numeric"},
+    "cost": {"role": "keep", "kind": "numeric"},
 }
 RECIPE = {
     "sfumato": 1,

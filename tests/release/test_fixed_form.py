@@ -110,7 +110,7 @@ def test_values_of_a_second_table_are_accounted_for_by_nobody():
 
 
 def test_identifiers_that_come_back_as_pseudonyms_are_accounted_for_by_nobody():
-    schema = Schema({"name": Attribute(("direct",)), "age": Attribute(("quasi",), kind="numeric")})
+    schema = Schema({"name": Attribute(("drop",)), "age": Attribute(("quasi",), kind="numeric")})
     coming = sf.Pseudonymize(["name"], method="counter")
     found = certified(sf.Recipe(schema, (ONE,), (SAFE, coming)), ["age", "name"], schema)
     assert not found.holds and any("name of the original" in reason for reason in found.reasons)
@@ -177,7 +177,7 @@ def test_what_is_not_declared_is_mapped_by_a_rule_and_never_an_error(everybody):
 
 def test_an_unlisted_policy_asks_for_most(everybody):
     schema = Schema(
-        {"who": Attribute(("direct",)), "zip": Attribute(("quasi",), hierarchy=sf.mask_right(3))}
+        {"who": Attribute(("drop",)), "zip": Attribute(("quasi",), hierarchy=sf.mask_right(3))}
     )
     step = sf.PersonalLevels(own={"a": {}, "b": {"zip": 2}}, by="who")
     frame = pl.DataFrame({"who": ["a", "a", "b", "b", "c", None], "zip": ["537"] * 6})
@@ -303,7 +303,7 @@ def test_verify_compares_with_the_original_as_the_recipe_takes_it_in(tmp_path):
 GRAPH = """
 shape: graph
 columns: {a: {role: from}, b: {role: to}}
-people: {columns: {id: {role: unit}}}
+people: {columns: {id: {role: person}}}
 meet: [{k_degree: {k: 1}}]
 steps: [{private_degrees: {epsilon: 1.0}}]
 """

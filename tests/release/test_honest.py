@@ -36,10 +36,10 @@ TABLE = pl.DataFrame(
 COLUMNS: dict[str, Any] = {
     "age": {"role": "quasi", "kind": "numeric", "hierarchy": {"intervals": {"widths": [2, 4, 8]}}},
     "sex": {"role": "quasi", "hierarchy": "suppress"},
-    "work": {"role": "plain", "hierarchy": {"classification": {"of": "nace"}}},
+    "work": {"role": "keep", "hierarchy": {"classification": {"of": "nace"}}},
     "ill": "sensitive",
-    "person": "direct",
-    "cost": {"role": "plain", "kind": "numeric"},
+    "person": "drop",
+    "cost": {"role": "keep", "kind": "numeric"},
 }
 
 
@@ -97,7 +97,7 @@ def test_what_a_step_tells_in_its_own_words_is_no_contradiction(case, tmp_path):
     assert not failing(sf.verify(share))
 
 
-@pytest.mark.parametrize("columns", [{}, {"person": "unit"}])
+@pytest.mark.parametrize("columns", [{}, {"person": "person"}])
 def test_a_share_of_the_records_is_rounded_to_whole_ones(columns, tmp_path):
     step = {"sample": {"fraction": 0.321, "weight": "w"}}
     share = written(tmp_path / "out", step, columns=columns, meet=[], limits={"unique_records": 1})
@@ -188,7 +188,7 @@ def test_rules_that_were_hidden_before_leave_no_cell_empty(tmp_path):
 def test_columns_may_be_called_what_counting_calls_its_own(name, tmp_path):
     odd = TABLE.with_columns(pl.Series(name, random.Random(2).sample(["*", "a", "b"] * 20, 60)))
     share = written(
-        tmp_path / "out", "global_recoding", table=odd, columns={name: {"role": "plain"}}
+        tmp_path / "out", "global_recoding", table=odd, columns={name: {"role": "keep"}}
     )
     assert not failing(sf.verify(share))
 
@@ -197,7 +197,7 @@ def test_a_name_that_no_database_takes_is_refused_by_name(tmp_path):
     made = released(
         "global_recoding",
         table=TABLE.with_columns(pl.Series("*", ["a"] * 60)),
-        columns={"*": "plain"},
+        columns={"*": "keep"},
     )
     with pytest.raises(SchemaError, match="means all to engines"):
         made.write(

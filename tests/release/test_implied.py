@@ -38,7 +38,7 @@ STEPS: dict[str, Any] = {"local": sf.Mondrian(), "global": sf.GlobalRecoding(bud
 
 
 def loans(table: pl.DataFrame = LOANS, **roles: Any) -> sf.Table:
-    said = {"quasi": ["accounts", "state", "age"], "plain": ["lines", "balance", "rate"], **roles}
+    said = {"quasi": ["accounts", "state", "age"], "keep": ["lines", "balance", "rate"], **roles}
     described = sf.read(table).with_roles(**said).with_kinds(accounts="numeric", age="numeric")
     return described.with_hierarchies(
         accounts=sf.intervals(3, 6), age=sf.intervals(10, 20), state=sf.suppress()
@@ -71,11 +71,11 @@ def test_a_copy_is_refused_with_names_and_figures() -> None:
     assert "balance" not in message and "rate" not in message
 
 
-@pytest.mark.parametrize("role", ["sensitive", "weight", "plain"])
+@pytest.mark.parametrize("role", ["sensitive", "weight", "keep"])
 def test_the_role_of_the_copy_does_not_matter(role: str) -> None:
-    roles = {"plain": ["balance", "rate"], role: ["lines"]}
-    if role == "plain":
-        roles = {"plain": ["balance", "rate", "lines"]}
+    roles = {"keep": ["balance", "rate"], role: ["lines"]}
+    if role == "keep":
+        roles = {"keep": ["balance", "rate", "lines"]}
     with pytest.raises(ReleaseRefused, match="lines"):
         released(table=loans(LOANS.with_columns(pl.col("lines") + 1.0), **roles))
 
@@ -87,7 +87,7 @@ def test_a_pseudonym_that_is_one_to_one_with_a_quasi_identifier_is_a_copy(
     table = LOANS.select("accounts", "state", "age", "balance").with_columns(
         office=pl.col("accounts").cast(pl.String)
     )
-    people = loans(table, plain=["balance"], direct=["office"])
+    people = loans(table, keep=["balance"], drop=["office"])
     step = sf.Pseudonymize(["office"], key={"env": "OFFICE_KEY"})
     with pytest.raises(ReleaseRefused, match=r"office (nearly )?determines accounts"):
         sf.anonymize(people, sf.KAnonymity(5), [step, sf.Mondrian()], seed=1)
@@ -140,7 +140,7 @@ def test_a_sum_is_refused_and_accepted_by_all_of_its_columns() -> None:
             **{f"p{i}": parts[:, i] for i in range(3)},
         }
     )
-    people = sf.read(table).with_roles(quasi=["total", "sex"], plain=["p0", "p1", "p2"])
+    people = sf.read(table).with_roles(quasi=["total", "sex"], keep=["p0", "p1", "p2"])
     people = people.with_kinds(total="numeric").with_hierarchies(
         total=sf.intervals(500, 2000), sex=sf.suppress()
     )
@@ -216,7 +216,7 @@ def test_where_an_epsilon_is_accounted_for_nothing_is_refused_or_published(tmp_p
     table = pl.DataFrame({"age": RNG.integers(20, 80, 400), "sex": RNG.choice(["f", "m"], 400)})
     table = table.with_columns(copy=pl.col("age"))
     people = (
-        sf.read(table).with_roles(quasi=["age", "sex"], plain=["copy"]).with_kinds(age="numeric")
+        sf.read(table).with_roles(quasi=["age", "sex"], keep=["copy"]).with_kinds(age="numeric")
     )
     people = people.with_hierarchies(age=sf.intervals(20, 40), sex=sf.suppress())
     safe = sf.SafeAnonymize(epsilon=1, k=3, levels={"age": 1})
@@ -325,7 +325,7 @@ def test_profile_drops_what_tells_a_quasi_identifier_only_in_a_sum() -> None:
     table = pl.DataFrame({"birth_year": born, "zip": zips, "salary": seen, "debt": seen + born})
     proposal = sf.profile(sf.read(table))
     assert not proposal.follows
-    gone = [column.name for column in proposal.columns if "direct" in column.roles]
+    gone = [column.name for column in proposal.columns if "drop" in column.roles]
     assert gone in (["salary"], ["debt"])
 
 
@@ -351,7 +351,7 @@ def test_planted_copies_are_refused_and_noise_is_not(turn: int) -> None:
     more = planted[turn // 3]
     table = pl.DataFrame({"q": q, "o": rng.integers(0, 8, n).astype(str), **more, **noise})
     people = (
-        sf.read(table).with_roles(quasi=["q", "o"], plain=[*more, *noise]).with_kinds(q="numeric")
+        sf.read(table).with_roles(quasi=["q", "o"], keep=[*more, *noise]).with_kinds(q="numeric")
     )
     if not more:
         assert sf.anonymize(people, sf.KAnonymity(5), sf.Mondrian(), seed=1).holds
@@ -377,7 +377,7 @@ def test_dates_that_are_text_are_looked_at_by_their_parts(form: str) -> None:
     born = pl.Series(BORN).cast(pl.Date).dt.strftime(form)
     table = pl.DataFrame({"age": AGES, "sex": RNG.choice(["f", "m"], 1200), "born": born})
     people = (
-        sf.read(table).with_roles(quasi=["age", "sex"], plain=["born"]).with_kinds(age="numeric")
+        sf.read(table).with_roles(quasi=["age", "sex"], keep=["born"]).with_kinds(age="numeric")
     )
     with pytest.raises(ReleaseRefused, match=r"born (nearly )?determines age"):
         sf.anonymize(people, sf.KAnonymity(10), sf.Mondrian(), seed=1)
@@ -395,7 +395,7 @@ def test_that_a_number_is_missing_tells_too() -> None:
     table = pl.DataFrame({"code": code.astype(str), "ward": wards, **columns}, nan_to_null=True)
     people = (
         sf.read(table)
-        .with_roles(quasi=["code", "ward"], plain=told)
+        .with_roles(quasi=["code", "ward"], keep=told)
         .with_hierarchies(code=sf.suppress())
     )
     with pytest.raises(ReleaseRefused, match=r"m0 .* code .*m1 .* code .*m2 .* code"):
@@ -416,7 +416,7 @@ def test_a_code_is_a_copy_where_labels_overlap_and_hardly_repeat() -> None:
     )
     people = (
         sf.read(table)
-        .with_roles(quasi=["age", "sex", "state"], plain=["code"])
+        .with_roles(quasi=["age", "sex", "state"], keep=["code"])
         .with_kinds(age="numeric")
     )
     with pytest.raises(ReleaseRefused, match=r"code (nearly )?determines age"):

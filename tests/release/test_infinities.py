@@ -14,7 +14,7 @@ import sfumato as sf
 COLUMN = {
     "quasi": [math.inf] * 4 + [-math.inf] * 4,
     "sensitive": [math.inf, -math.inf, math.inf, 1.5, math.inf, 2.5, 1.5, math.inf],
-    "plain": [math.inf, -math.inf, math.nan, 1.5, math.inf, None, 1.5, math.inf],
+    "keep": [math.inf, -math.inf, math.nan, 1.5, math.inf, None, 1.5, math.inf],
 }
 
 
@@ -24,7 +24,7 @@ COLUMN = {
 def test_an_honest_release_verifies(tmp_path, form, role, made_for):
     if form in ("stata", "spss", "sas"):
         pytest.importorskip("pyreadstat")
-    roles = {"quasi": ["age"], "sensitive": ["ill"], "plain": []}
+    roles = {"quasi": ["age"], "sensitive": ["ill"], "keep": []}
     roles[role] = [*roles[role], "x"]
     frame = pl.DataFrame(
         {"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN[role], "ill": list("abababab")}, strict=False
@@ -51,7 +51,7 @@ def test_more_cells_than_the_file_lacks_are_not_believed(tmp_path):
     frame = pl.DataFrame(
         {"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")}
     )
-    people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], plain=["x"])
+    people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], keep=["x"])
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1)
     folder = release.write(tmp_path / "out", format="jsonl")
     file = folder / "share" / "certificate.json"
@@ -72,7 +72,7 @@ def test_utility_that_the_file_does_not_have_is_noticed(tmp_path):
     frame = pl.DataFrame(
         {"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")}
     )
-    people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], plain=["x"])
+    people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], keep=["x"])
     release = sf.anonymize(
         people,
         [sf.KAnonymity(2)],

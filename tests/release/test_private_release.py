@@ -39,7 +39,7 @@ def people(*more, person=False):
     schema = {
         "town": sf.Attribute(("quasi",), domain=("a", "b")),
         "work": sf.Attribute(("sensitive",), domain=("p", "q")),
-        "who": sf.Attribute(("unit",) if person else ("direct",)),
+        "who": sf.Attribute(("person",) if person else ("drop",)),
     }
     return sf.Table(frame, sf.Schema(schema))
 

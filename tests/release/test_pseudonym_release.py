@@ -40,7 +40,7 @@ def visits(rows=60):
             "sex": ["FM"[i % 2] for i in range(rows)],
         }
     )
-    roles = sf.read(frame).with_roles(direct=["number", "name"], quasi=["age", "sex"])
+    roles = sf.read(frame).with_roles(drop=["number", "name"], quasi=["age", "sex"])
     return roles.with_hierarchies(age=sf.suppress(), sex=sf.suppress())
 
 
@@ -153,8 +153,8 @@ def test_a_recipe_file_with_pseudonyms(tmp_path):
     text = """
 sfumato: 1
 columns:
-  name: direct
-  born: {role: direct}
+  name: drop
+  born: {role: drop}
   age: {role: quasi, kind: numeric, hierarchy: {suppress: {}}}
 meet:
   - k_anonymity: {k: 2}

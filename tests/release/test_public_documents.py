@@ -44,7 +44,7 @@ def test_there_is_something_to_search(written):
     assert set(shared_texts(written[2])) == {"certificate.json", "report.html", "descriptions.txt"}
 
 
-@pytest.mark.parametrize("role", ["direct", "quasi", "sensitive"])
+@pytest.mark.parametrize("role", ["drop", "quasi", "sensitive"])
 def test_no_value_of_the_original_is_told(written, role):
     """Not even values that the released file itself holds: pages are shown to more people than
     data.
@@ -147,7 +147,7 @@ def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
     frame = pl.DataFrame({name: ["a", "b"] * 10, "…": ["x"] * 20})
     dataset = (
         sf.read(frame)
-        .with_roles(quasi=[name], plain=["…"])
+        .with_roles(quasi=[name], keep=["…"])
         .with_hierarchies(**{name: sf.suppress()})
     )
     release = sf.anonymize(dataset, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
@@ -162,10 +162,7 @@ def test_pictures_from_the_command_line(tmp_path, monkeypatch):
     from sfumato.interfaces.cli import main
 
     (tmp_path / "t.csv").write_text("sex,town\n" + "m,Ulm\nf,Bonn\n" * 10, encoding="utf-8")
-    recipe = (
-        "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  town: {role:"
-        " plain}\n"
-    )
+    recipe = "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  town: {role: keep}\n"
     recipe += "meet:\n  - k_anonymity: 2\nsteps:\n  - global_recoding\n"
     (tmp_path / "t.yaml").write_text(recipe, encoding="utf-8")
     given = [

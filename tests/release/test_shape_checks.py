@@ -23,7 +23,7 @@ from tests.release.test_certificates import STORED
 
 BASKETS = """
 shape: baskets
-columns: {who: unit, item: item}
+columns: {who: person, item: item}
 meet: [{km_anonymity: {k: 2, m: 1}}]
 steps: [suppress_items]
 """
@@ -75,7 +75,7 @@ SAY_MORE: dict[str, dict[str, Any]] = {
     "baskets": {
         "shape": "table",
         "classes": {"count": 1, "smallest": 5, "sizes": {"5": 1}, "risks": {}},
-        "roles": {"who": ["plain"]},
+        "roles": {"who": ["keep"]},
         "missing_rule": {},
         "suppressed_records": 0,
         "synthetic": {"rows": 4},
@@ -144,7 +144,7 @@ def test_one_file_is_no_table_in_parts(folders: dict[str, Path], tmp_path: Path)
 
 
 def test_an_original_of_another_shape_is_refused(folders: dict[str, Path]) -> None:
-    baskets = sf.read_data(folders["items"], "baskets", {"unit": "who", "item": "item"})
+    baskets = sf.read_data(folders["items"], "baskets", {"person": "who", "item": "item"})
     with pytest.raises(ParameterError, match="of shape baskets"):
         sf.verify(folders["table"] / "share", original=baskets)
 
@@ -158,7 +158,7 @@ def test_a_lock_of_another_shape_makes_nothing_again(
         (folders["table"] / "owner" / "lock.json").read_text(encoding="utf-8")
     )["recipe"]
     (owner / "lock.json").write_text(json.dumps(lock), encoding="utf-8")
-    original = sf.read_data(folders["items"], "baskets", {"unit": "who", "item": "item"})
+    original = sf.read_data(folders["items"], "baskets", {"person": "who", "item": "item"})
     found = sf.verify(folders["baskets"] / "share", original=original, owner=owner)
     claim = {claim.name: claim for claim in found.claims}["people are the recoded original"]
     assert (claim.status, claim.detail) == ("fails", "the lock is about data of shape table")

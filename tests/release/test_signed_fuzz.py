@@ -58,7 +58,7 @@ def folder_of(kind: str, place: Path, key: Path) -> Path:
     if kind == "baskets":
         people = sf.read_baskets(
             pl.DataFrame({"person": [1, 1, 2, 2, 3, 3, 4, 4], "item": ["a", "b"] * 4}),
-            {"unit": "person", "item": "item"},
+            {"person": "person", "item": "item"},
             columns=sf.ColumnDetails(hierarchies={"item": sf.suppress()}),
         )
         release: Any = sf.anonymize(

@@ -33,7 +33,7 @@ def table(rows: int = 40, columns: int = 3) -> sf.Table:
     draw = np.random.default_rng(7)
     frame = pl.DataFrame({f"c{i}": draw.integers(0, 3 + i % 4, rows) for i in range(columns)})
     names = frame.columns
-    described = sf.read(frame).with_roles(quasi=names[: max(1, min(2, columns))], plain=names[2:])
+    described = sf.read(frame).with_roles(quasi=names[: max(1, min(2, columns))], keep=names[2:])
     return described.with_hierarchies(**dict.fromkeys(names[:2], sf.suppress()))
 
 
@@ -117,7 +117,7 @@ def test_a_value_of_few_records_is_not_named():
         {"sex": ["m", "f"] * 20, "town": ["common"] * (40 - FEWEST + 1) + ["rare"] * (FEWEST - 1)}
     )
     dataset = (
-        sf.read(frame).with_roles(quasi="sex", plain="town").with_hierarchies(sex=sf.suppress())
+        sf.read(frame).with_roles(quasi="sex", keep="town").with_hierarchies(sex=sf.suppress())
     )
     card = next(c for c in told_of(released(dataset))["cards"] if c["column"] == "town")
     assert "common" in card["bins"] and "rare" not in card["bins"]
@@ -132,7 +132,7 @@ def test_direct_unit_and_weight_columns_are_not_drawn():
             "sex": ["m", "f"] * 10,
         }
     )
-    dataset = sf.read(frame).with_roles(unit="id", direct="name", weight="w", quasi="sex")
+    dataset = sf.read(frame).with_roles(person="id", drop="name", weight="w", quasi="sex")
     found = told_of(released(dataset.with_hierarchies(sex=sf.suppress())))
     assert [card["column"] for card in found["cards"]] == ["sex"]
     assert set(found["suppressed_cells"]) == {"sex"}

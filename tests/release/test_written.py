@@ -235,7 +235,7 @@ def test_types_do_not_change_when_the_last_word_of_a_column_is_dropped(tmp_path)
     table = pl.DataFrame(
         {"q": ["a"] * 4 + ["b"], "s": ["1", "2"] * 2 + ["none"], "code": ["01", "1"] * 2 + ["x"]}
     )
-    people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], plain=["code"])
+    people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], keep=["code"])
     people = people.with_hierarchies(q=sf.suppress())
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.5)], seed=1)
     release.write(tmp_path / "out")
@@ -262,7 +262,7 @@ def test_check_reads_a_file_as_the_certificate_beside_it_says(tmp_path):
 @pytest.mark.parametrize("name", ["", " ", " a", "a ", "\ufeffa", "a\0"])
 def test_names_that_a_csv_does_not_keep_are_refused_before_the_search(name):
     table = pl.DataFrame({"q": ["x"] * 4, "s": ["a", "b"] * 2, name: ["y"] * 4})
-    people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], plain=[name])
+    people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], keep=[name])
     with pytest.raises(OutputError, match="column 3 has a name"):
         sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()])
     sf.anonymize(
@@ -310,7 +310,7 @@ def test_moments_numbers_and_truths_come_back_as_what_they_were(tmp_path, format
         "hour": [dt.time(1, 2, 3), None] * 3,
     }
     people = sf.read(pl.DataFrame(values)).with_roles(
-        quasi=["q"], sensitive=["s"], plain=["whole", "part", "truth", "day", "moment", "hour"]
+        quasi=["q"], sensitive=["s"], keep=["whole", "part", "truth", "day", "moment", "hour"]
     )
     release = sf.anonymize(
         people,
@@ -354,7 +354,7 @@ def rare_table() -> pl.DataFrame:
 @pytest.mark.parametrize("kind", FRAMES)
 def test_nothing_that_is_shared_knows_the_labels_of_a_dropped_row(tmp_path, kind):
     people = sf.read(framed(rare_table(), kind)).with_roles(
-        quasi=["q"], sensitive=["s"], plain=["note"]
+        quasi=["q"], sensitive=["s"], keep=["note"]
     )
     people = people.with_hierarchies(q=sf.suppress())
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1)
@@ -414,7 +414,7 @@ def known_to(frame: object) -> str:
 
 def test_formulas_are_counted_named_and_defused(tmp_path):
     table = pl.DataFrame({"q": ["x"] * 4, "s": ["=1+1", "@a", "-5", "'=x"], "=n": [-1, 2, 3, 4]})
-    people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], plain=["=n"])
+    people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], keep=["=n"])
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     release.write(tmp_path / "raw")
     release.write(tmp_path / "safe", options=sf.WriteOptions(defuse=True))
@@ -468,7 +468,7 @@ def test_columns_of_a_file_without_names_keep_theirs_when_one_is_dropped(tmp_pat
     (tmp_path / "t.csv").write_text("".join(f"person {i},{i % 2},{i % 3},5\n" for i in range(12)))
     people = sf.read(tmp_path / "t.csv", header=False)
     people = people.with_roles(
-        direct="column_1", quasi="column_2", sensitive="column_3", plain="column_4"
+        drop="column_1", quasi="column_2", sensitive="column_3", keep="column_4"
     )
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     release.write(tmp_path / "out")

@@ -74,7 +74,7 @@ def random_case(seed: int, **search: Any) -> RandomCase:
     quasi = [name for name in data if name != "ill"]
     if draw.random() < 0.3 and all(None not in data[name] for name in quasi):
         data["who"] = [f"p{draw.randrange(rows)}" for _ in range(rows)]
-        attributes["who"] = Attribute((Role.UNIT,))
+        attributes["who"] = Attribute((Role.PERSON,))
     promises: list[Any] = [sf.KAnonymity(draw.choice([2, 3, 5]))]
     if draw.random() < 0.5:
         promises.append(

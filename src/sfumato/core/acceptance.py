@@ -157,7 +157,7 @@ def _problem(acceptance: Acceptance, schema: Schema, claimed: set[str]) -> str |
     columns, name = schema.attributes, acceptance.column
     if name not in columns:
         return f"the recipe has no such column.{did_you_mean(name, columns)}"
-    if columns[name].has(Role.DIRECT) and name not in claimed:
+    if columns[name].has(Role.DROP) and name not in claimed:
         return "its role is direct, so it is dropped and there is nothing to accept"
     if isinstance(acceptance, TextOnly):
         return None
@@ -166,7 +166,7 @@ def _problem(acceptance: Acceptance, schema: Schema, claimed: set[str]) -> str |
             "it is a quasi-identifier itself; only other released columns are compared with"
             " quasi-identifiers"
         )
-    if columns[name].has(Role.UNIT):
+    if columns[name].identifies:
         return "its role is unit, so it is renumbered and implies nothing"
     if acceptance.implies not in columns:
         return (

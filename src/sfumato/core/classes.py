@@ -122,14 +122,14 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
         rank[known] = np.arange(len(known))
         return rank[flat], known.astype(np.uint64).reshape(-1, 1)
     if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and span <= MOST_BITS * len(keys):
-        ranks, distinct = kernels.keys.ranked(keys, span)
+        ranks, distinct = kernels.keys.rank_keys(keys, span)
         return ranks.astype(
             np.min_scalar_type(max(1, len(distinct)) - 1), copy=False
         ), distinct.reshape(-1, 1)
     if keys.shape[1] == 1 and (
         len(keys) <= kernels.keys.FEW or kernels.keys.mostly_distinct(keys[:, 0])
     ):
-        ranks, distinct = kernels.keys.sorted_ranks(keys[:, 0], span)
+        ranks, distinct = kernels.keys.rank_by_sorting(keys[:, 0], span)
         return ranks.astype(
             np.min_scalar_type(max(1, len(distinct)) - 1), copy=False
         ), distinct.reshape(-1, 1)

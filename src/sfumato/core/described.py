@@ -137,13 +137,14 @@ class Described(Data):
         return dataclasses.replace(self, schema=Schema(ordered))
 
     def with_roles(self, **roles: str | Sequence[str]) -> Self:
-        """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
+        """Give columns roles: ``with_roles(drop=["name"], quasi=["age", "zip"], keep="year")``.
 
         A column named under two roles has both. Columns not named keep the roles they had. Numbers
         are numeric, dates dates, and the ordered categories of pandas and Arrow ordinal, with their
         order.
         """
-        if roles and set(roles) <= set(self.columns):
+        names_columns = roles and set(roles) <= set(self.columns)
+        if names_columns and not set(roles) <= {str(role) for role in Role}:
             raise ParameterError(
                 "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns"
                 " first"

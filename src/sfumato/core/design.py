@@ -53,11 +53,9 @@ def units_of(dataset: Table, unit: str | None = None) -> NDArray[np.int64] | Non
     unit is missing are units of their own.
     """
     names = [
-        n
-        for n in dataset.schema.columns(Role.UNIT)
-        if unit is None or dataset.schema[n].unit == unit
+        n for n in dataset.schema.units if unit is None or dataset.schema[n].identifies == unit
     ]
-    persons = [n for n in names if dataset.schema[n].unit == "person"]
+    persons = [n for n in names if dataset.schema[n].identifies == "person"]
     if not names:
         return None
     encoded = dataset.encoded((persons or names)[0])
@@ -104,7 +102,7 @@ def marks_by(dataset: Table, unit: str) -> Marks:
     rows = Marks.of(dataset)
     if unit == "row":
         return rows
-    name = next(n for n in dataset.schema.columns(Role.UNIT) if dataset.schema[n].unit == unit)
+    name = next(n for n in dataset.schema.units if dataset.schema[n].identifies == unit)
     keys = cell_keys(dataset, name)
     alone = keys == NOTHING
     if alone.any():
@@ -174,7 +172,7 @@ def renumbered(dataset: Table, seed: Seed) -> Table:
     through the table. Units of rows that were drawn anew are nobody's and have new numbers already:
     they stay together.
     """
-    units = dataset.schema.columns(Role.UNIT)
+    units = dataset.schema.units
     if not units or dataset.drawn:
         return dataset
     classes = count_rows(dataset)[1]
@@ -200,8 +198,8 @@ def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
     if released.drawn or released.copies is not None:
         return ()
     warnings = []
-    for name in released.schema.columns(Role.UNIT):
-        rows, kind = origins_of(released, original), released.schema[name].unit
+    for name in released.schema.units:
+        rows, kind = origins_of(released, original), released.schema[name].identifies
         units, numbers = original.encoded(name), released.encoded(name)
         there = np.array([label is not None for label in units.labels], dtype=np.bool_)[
             units.codes[rows]
@@ -241,9 +239,7 @@ class Renumbering:
         units; :func:`renumbered` draws them.
         """
         made = renumbered(counted, seed)
-        return cls(
-            {name: cls._numbers(counted, made, name) for name in counted.schema.columns(Role.UNIT)}
-        )
+        return cls({name: cls._numbers(counted, made, name) for name in counted.schema.units})
 
     @classmethod
     def _numbers(

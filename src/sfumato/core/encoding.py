@@ -130,7 +130,7 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     moved = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
     moved[used] = [place[name] for name in names]
     counts = np.bincount(moved[used], weights=amounts[used], minlength=len(final)).astype(np.int64)
-    return Encoded(kernels.keys.mapped(codes, moved) if len(labels) else moved, final, counts)
+    return Encoded(kernels.keys.map_codes(codes, moved) if len(labels) else moved, final, counts)
 
 
 def _relabelled_many(
@@ -143,7 +143,7 @@ def _relabelled_many(
     moved = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
     moved[used] = rank
     counts = np.bincount(rank, weights=amounts[used], minlength=len(final)).astype(np.int64)
-    return Encoded(kernels.keys.mapped(codes, moved), labels_of(final), counts)
+    return Encoded(kernels.keys.map_codes(codes, moved), labels_of(final), counts)
 
 
 def _without_unused(
@@ -155,7 +155,7 @@ def _without_unused(
         return Encoded(codes.astype(width, copy=False), names, amounts)
     moved = np.zeros(len(amounts), dtype=width)
     moved[used] = np.arange(len(used))
-    return Encoded(kernels.keys.mapped(codes, moved), names, amounts[used])
+    return Encoded(kernels.keys.map_codes(codes, moved), names, amounts[used])
 
 
 def label(value: object) -> str:
@@ -283,7 +283,9 @@ def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64]
             continue
         span = round(high) - round(low) + 1
         ranks_of = (
-            kernels.keys.ranked if span <= BITS_A_ROW * len(numbers) else kernels.keys.sorted_ranks
+            kernels.keys.rank_keys
+            if span <= BITS_A_ROW * len(numbers)
+            else kernels.keys.rank_by_sorting
         )
         ranks, distinct = ranks_of(keys, span)
         return (distinct.view(np.int64) + round(low)) / scale, ranks

@@ -137,7 +137,7 @@ def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] 
         *(part for column in counts for part in parts_of(column)),
         *schema.columns(Role.WEIGHT),
     ]
-    wanted += schema.columns(Role.UNIT)
+    wanted += schema.units
     wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
     return list(dict.fromkeys(wanted))
 

@@ -58,14 +58,14 @@ def is_free_text(values: pl.Series) -> bool:
 
 def refuse_free_text(dataset: Table) -> None:
     """Raise one :class:`SchemaError` that names every column of free text which is neither
-    ``direct`` nor expressly allowed.
+    ``drop`` nor expressly allowed.
 
     What is in such a column nobody can promise, so it is not released by a guess or an oversight:
     ``free_text: true`` in the recipe says that somebody has read it.
     """
     texts = []
     for name, attribute in dataset.schema.attributes.items():
-        if Role.DIRECT in attribute.roles or attribute.free_text:
+        if Role.DROP in attribute.roles or attribute.free_text:
             continue
         dtype = dataset.dtype(name)
         # Quasi-identifiers are encoded anyhow, and asked by their labels.
@@ -89,7 +89,7 @@ def refuse_declared_text(schema: Schema, table: str) -> None:
         [
             name
             for name, a in columns
-            if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DIRECT)
+            if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DROP)
         ],
         table,
     )
@@ -100,6 +100,6 @@ def refuse_texts(texts: Sequence[str], table: str) -> None:
     if texts:
         raise SchemaError(
             f"{len(texts)} column(s) of {table} hold free text, in which names and places can hide:"
-            f" {', '.join(texts)}; give them role 'direct' (they are dropped), or write 'free_text:"
+            f" {', '.join(texts)}; give them role 'drop' (they are dropped), or write 'free_text:"
             " true' beside the role if somebody has read them and they may be released"
         )

@@ -553,7 +553,7 @@ class Landscape:
         points[:, 0] = np.round(points[:, 0], 12)  # what only rounding tells apart is equal
         ties = self.levels[nodes].sum(axis=1)
         order = np.lexsort((ties, *points.T[::-1]))
-        front: NDArray[np.int64] = nodes[kernels.skyline.unbeaten(points, order)]
+        front: NDArray[np.int64] = nodes[kernels.skyline.find_skyline(points, order)]
         return front[np.lexsort((getattr(self, names[1])[front], getattr(self, names[0])[front]))]
 
 

@@ -312,7 +312,7 @@ class Keyed:
         if len(marks.keys) <= FEW:
             return _philox(low, high, marks, number)
         key = np.array([low, high], dtype=np.uint64)
-        found: NDArray[np.uint64] = kernels.philox.words(
+        found: NDArray[np.uint64] = kernels.philox.draw_words(
             key, marks.keys, marks.numbers, np.uint64(number)
         )
         return found
@@ -372,7 +372,7 @@ class Repeats:
     def see(self, rows: Table) -> None:
         """Look at some rows."""
         keys = row_keys(rows)
-        found = np.unique(keys[kernels.philox.seen_again(self.bits, keys)])
+        found = np.unique(keys[kernels.philox.mark_repeats(self.bits, keys)])
         self.again.append(found)
 
     def learnt(self) -> NDArray[np.uint64]:

@@ -294,7 +294,7 @@ class Joint:
         """The pair of every released row; sums over records do without it."""
         if self.pair_of_code is None:
             return self.codes
-        return kernels.keys.mapped(self.codes, self.pair_of_code)
+        return kernels.keys.map_codes(self.codes, self.pair_of_code)
 
     @classmethod
     def of(

@@ -4,7 +4,7 @@
 
     sfumato: 1
     columns:
-      name: {role: direct}
+      name: {role: drop}
       age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
       diagnosis: {role: sensitive}
     meet:
@@ -481,7 +481,7 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
             hierarchy=hierarchy,
             missing=spec.get("missing", Missing.CATEGORY),
             order=order,
-            unit=spec.get("unit", "person"),
+            unit=spec.get("unit"),
             bounds=spec.get("bounds"),
             domain=spec.get("domain"),
             free_text=spec.get("free_text", False),

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.schema import UNITS, Attribute, Role, Schema
 from sfumato.core.words import join_words
 from sfumato.errors import SchemaError, did_you_mean
 
@@ -20,7 +20,7 @@ NAME = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 """What a table may be called: its name becomes that of a file."""
 WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"
 """A whole number as a program writes it that counts with fractions."""
-LISTED_AS = frozenset({Role.DIRECT, Role.UNIT, Role.KEY})
+LISTED_AS = frozenset({Role.DROP, *UNITS, Role.KEY})
 """What a key may be called under ``columns`` besides: it is never released as it is, whatever
 stands there.
 """
@@ -156,7 +156,7 @@ def with_keys(
 ) -> Schema:
     """The schema of a table with its keys; columns that are keys and play another part are refused.
 
-    >>> schema = Schema.from_roles({"direct": ["who"], "quasi": ["day"]})
+    >>> schema = Schema.from_roles({"drop": ["who"], "quasi": ["day"]})
     >>> Link.of("visits", with_keys("visits", schema, belongs_to={"people": "who"}))
     Link(table='visits', key=None, foreign='who', parent='people', orphans='refuse')
     """

@@ -24,13 +24,14 @@ class Role(StrEnum):
     table until someone has.
     """
 
-    DIRECT = "direct"
+    DROP = "drop"
     QUASI = "quasi"
     SENSITIVE = "sensitive"
     WEIGHT = "weight"
-    UNIT = "unit"
+    PERSON = "person"
+    HOUSEHOLD = "household"
     STRATUM = "stratum"
-    PLAIN = "plain"
+    KEEP = "keep"
     ASK = "ask"
     ITEM = "item"
     PLACE = "place"
@@ -40,6 +41,10 @@ class Role(StrEnum):
     KEY = "key"
 
 
+UNITS = frozenset({Role.PERSON, Role.HOUSEHOLD})
+"""Roles of columns that say which rows belong together; promises count units, not rows."""
+RENAMED_ROLES = {"direct": "drop", "plain": "keep", "unit": "person' or 'household"}
+"""Role words of version 0.1, which an error answers with those of today."""
 SHAPED = {
     Role.ITEM: "baskets",
     Role.PLACE: "paths",
@@ -60,7 +65,7 @@ def answers(shape: str) -> tuple[Role, ...]:
     table.
 
     >>> print(", ".join(answers("graph")))
-    direct, quasi, sensitive, unit, plain, from, to
+    drop, quasi, sensitive, person, household, keep, from, to
     """
     if shape == "table":
         return ANSWERS
@@ -98,12 +103,12 @@ TIME_UNITS = ("seconds", "minutes", "hours", "days")
 class Attribute:
     """One column: its roles, kind, hierarchy and missing-value rule.
 
-    ``order`` lists the values of an ordinal column from low to high. ``unit`` says what a column
-    with role ``unit`` identifies, and what whole numbers in one with role ``time`` count.
+    ``order`` lists the values of an ordinal column from low to high. ``unit`` says
+    what whole numbers in a column with role ``time`` count.
     ``bounds`` and ``domain`` are public knowledge about the column, declared without looking at
     the data: the lowest and highest value that counts, and the values that may occur; questions are
     answered under differential privacy only within them. ``free_text`` is the explicit word that a
-    column of free text may be released under another role than ``direct``. ``of`` says of which
+    column of free text may be released under another role than ``drop``. ``of`` says of which
     table the rows are that a column with role ``key`` names (the own table: its key; None: rows
     that belong together, of no table that is there), and ``orphans`` what becomes of rows whose key
     names none.
@@ -114,7 +119,7 @@ class Attribute:
     hierarchy: Hierarchy | None = None
     missing: Missing = Missing.CATEGORY
     order: tuple[str, ...] | None = None
-    unit: str = "person"
+    unit: str | None = None
     bounds: tuple[float, float] | None = None
     domain: tuple[str, ...] | None = None
     free_text: bool = False
@@ -130,11 +135,14 @@ class Attribute:
                 f"roles {join_words(roles)} cannot go together; only quasi, sensitive and"
                 " stratum can"
             )
-        units = ("person", *TIME_UNITS) if Role.TIME in roles else ("person", "household")
-        if self.unit not in units:
-            named = TIME_UNITS if Role.TIME in roles else units
+        if self.unit is not None and Role.TIME not in roles:
             raise ParameterError(
-                f"unit must be {', '.join(named[:-1])} or {named[-1]}, not {self.unit!r}"
+                "only a column with role 'time' has a unit; for rows of one person or household"
+                " give the column role 'person' or 'household'"
+            )
+        if self.unit is not None and self.unit not in TIME_UNITS:
+            raise ParameterError(
+                f"unit must be {', '.join(TIME_UNITS[:-1])} or {TIME_UNITS[-1]}, not {self.unit!r}"
             )
         if not isinstance(self.free_text, bool):
             raise ParameterError("free_text must be true or false")
@@ -151,6 +159,11 @@ class Attribute:
     def has(self, role: Role) -> bool:
         """Whether the column plays this role."""
         return role in self.roles
+
+    @property
+    def identifies(self) -> str | None:
+        """``person`` or ``household`` where the column says which rows belong together."""
+        return next((str(role) for role in self.roles if role in UNITS), None)
 
 
 def checked_bounds(given: object) -> tuple[float, float]:
@@ -200,6 +213,10 @@ def _member(enum: type[_E], value: str, what: str) -> _E:
     try:
         return enum(value)
     except ValueError:
+        if enum is Role and str(value) in RENAMED_ROLES:
+            raise ParameterError(
+                f"role {str(value)!r} is now called '{RENAMED_ROLES[str(value)]}'; write that"
+            ) from None
         raise ParameterError(
             f"{what} {str(value)!r} is not known.{did_you_mean(str(value), map(str, enum))}"
         ) from None
@@ -240,9 +257,14 @@ class Schema:
         return self.columns(Role.SENSITIVE)
 
     @property
-    def direct(self) -> tuple[str, ...]:
-        """Names of the direct identifiers."""
-        return self.columns(Role.DIRECT)
+    def dropped_columns(self) -> tuple[str, ...]:
+        """Names of the columns that are not released: direct identifiers, copies, free text."""
+        return self.columns(Role.DROP)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Names of the columns that identify persons or households, in table order."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.identifies)
 
     def only(self, role: Role) -> str | None:
         """Name of the one column with a role, or None; several are refused."""
@@ -256,7 +278,7 @@ class Schema:
     @property
     def person(self) -> str | None:
         """Name of the column that identifies persons with several rows, or None."""
-        names = [n for n in self.columns(Role.UNIT) if self.attributes[n].unit == "person"]
+        names = self.columns(Role.PERSON)
         if len(names) > 1:
             raise SchemaError(
                 f"only one column can identify the person; {len(names)} do: {', '.join(names)}"
@@ -317,8 +339,8 @@ class Schema:
             return []
         problem = (
             f"{len(asked)} column(s) of {table} have role 'ask', so somebody has to decide first:"
-            f" {and_more(asked)}; write 'direct' for what names a person or numbers the records (it"
+            f" {and_more(asked)}; write 'drop' for what names a person or numbers the records (it"
             " is dropped), 'quasi' for what an outsider can know, 'sensitive' for what nobody may"
-            " learn, 'plain' for what is none of these"
+            " learn, 'keep' for what is none of these"
         )
         return [problem]

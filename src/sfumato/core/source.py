@@ -306,7 +306,7 @@ def without_role(
         else placed(left)
     )
     have = "have no role; give each" if len(left) > 1 else "has no role; give it"
-    return [f"{which} of {source.name} {have} one ({roles}), 'plain' if it is none of the others"]
+    return [f"{which} of {source.name} {have} one ({roles}), 'keep' if it is none of the others"]
 
 
 def _named(names: Sequence[str]) -> str:

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from sfumato.core.progress import Progress, silent
-from sfumato.core.schema import Role
 from sfumato.core.shape import Shape
 from sfumato.errors import InternalError
 
@@ -408,7 +407,7 @@ class Step(Protocol):
         """The same in a table of this kind: where rows belong to persons or households, draws may
         be shared between their rows.
         """
-        shared = self.span is Span.RECORDS and schema.columns(Role.UNIT)
+        shared = self.span is Span.RECORDS and schema.units
         return Span.TABLE if shared else self.span
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
@@ -533,11 +532,7 @@ def over_budget(
     that is not asked.
     """
     gone = told.get("suppressed_records", 0)
-    if (
-        records is None
-        or schema.columns(Role.UNIT)
-        or 0 <= gone <= math.floor(share * records + 1e-9)
-    ):
+    if records is None or schema.units or 0 <= gone <= math.floor(share * records + 1e-9):
         return None
     return (
         f"{gone:,} of {records:,} records are suppressed; its budget allows"

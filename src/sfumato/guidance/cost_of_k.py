@@ -141,7 +141,7 @@ def prices(
     """What each of some k costs a table by the steps of a recipe; the price is measured, not
     written anywhere.
     """
-    sizes = assess(dataset.drop(dataset.schema.direct)).class_sizes
+    sizes = assess(dataset.drop(dataset.schema.dropped_columns)).class_sizes
     prices_of_sizes = []
     for place, k in enumerate(class_sizes):
         progress(place / len(class_sizes), f"k = {k}")

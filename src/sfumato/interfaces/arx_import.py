@@ -38,10 +38,10 @@ to a hundredth.
 """
 
 ROLES = {
-    "IDENTIFYING_ATTRIBUTE": "direct",
+    "IDENTIFYING_ATTRIBUTE": "drop",
     "QUASI_IDENTIFYING_ATTRIBUTE": "quasi",
     "SENSITIVE_ATTRIBUTE": "sensitive",
-    "INSENSITIVE_ATTRIBUTE": "plain",
+    "INSENSITIVE_ATTRIBUTE": "keep",
 }
 KINDS = {"Integer": "numeric", "Decimal": "numeric", "Date": "date", "Ordinal": "ordinal"}
 SETTINGS = ("relativeMaxOutliers", "attributeWeights", "criteria", "metric")

@@ -1,9 +1,9 @@
-"""The numba loops, and nothing but loops.
+"""Numba loops, and nothing but loops.
 
 ``from sfumato import kernels`` is light and stands at the top of a module;
-``kernels.keys.group(...)`` loads the file with that loop, and numba with it, the first time it is
-asked for. Machine code is cached beside the sources, or in the user's cache folder; where neither
-can be written, in a temporary folder.
+``kernels.keys.group(...)`` loads the file with that loop, and numba with it, on first use.
+Machine code is cached beside the sources, or in the user's cache folder; where neither can be
+written, in a temporary folder.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         group_closeness,
         keys,
         lattice,
+        level_pairs,
         linkage,
         local,
         mdav_tree,
@@ -69,6 +70,7 @@ __all__ = [
     "group_closeness",
     "keys",
     "lattice",
+    "level_pairs",
     "linkage",
     "local",
     "mdav_tree",
@@ -95,6 +97,7 @@ __all__ = [
 
 
 def _writable(folder: Path) -> bool:
+    """Whether a file can be created in a folder, which is made if need be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -104,22 +107,24 @@ def _writable(folder: Path) -> bool:
 
 
 def _own_temporary_folder() -> Path:
-    """A folder among everybody's temporary files that is ours alone: what lies in it is run, so
-    nobody else may have made it.
+    """A folder among the temporary files that only this user can write: code in it is executed, so
+    nobody else may have put it there.
 
     The usual one serves again and again; where somebody else owns it, or could write into it, a new
     one is made for this process.
     """
-    if not hasattr(os, "getuid"):  # there, every user has temporary files of his own
+    # Windows gives every user a temporary folder of his or her own.
+    if not hasattr(os, "getuid"):
         return Path(tempfile.gettempdir()) / "sfumato-kernels"
     folder = Path(tempfile.gettempdir()) / f"sfumato-kernels-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        there = folder.lstat()
+        # lstat, not stat: a link that somebody else put here is not a folder of ours.
+        status = folder.lstat()
         if (
-            stat.S_ISDIR(there.st_mode)
-            and not there.st_mode & 0o022
-            and there.st_uid == os.getuid()
+            stat.S_ISDIR(status.st_mode)
+            and not status.st_mode & 0o022
+            and status.st_uid == os.getuid()
         ):
             return folder
     except OSError:
@@ -145,19 +150,17 @@ _choose_cache_folder()
 
 
 def cache_folder() -> Path:
-    """Where machine code of these loops is kept."""
+    """The folder with the machine code of the loops."""
     return Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__")
 
 
 def compiled_before() -> bool:
-    """Whether machine code of these loops is in the cache, so that the first call will be quick."""
+    """Whether machine code of the loops is in the cache, so that the first call will be quick."""
     return next(cache_folder().rglob("*.nbi"), None) is not None
 
 
 def __getattr__(name: str) -> ModuleType:
-    """A file of loops, loaded when it is first asked for; from then on it is an attribute like any
-    other.
-    """
+    """Import a file of loops on first use; from then on it is an attribute like any other."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")

@@ -15,7 +15,7 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def meet(chosen, codes, paths, starts, levels, meets, offsets):
+def find_meeting_levels(class_number, codes, paths, starts, levels, meets, offsets):
     """Write, for every code of every column, the level at which it meets the code of one class.
 
     ``codes`` has a row a class and a column a column. ``paths[starts[a] + code * levels[a] + l]``
@@ -25,17 +25,18 @@ def meet(chosen, codes, paths, starts, levels, meets, offsets):
     higher ones, and the first level is enough.
     """
     for a in range(levels.size):
-        own = starts[a] + codes[chosen, a] * levels[a]
+        # One pass over the codes of the column; two codes are compared level by level from below.
+        own = starts[a] + codes[class_number, a] * levels[a]
         for code in range(offsets[a + 1] - offsets[a]):
-            other = starts[a] + code * levels[a]
+            path = starts[a] + code * levels[a]
             level = 0
-            while level < levels[a] and paths[own + level] != paths[other + level]:
+            while level < levels[a] and paths[own + level] != paths[path + level]:
                 level += 1
             meets[offsets[a] + code] = level
 
 
 @njit(cache=True, nogil=True)
-def sums_of_terms(codes, terms, meets, offsets, sums):
+def sum_terms(codes, terms, meets, offsets, sums):
     """Write, for every class, the sum of the terms of the levels at which it meets the chosen one:
     one look-up a cell.
     """
@@ -47,40 +48,45 @@ def sums_of_terms(codes, terms, meets, offsets, sums):
 
 
 @njit(cache=True, nogil=True)
-def crowd_sum(sums, records, count, k):
+def find_crowd_sum(sums, records, count, k):
     """The least number such that ``k`` records have sums up to it; infinite where there are fewer
     records.
 
     The smallest sums are kept in order, no more of them than hold *k* records; most sums are larger
     than all of these and cost one comparison.
     """
-    values, weights = np.empty(k), np.empty(k, np.int64)
-    held, weight = 0, 0
+    values = np.empty(k)
+    weights = np.empty(k, np.int64)
+    kept_values, weight = 0, 0
     for s in range(count):
         value = sums[s]
-        if weight >= k and value >= values[held - 1]:
+        # The list is full of k records and this value is above all of them: it changes nothing.
+        if weight >= k and value >= values[kept_values - 1]:
             continue
-        at = min(held, k - 1)
-        if held == k:
-            weight -= weights[held - 1]
+        at = min(kept_values, k - 1)
+        if kept_values == k:
+            weight -= weights[kept_values - 1]
         else:
-            held += 1
+            kept_values += 1
+        # Insertion at its place; a class of k records or more counts as k, since k is all that is
+        # asked.
         while at > 0 and values[at - 1] > value:
             values[at], weights[at] = values[at - 1], weights[at - 1]
             at -= 1
         values[at], weights[at] = value, min(records[s], k)
         weight += weights[at]
-        while weight - weights[held - 1] >= k:
-            held -= 1
-            weight -= weights[held]
-    return values[held - 1] if weight >= k else np.inf
+        # Drop the largest values while the others still hold k records.
+        while weight - weights[kept_values - 1] >= k:
+            kept_values -= 1
+            weight -= weights[kept_values]
+    return values[kept_values - 1] if weight >= k else np.inf
 
 
 PROVED, REFUTED, STOPPED = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def costs_as_much(classes, terms, tree, order, sums, limits, work):
+def prove_crowd_cost(classes, terms, tree, order, sums, limits, work):
     """Whether every choice of levels that leaves each chosen class ``k`` records costs at least
     ``goal``.
 
@@ -93,38 +99,41 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
     of its last column has the same candidates for all chosen classes, for that one costs no more
     and leaves the same choices.
 
-    ``classes`` is the codes and the records of all classes, ``tree`` ``meets, offsets, levels``
-    as :func:`meet` has them, with a row of ``meets`` a
-    chosen class; ``limits`` is ``goal, k, most``. ``work[0]`` counts the candidates that are looked
-    at, and the search ends unproved when they are more than ``most``. Room: the candidates of one
-    prefix a column and chosen class.
+    ``classes`` is the codes and the records of all classes, ``tree`` ``meets, offsets, levels`` as
+    :func:`find_meeting_levels` has them, with a row of ``meets`` a chosen class; ``limits`` is
+    ``goal, k, budget``. ``work[0]`` counts the candidates that are looked at, and the search ends
+    unproved when they are more than ``budget``. Room: the candidates of one prefix a column and
+    chosen class.
     """
     codes, records = classes
-    (meets, offsets, levels), (goal, k, most) = tree, limits
+    (meets, offsets, levels), (goal, k, budget) = tree, limits
     n, columns = codes.shape
     members = sums.shape[0]
-    candidates, rest = (
-        np.empty((members, columns + 1, n), np.int32),
-        np.empty((members, columns + 1, n)),
-    )
-    sizes, decided = np.zeros((columns + 1, members), np.int64), np.zeros(columns + 1)
-    level, before = np.full(columns + 1, -1, np.int64), np.full(columns + 1, -1, np.int64)
-    held = np.empty(n, np.int64)
+    candidates = np.empty((members, columns + 1, n), np.int32)
+    open_sums = np.empty((members, columns + 1, n))
+    sizes = np.zeros((columns + 1, members), np.int64)
+    decided = np.zeros(columns + 1)
+    level = np.full(columns + 1, -1, np.int64)
+    before = np.full(columns + 1, -1, np.int64)
+    sizes_of_candidates = np.empty(n, np.int64)
     for m in range(members):
         for s in range(n):
-            if sums[m, s] < goal:  # whoever costs the goal alone is in no cheaper choice
-                candidates[m, 0, sizes[0, m]], rest[m, 0, sizes[0, m]] = s, sums[m, s]
+            if sums[m, s] < goal:
+                candidates[m, 0, sizes[0, m]], open_sums[m, 0, sizes[0, m]] = s, sums[m, s]
                 sizes[0, m] += 1
+    # Prune: a class that costs the goal on its own is in no cheaper choice.
     depth = 0
     # Depth first branch and bound over the columns, without recursion: ``level`` is the path.
     while depth >= 0:
+        # All columns are decided below the goal, and no class lost its crowd: a counterexample.
         if depth == columns:
             return REFUTED
         a = order[depth]
         level[depth] += 1
         # Terms rise with the levels, so all higher levels of this column reach the goal too.
         if level[depth] == levels[a] or decided[depth] + terms[a, level[depth]] >= goal:
-            level[depth], before[depth] = -1, -1
+            level[depth] = -1
+            before[depth] = -1
             depth -= 1
             continue
         cost = decided[depth] + terms[a, level[depth]]
@@ -138,16 +147,21 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
                 at = meets[m, offsets[a] + codes[s, a]]
                 if at <= level[depth]:
                     candidates[m, depth + 1, size] = s
-                    rest[m, depth + 1, size] = rest[m, depth, i] - terms[a, at]
-                    held[size] = records[s]
+                    open_sums[m, depth + 1, size] = open_sums[m, depth, i] - terms[a, at]
+                    sizes_of_candidates[size] = records[s]
                     weight += records[s]
                     size += 1
             sizes[depth + 1, m] = size
             total += size
-            if weight < k or cost + crowd_sum(rest[m, depth + 1], held, size, k) >= goal:
+            # The two cuts of the docstring: too few candidates, or the bound reaches the goal.
+            if (
+                weight < k
+                or cost + find_crowd_sum(open_sums[m, depth + 1], sizes_of_candidates, size, k)
+                >= goal
+            ):
                 cut = True
                 break
-        if work[0] > most:
+        if work[0] > budget:
             return STOPPED
         # Same candidates as on a lower level: dominated by it.
         if cut or total == before[depth]:

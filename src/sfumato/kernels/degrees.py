@@ -1,5 +1,9 @@
-"""Loops over degrees: cheapest groups, and graphs that have the degrees asked for. Rows of
-neighbours are as in :mod:`sfumato.kernels.graphs`.
+"""Loops over degrees of graphs: cheapest groups of degrees, graphs that have prescribed degrees,
+and blocks of vertices with common neighbours.
+
+Arrays. A graph has vertices 0 … n−1; the neighbours of vertex *v* are ``ends[starts[v]:starts[v +
+1]]``, ascending, as in :mod:`sfumato.kernels.graphs`. Edges that are added or taken away are pairs
+``low[e] < high[e]``, or a hash table of the numbers low · n + high.
 """
 
 from __future__ import annotations
@@ -15,25 +19,30 @@ FREE, GONE = np.int64(-1), np.int64(-2)
 
 
 @njit(cache=True, nogil=True)
-def cheapest_groups(degrees, k, by_median):
-    """Cut descending degrees into groups of k to 2k − 1 at least cost (Liu & Terzi); where every
-    group ends, and the cost.
+def find_cheapest_groups(degrees, k, by_median):
+    """Cut descending degrees into groups of k to 2k − 1 at least cost (Liu & Terzi 2008):
+    ``cut[i]`` is where the group that ends before i begins; and the cost.
 
-    A group is raised to its largest degree, or moved to its median. Sums of degrees before a place
-    give the cost of a group at once.
+    A group is raised to its largest degree, or moved to its median. Dynamic programming over the
+    end of the last group, n · k steps: larger groups are never needed, because a group of 2k can be
+    cut in two without raising its cost. Sums of degrees give the cost of a group in constant time.
     """
     n = degrees.size
     before = np.zeros(n + 1, np.int64)
     for i in range(n):
         before[i + 1] = before[i] + degrees[i]
+    # least_cost[i]: cost of the best groups of the first i degrees; ``far`` where there are none.
     far = np.int64(1) << np.int64(62)
-    least, cut = np.full(n + 1, far, np.int64), np.zeros(n + 1, np.int64)
-    least[0] = 0
+    least_cost = np.full(n + 1, far, np.int64)
+    cut = np.zeros(n + 1, np.int64)
+    least_cost[0] = 0
     for i in range(k, n + 1):
         for t in range(max(0, i - 2 * k + 1), i - k + 1):
-            if least[t] >= far:
+            if least_cost[t] >= far:
                 continue
             if by_median:
+                # Σ |degree − median|: those before the middle exceed it, those behind fall short of
+                # it.
                 middle = (t + i) // 2
                 level = degrees[middle]
                 cost = (before[middle] - before[t] - level * (middle - t)) + (
@@ -41,16 +50,16 @@ def cheapest_groups(degrees, k, by_median):
                 )
             else:
                 cost = degrees[t] * (i - t) - (before[i] - before[t])
-            if least[t] + cost < least[i]:
-                least[i] = least[t] + cost
+            if least_cost[t] + cost < least_cost[i]:
+                least_cost[i] = least_cost[t] + cost
                 cut[i] = t
-    return cut, least[n]
+    return cut, least_cost[n]
 
 
 @njit(cache=True, nogil=True)
-def graphical(degrees):
+def is_graphical(degrees):
     """Whether descending degrees are those of a graph: an even sum, and the conditions of Erdős and
-    Gallai.
+    Gallai. Linear time: ``large`` only falls.
     """
     n = degrees.size
     before = np.zeros(n + 1, np.int64)
@@ -60,11 +69,13 @@ def graphical(degrees):
         before[i + 1] = before[i] + degrees[i]
     if before[n] % 2:
         return False
-    large = n  # how many have at least ``size`` neighbours
+    # How many vertices have at least ``size`` neighbours: these count ``size`` each in the sum of
+    # min(degree, size) over the vertices behind the first ``size``, the others their degree.
+    large = n
     for size in range(1, n + 1):
         while large > 0 and degrees[large - 1] < size:
             large -= 1
-        if large < size:  # from here on the conditions follow
+        if large < size:
             return True
         if before[size] > size * (size - 1) + size * (large - size) + before[n] - before[large]:
             return False
@@ -73,7 +84,9 @@ def graphical(degrees):
 
 @inner
 def _in_row(starts, ends, u, v):
-    low, high = starts[u], starts[u + 1]
+    """Whether u has an arc to v: binary search in its row."""
+    low = starts[u]
+    high = starts[u + 1]
     while low < high:
         middle = (low + high) // 2
         if ends[middle] < v:
@@ -85,23 +98,26 @@ def _in_row(starts, ends, u, v):
 
 @inner
 def _adjacent(starts, ends, u, v):
-    """Looked up in the shorter row."""
+    """Whether u and v are neighbours, looked up in the shorter row."""
     if starts[u + 1] - starts[u] > starts[v + 1] - starts[v]:
         return _in_row(starts, ends, v, u)
     return _in_row(starts, ends, u, v)
 
 
 @inner
-def _sink(order, place, edge, want, u):
-    """One demand less of a vertex: it changes places with the last one of its demand, so that the
-    order stays.
+def _lower_demand(order, position_of, edge, want, u):
+    """Lower the demand of a vertex by one: it changes places with the last one of its demand, so
+    that ``order`` stays descending in constant time.
     """
     demand = want[u]
+    # The last vertex of this demand moves up, u takes its index and now begins the demands below.
     last = edge[demand] - 1
-    other = order[last]
-    here = place[u]
-    order[here], order[last] = other, u
-    place[other], place[u] = here, last
+    last_vertex = order[last]
+    position = position_of[u]
+    order[position] = last_vertex
+    order[last] = u
+    position_of[last_vertex] = position
+    position_of[u] = last
     edge[demand] = last
     want[u] = demand - 1
 
@@ -109,16 +125,18 @@ def _sink(order, place, edge, want, u):
 @njit(cache=True, nogil=True)
 def join_demands(starts, ends, want, low, high):
     """Join vertices that want more neighbours, the neediest with the next ones that it has no edge
-    to; the number of new edges.
+    to; returns the number of new edges.
 
     ``want`` is used up as far as it could be met. Without edges to begin with this is the
-    construction of Havel and Hakimi. ``edge[d]`` is where demands below d begin in the descending
-    order.
+    construction of Havel and Hakimi, which meets every graphical demand. ``edge[d]`` is where
+    demands below d begin in the descending order of demands; demands 2, 0, 2, 1 → order 0, 2, 3, 1
+    and edge[2] = 2.
     """
     n = want.size
     top = np.int64(0)
     for v in range(n):
         top = max(top, want[v])
+    # A counting sort by falling demand.
     counts = np.zeros(top + 2, np.int64)
     for v in range(n):
         counts[want[v]] += 1
@@ -128,20 +146,28 @@ def join_demands(starts, ends, want, low, high):
     at = np.zeros(top + 2, np.int64)
     for d in range(top + 1):
         at[d] = edge[d + 1]
-    order, place = np.empty(n, np.int64), np.empty(n, np.int64)
+    order = np.empty(n, np.int64)
+    position_of = np.empty(n, np.int64)
     for v in range(n):
         order[at[want[v]]] = v
-        place[v] = at[want[v]]
+        position_of[v] = at[want[v]]
         at[want[v]] += 1
-    made, done = 0, np.zeros(n, np.bool_)
+    edges = 0
+    served = np.zeros(n, np.bool_)
     partners = np.empty(top + 1, np.int64)
     first = 0
+    # The neediest vertex is served in full before the next one, and never again: vertices before
+    # ``first`` are done.
+    # The neediest vertex is served in full before the next one, and never again: vertices before
+    # ``first`` are done.
     while first < n:
         v = order[first]
         if want[v] <= 0:
             break
         first += 1
-        done[v] = True
+        served[v] = True
+        # Partners are listed first, since serving one reorders ``order``.
+        # Partners are listed first, since serving one reorders ``order``.
         count = 0
         for i in range(first, n):
             u = order[i]
@@ -152,22 +178,23 @@ def join_demands(starts, ends, want, low, high):
                 count += 1
         for c in range(count):
             u = partners[c]
-            low[made], high[made] = min(u, v), max(u, v)
-            made += 1
-            _sink(order, place, edge, want, u)
+            low[edges] = min(u, v)
+            high[edges] = max(u, v)
+            edges += 1
+            _lower_demand(order, position_of, edge, want, u)
         want[v] -= count
-    return made
+    return edges
 
 
 @njit(cache=True, nogil=True)
 def join_arcs(starts, ends, out, into, tails, heads):
-    """Add arcs that meet demands for arcs going out and coming in, who wants most arcs in first
-    (Kleitman & Wang); how many.
+    """Add arcs that meet demands for arcs going out and coming in (Kleitman & Wang 1973); returns
+    how many.
 
-    They come from those who want most arcs out, of these from who wants most in. ``out`` and
-    ``into`` are used up as far as they could be met.
+    The vertex that wants most arcs in is served first, from those who want most arcs out, of these
+    from who wants most in. ``out`` and ``into`` are used up as far as they could be met.
     """
-    n, made = out.size, 0
+    n, arcs = out.size, 0
     top = np.int64(1)
     for v in range(n):
         top = max(top, into[v] + 1)
@@ -180,21 +207,23 @@ def join_arcs(starts, ends, out, into, tails, heads):
             if into[v] <= 0:
                 break
             if u != v and not _in_row(starts, ends, u, v):
-                tails[made], heads[made] = u, v
-                made += 1
+                tails[arcs] = u
+                heads[arcs] = v
+                arcs += 1
                 out[u] -= 1
                 into[v] -= 1
-    return made
+    return arcs
 
 
 # Edges as a set of numbers low · n + high, for graphs that change.
 
 
 @inner
-def _find(table, key):
-    """Where a key stands, or −1."""
+def _find_slot(table, key):
+    """The slot of a key in the hash table (linear probing), or −1."""
     mask = table.size - 1
     at = np.int64(mix(np.uint64(key)) & np.uint64(mask))
+    # Probing goes on past dropped keys and ends at a slot that was never used.
     while table[at] != FREE:
         if table[at] == key:
             return at
@@ -203,7 +232,8 @@ def _find(table, key):
 
 
 @inner
-def _put(table, key):
+def _insert(table, key):
+    """Insert a key that is not in the table; slots of dropped keys are used again."""
     mask = table.size - 1
     at = np.int64(mix(np.uint64(key)) & np.uint64(mask))
     while table[at] != FREE and table[at] != GONE:
@@ -212,138 +242,159 @@ def _put(table, key):
 
 
 @inner
-def _key(n, u, v):
+def _edge_key(n, u, v):
+    """An edge as a number, the same for both directions."""
     return np.int64(min(u, v)) * n + max(u, v)
 
 
 @inner
-def _there(table, n, u, v):
-    return _find(table, _key(n, u, v)) >= 0
+def _has_edge(table, n, u, v):
+    """Whether an edge is in the table."""
+    return _find_slot(table, _edge_key(n, u, v)) >= 0
 
 
 @inner
-def _drop(table, n, u, v):
-    table[_find(table, _key(n, u, v))] = GONE
+def _remove_edge(table, n, u, v):
+    """Take an edge out of the table; its slot stays marked, so that searches go on behind it."""
+    table[_find_slot(table, _edge_key(n, u, v))] = GONE
 
 
 @inner
-def _moved(table, n, starts, ends, s, t):
-    """Give one neighbour of s to t; False if none can go."""
+def _move_edge(table, n, starts, ends, s, t):
+    """Give one neighbour of s to t: both degrees change by one, no other does. False if none can
+    go.
+    """
     for at in range(starts[s], starts[s + 1]):
         x = ends[at]
-        if x != t and _there(table, n, s, x) and not _there(table, n, t, x):
-            _drop(table, n, s, x)
-            _put(table, _key(n, t, x))
+        if x != t and _has_edge(table, n, s, x) and not _has_edge(table, n, t, x):
+            _remove_edge(table, n, s, x)
+            _insert(table, _edge_key(n, t, x))
             return True
     return False
 
 
 @inner
-def _less(table, n, starts, ends, s, r):
-    """Take one edge from s and one from r (twice from s where they are the same); False if nothing
-    can go.
+def _remove_two_ends(table, n, starts, ends, s, r):
+    """Take one edge from s and one from r (two from s where they are the same); False if nothing
+    can go. Their former neighbours x and y get an edge, so that their degrees stay.
     """
-    if s != r and _there(table, n, s, r):
-        _drop(table, n, s, r)
+    # An edge between the two is the shortest way: it lowers both degrees at once.
+    if s != r and _has_edge(table, n, s, r):
+        _remove_edge(table, n, s, r)
         return True
     for at in range(starts[s], starts[s + 1]):
         x = ends[at]
-        if x == r or not _there(table, n, s, x):
+        if x == r or not _has_edge(table, n, s, x):
             continue
-        for place in range(starts[r], starts[r + 1]):
-            y = ends[place]
-            if y != x and y != s and _there(table, n, r, y) and not _there(table, n, x, y):
-                _drop(table, n, s, x)
-                _drop(table, n, r, y)
-                _put(table, _key(n, x, y))
+        for j in range(starts[r], starts[r + 1]):
+            # s–x and r–y go, x–y comes.
+            y = ends[j]
+            if y != x and y != s and _has_edge(table, n, r, y) and not _has_edge(table, n, x, y):
+                _remove_edge(table, n, s, x)
+                _remove_edge(table, n, r, y)
+                _insert(table, _edge_key(n, x, y))
                 return True
     return False
 
 
 @inner
-def _more(table, n, low, high, t, w, at):
-    """Give t and w one edge more each (t two where they are the same) by breaking up an edge; where
-    to go on, or −1.
+def _add_two_ends(table, n, low, high, t, w, at):
+    """Give t and w one edge more each (t two where they are the same) by breaking up an edge x–y
+    into t–x and w–y; returns where to go on in the list of edges, or −1.
     """
-    if t != w and not _there(table, n, t, w):
-        _put(table, _key(n, t, w))
+    if t != w and not _has_edge(table, n, t, w):
+        _insert(table, _edge_key(n, t, w))
         return at
     for _ in range(low.size):
-        x, y = low[at], high[at]
+        x = low[at]
+        y = high[at]
         at = (at + 1) % low.size
-        if x == t or x == w or y == t or y == w or not _there(table, n, x, y):
+        if x == t or x == w or y == t or y == w or not _has_edge(table, n, x, y):
             continue
-        if _there(table, n, t, x) or _there(table, n, w, y):
+        # If x–y does not fit this way round, y–x may.
+        if _has_edge(table, n, t, x) or _has_edge(table, n, w, y):
             x, y = y, x
-        if not _there(table, n, t, x) and not _there(table, n, w, y):
-            _drop(table, n, x, y)
-            _put(table, _key(n, t, x))
-            _put(table, _key(n, w, y))
+        if not _has_edge(table, n, t, x) and not _has_edge(table, n, w, y):
+            _remove_edge(table, n, x, y)
+            _insert(table, _edge_key(n, t, x))
+            _insert(table, _edge_key(n, w, y))
             return at
     return np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
 def switch_edges(starts, ends, low, high, change):
-    """Change degrees by as much as is asked with few switches of edges; the keys of all edges,
-    sorted; what could not be reached is left in ``change``.
-
-    ``low`` and ``high`` are the edges in a random order. Edges between two vertices that have too
-    many go first; then an edge of one that has too many is given to one that has too few; then
-    pairs that have too few take an edge apart, and pairs that have too many join their neighbours.
-    All other degrees stay as they are.
+    """Change degrees by ``change`` with few switches of edges; returns the keys of all edges,
+    sorted. What could not be reached remains in ``change``.
     """
-    n, m = starts.size - 1, low.size
-    room, asked = 16, np.int64(0)
+    n = starts.size - 1
+    m = low.size
+    room = 16
+    total_change = np.int64(0)
     for v in range(n):
-        asked += abs(change[v])
-    while room < 3 * (m + asked):
+        total_change += abs(change[v])
+    # A power of two, at most a third full: probes stay short.
+    # A power of two, at most a third full: probes stay short.
+    while room < 3 * (m + total_change):
         room *= 2
     table = np.full(room, FREE, np.int64)
+    # Edges between two vertices with too many neighbours serve both at once.
+    # Edges between two vertices with too many neighbours serve both at once.
     for e in range(m):
-        _put(table, _key(n, low[e], high[e]))
+        _insert(table, _edge_key(n, low[e], high[e]))
     for e in range(m):
         if change[low[e]] < 0 and change[high[e]] < 0:
-            _drop(table, n, low[e], high[e])
+            _remove_edge(table, n, low[e], high[e])
             change[low[e]] += 1
             change[high[e]] += 1
-    few, many = np.flatnonzero(change > 0), np.flatnonzero(change < 0)
-    _exchange(table, n, starts, ends, few, many, change)
-    few = np.flatnonzero(change > 0)
-    at, place, other = np.int64(0), 0, 1
-    while place < few.size and m:
-        t = few[place]
+    lacking_vertices = np.flatnonzero(change > 0)
+    surplus_vertices = np.flatnonzero(change < 0)
+    _exchange(table, n, starts, ends, lacking_vertices, surplus_vertices, change)
+    lacking_vertices = np.flatnonzero(change > 0)
+    at = np.int64(0)
+    i = 0
+    j = 1
+    # Pairs t, w with too few neighbours; a vertex that is the last one is paired with itself.
+    while i < lacking_vertices.size and m:
+        t = lacking_vertices[i]
         if change[t] <= 0:
-            place += 1
-            other = place + 1
+            i += 1
+            j = i + 1
             continue
-        w = t if change[t] > 1 and other >= few.size else (few[other] if other < few.size else -1)
+        w = (
+            t
+            if change[t] > 1 and j >= lacking_vertices.size
+            else (lacking_vertices[j] if j < lacking_vertices.size else -1)
+        )
         if w < 0:
             break
         if w != t and change[w] <= 0:
-            other += 1
+            j += 1
             continue
-        found = _more(table, n, low, high, t, w, at)
-        if found < 0:
+        next_edge = _add_two_ends(table, n, low, high, t, w, at)
+        if next_edge < 0:
             if w == t:
                 break
-            other += 1
+            j += 1
             continue
-        at = found
+        at = next_edge
         change[t] -= 1
         change[w] -= 1
-    _take_away(table, n, starts, ends, change)
+    _remove_surplus(table, n, starts, ends, change)
     return np.sort(table[table >= 0])
 
 
 @inner
-def _exchange(table, n, starts, ends, few, many, change):
+def _exchange(table, n, starts, ends, lacking_vertices, surplus_vertices, change):
+    """Give neighbours of vertices that have too many to vertices that have too few."""
     at = 0
-    for i in range(few.size):
-        t = few[i]
-        while change[t] > 0 and at < many.size:
-            s = many[at]
-            if change[s] >= 0 or not _moved(table, n, starts, ends, s, t):
+    for i in range(lacking_vertices.size):
+        t = lacking_vertices[i]
+        while change[t] > 0 and at < surplus_vertices.size:
+            s = surplus_vertices[at]
+            # A vertex that can give nothing to t is passed over for good: each pair is tried once
+            # at most.
+            if change[s] >= 0 or not _move_edge(table, n, starts, ends, s, t):
                 at += 1
                 continue
             change[t] -= 1
@@ -351,64 +402,74 @@ def _exchange(table, n, starts, ends, few, many, change):
 
 
 @inner
-def _take_away(table, n, starts, ends, change):
-    many = np.flatnonzero(change < 0)
-    for i in range(many.size):
-        s = many[i]
-        other = i + 1
+def _remove_surplus(table, n, starts, ends, change):
+    """Take edges from pairs of vertices that have too many, joining the neighbours they lose."""
+    surplus_vertices = np.flatnonzero(change < 0)
+    for i in range(surplus_vertices.size):
+        s = surplus_vertices[i]
+        j = i + 1
         while change[s] < 0:
-            while other < many.size and change[many[other]] >= 0:
-                other += 1
-            r = many[other] if other < many.size else s
+            while j < surplus_vertices.size and change[surplus_vertices[j]] >= 0:
+                j += 1
+            # Without a partner, a vertex that has two too many loses two edges of its own.
+            r = surplus_vertices[j] if j < surplus_vertices.size else s
             if r == s and change[s] > -2:
                 break
-            if _less(table, n, starts, ends, s, r):
+            if _remove_two_ends(table, n, starts, ends, s, r):
                 change[s] += 1
                 change[r] += 1
             elif r == s:
                 break
             else:
-                other += 1
+                j += 1
 
 
 # Blocks of vertices with neighbours in common.
 
 
 @njit(cache=True, nogil=True)
-def near_blocks(starts, ends, by_degree, labels, lasts, k):
-    """Blocks of k vertices of one label: who has most neighbours is taken with those whose
-    neighbours differ least; the rest joins the last.
+def build_blocks(starts, ends, by_degree, labels, lasts, k):
+    """Blocks of k vertices of one label: the vertex with most neighbours is taken with those whose
+    neighbours differ least; the last ones join the last block. Returns the block of every vertex
+    and the number of blocks.
 
     ``by_degree`` lists the vertices from few neighbours to many, ``labels`` are 0, 1, …, and
-    ``lasts`` says how many vertices of a label there are. Vertices without a common neighbour
-    differ by both degrees, so of these only the first ones by degree come into question.
+    ``lasts`` says how many vertices of a label there are. Two vertices differ by the neighbours
+    that only one of them has: degree + degree − 2 · common. Costs the number of paths of length
+    two.
     """
     n = starts.size - 1
-    block, shared = np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    touched, made = np.empty(n, np.int64), 0
-    left, newest = lasts.copy(), np.full(lasts.size, -1, np.int64)
-    cost, number = np.empty(n, np.int64), np.empty(n, np.int64)
+    block = np.full(n, -1, np.int64)
+    shared = np.zeros(n, np.int64)
+    touched = np.empty(n, np.int64)
+    blocks = 0
+    remaining = lasts.copy()
+    newest = np.full(lasts.size, -1, np.int64)
+    cost = np.empty(n, np.int64)
+    number = np.empty(n, np.int64)
     begin = np.zeros(lasts.size, np.int64)
     for i in range(n - 1, -1, -1):
         v = by_degree[i]
         label = labels[v]
         if block[v] >= 0:
             continue
-        if left[label] < 2 * k:
-            if newest[label] < 0 or left[label] >= k:
-                newest[label] = made
-                made += 1
+        # Too few for two more blocks: all remaining vertices of the label go together.
+        if remaining[label] < 2 * k:
+            if newest[label] < 0 or remaining[label] >= k:
+                newest[label] = blocks
+                blocks += 1
             for u in range(n):
                 if block[u] < 0 and labels[u] == label:
                     block[u] = newest[label]
-            left[label] = 0
+            remaining[label] = 0
             continue
-        block[v] = made
+        block[v] = blocks
         count = 0
+        # Paths v – x – u of length two count the common neighbours of v and u.
         for at in range(starts[v], starts[v + 1]):
             x = ends[at]
-            for place in range(starts[x], starts[x + 1]):
-                u = ends[place]
+            for position in range(starts[x], starts[x + 1]):
+                u = ends[position]
                 if block[u] < 0 and labels[u] == label:
                     if shared[u] == 0:
                         touched[count] = u
@@ -418,25 +479,29 @@ def near_blocks(starts, ends, by_degree, labels, lasts, k):
         for c in range(count):
             u = touched[c]
             number[c], cost[c] = u, degree + starts[u + 1] - starts[u] - 2 * shared[u]
-        some, place = 0, begin[label]
+        # Without a common neighbour the difference is the sum of both degrees: the k − 1 vertices
+        # of lowest degree are enough. ``begin`` skips those that are taken for good.
+        distant = 0
+        position = begin[label]
         fresh = True
-        while place < n and some < k - 1:
-            u = by_degree[place]
+        while position < n and distant < k - 1:
+            u = by_degree[position]
             if labels[u] == label and block[u] < 0:
                 fresh = False
                 if shared[u] == 0:
                     number[count], cost[count] = u, degree + starts[u + 1] - starts[u]
                     count += 1
-                    some += 1
+                    distant += 1
             elif fresh:
-                begin[label] = place
-            place += 1
+                begin[label] = position
+            position += 1
         for c in range(count):
             shared[number[c]] = 0
-        chosen = np.argsort(cost[:count] * n + number[:count], kind="mergesort")
+        # Cost first, number of the vertex second: cost · n + number sorts by both.
+        order = np.argsort(cost[:count] * n + number[:count], kind="mergesort")
         for c in range(k - 1):
-            block[number[chosen[c]]] = made
-        left[label] -= k
-        newest[label] = made
-        made += 1
-    return block, made
+            block[number[order[c]]] = blocks
+        remaining[label] -= k
+        newest[label] = blocks
+        blocks += 1
+    return block, blocks

@@ -21,8 +21,8 @@ from sfumato.kernels.loop_cache import njit
 
 @njit(cache=True, nogil=True)
 def _total(values):
-    """A loop, since numpy's function would bring the linear algebra of scipy along whenever a loop
-    is loaded.
+    """The sum of an array. A loop, since numpy's function would bring the linear algebra of scipy
+    along whenever a loop is loaded.
     """
     total = 0
     for value in values:
@@ -31,17 +31,19 @@ def _total(values):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def total_variations(starts, codes, counts, reference):
-    """Half the sum of absolute differences of shares: the sum over values that are more frequent in
-    the class.
+def measure_total_variations(starts, codes, counts, reference):
+    """Total variation distance of each class to the reference, and its pull: the sum of the
+    differences of shares over the values that are more frequent in the class.
     """
-    found = np.empty(starts.size - 1, np.float64)
+    distances = np.empty(starts.size - 1, np.float64)
     pulls = np.empty(starts.size - 1, np.float64)
     total = _total(reference)
-    for i in range(found.size):
+    for i in range(distances.size):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
+        # Differences of shares add up to zero, so half the sum of their absolute values is the sum
+        # of the positive ones, all of which belong to values of the class.
         excess = 0.0
         pull = 1.0
         for j in range(starts[i], starts[i + 1]):
@@ -50,13 +52,13 @@ def total_variations(starts, codes, counts, reference):
             if difference > 0.0:
                 excess += difference
                 pull -= share
-        found[i] = excess
+        distances[i] = excess
         pulls[i] = pull
-    return found, pulls
+    return distances, pulls
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def ratio_ranges(starts, codes, counts, reference):
+def find_ratio_ranges(starts, codes, counts, reference):
     """Smallest and largest ratio of a present value's share in the class to that in the reference,
     and completeness.
 
@@ -76,7 +78,7 @@ def ratio_ranges(starts, codes, counts, reference):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
-        known = 0
+        shared = 0
         low = np.inf
         high = 0.0
         for j in range(starts[i], starts[i + 1]):
@@ -84,25 +86,27 @@ def ratio_ranges(starts, codes, counts, reference):
             if expected == 0:
                 high = np.inf
                 continue
-            known += 1
+            shared += 1
             ratio = (counts[j] * np.float64(total)) / (size * np.float64(expected))
             low = min(low, ratio)
             high = max(high, ratio)
-        smallest[i], largest[i], complete[i] = low, high, known == values
+        smallest[i] = low
+        largest[i] = high
+        complete[i] = shared == values
     return smallest, largest, complete
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def excess_within(starts, codes, counts, reference, tolerance):
+def measure_gains(starts, codes, counts, reference, tolerance):
     """Relative gain ``(q−p)/p`` of the value that gains most in each class; inf when one exceeds
     ``−ln p``.
     """
-    found = np.zeros(starts.size - 1, np.float64)
+    gains = np.zeros(starts.size - 1, np.float64)
     total = np.float64(_total(reference))
     caps = np.empty(reference.size, np.float64)
     for code in range(reference.size):
         caps[code] = -np.log(reference[code] / total) if reference[code] else -1.0
-    for i in range(found.size):
+    for i in range(gains.size):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
@@ -110,10 +114,10 @@ def excess_within(starts, codes, counts, reference, tolerance):
             expected = reference[codes[j]]
             gain = counts[j] * total / (size * np.float64(expected)) - 1.0 if expected else np.inf
             if gain > 0.0 and gain > caps[codes[j]] + tolerance:
-                found[i] = np.inf
-            elif gain > found[i]:
-                found[i] = gain
-    return found
+                gains[i] = np.inf
+            elif gain > gains[i]:
+                gains[i] = gain
+    return gains
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -131,45 +135,48 @@ def _steps_below(shares, share, begin, end):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def cumulative_distances(starts, codes, counts, reference, places, positions):
-    """Area between the cumulative distributions of each class and of the reference, over the range
-    of positions.
+def measure_line_distances(starts, codes, counts, reference, rank_of_code, positions):
+    """Earth mover's distance on a line (ordered or numeric values): the area between the cumulative
+    distributions of each class and of the reference, over the range of positions; and its pull.
 
-    ``places[code]`` is the rank of a value, ``positions[rank]`` where it lies on the axis,
+    ``rank_of_code[code]`` is the rank of a value, ``positions[rank]`` where it lies on the axis,
     ascending. Between two values of a class its cumulative share is constant and that of the
     reference ascends, so one binary search and two prefix sums give the area.
     """
     m = positions.size
-    found = np.zeros(starts.size - 1, np.float64)
+    distances = np.zeros(starts.size - 1, np.float64)
     pulls = np.zeros(starts.size - 1, np.float64)
     span = positions[-1] - positions[0] if m else 0.0
     if span <= 0.0:
-        return found, pulls
+        return distances, pulls
     total = np.float64(_total(reference))
+    # Prefix sums: shares[r] becomes the cumulative share up to rank r, areas[r] the area below it
+    # left of rank r.
     shares = np.zeros(m, np.float64)
     for code in range(m):
-        shares[places[code]] = reference[code]
+        shares[rank_of_code[code]] = reference[code]
     running = 0.0
-    for place in range(m):
-        running += shares[place]
-        shares[place] = running / total
+    for rank in range(m):
+        running += shares[rank]
+        shares[rank] = running / total
     areas = np.zeros(m, np.float64)
-    for place in range(m - 1):
-        areas[place + 1] = areas[place] + shares[place] * (positions[place + 1] - positions[place])
+    for rank in range(m - 1):
+        areas[rank + 1] = areas[rank] + shares[rank] * (positions[rank + 1] - positions[rank])
     amounts = np.zeros(m, np.int64)
     present = np.empty(m + 1, np.int64)
-    for i in range(found.size):
+    for i in range(distances.size):
         size = 0
         width = 0
+        # Insertion sort of the ranks of the class; from 24 values on a library sort is faster.
         for j in range(starts[i], starts[i + 1]):
-            place = places[codes[j]]
+            rank = rank_of_code[codes[j]]
             size += counts[j]
-            amounts[place] = counts[j]
+            amounts[rank] = counts[j]
             slot = width
-            while slot > 0 and present[slot - 1] > place and width < 24:
+            while slot > 0 and present[slot - 1] > rank and width < 24:
                 present[slot] = present[slot - 1]
                 slot -= 1
-            present[slot] = place
+            present[slot] = rank
             width += 1
         if width >= 24:
             present[:width].sort()
@@ -179,28 +186,30 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
         area = areas[present[0]]
         lead = positions[0] - positions[present[0]]
         leading = -area
-        least = lead
+        lowest_lead = lead
         before = 0
         for slot in range(width):
-            begin, end = present[slot], present[slot + 1]
+            begin = present[slot]
+            end = present[slot + 1]
             before += amounts[begin]
             amounts[begin] = 0
             share = before / size
             turn = _steps_below(shares, share, begin, end)
-            ahead, behind = positions[turn] - positions[begin], positions[end] - positions[turn]
-            least = min(least, lead)
+            ahead = positions[turn] - positions[begin]
+            behind = positions[end] - positions[turn]
+            lowest_lead = min(lowest_lead, lead)
             lead += ahead - behind
             leading += (areas[turn] - areas[begin]) - (areas[end] - areas[turn])
             area += (
                 share * (ahead - behind) - (areas[turn] - areas[begin]) + (areas[end] - areas[turn])
             )
-        found[i] = max(area, 0.0) / span
-        pulls[i] = (lead - least - leading) / span
-    return found, pulls
+        distances[i] = max(area, 0.0) / span
+        pulls[i] = (lead - lowest_lead - leading) / span
+    return distances, pulls
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def tree_distances(starts, codes, counts, reference, ancestors, nodes):
+def measure_tree_distances(starts, codes, counts, reference, ancestors, nodes):
     """Earth mover's distance in a tree whose levels are equally far apart, the farthest leaves
     being 1 apart.
 
@@ -215,12 +224,12 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
     for code in range(reference.size):
         for level in range(height):
             expected[ancestors[code, level]] += reference[code] / total
-    found = np.empty(starts.size - 1, np.float64)
+    distances = np.empty(starts.size - 1, np.float64)
     pulls = np.empty(starts.size - 1, np.float64)
     amounts = np.zeros(nodes, np.int64)
     reached = np.empty(nodes, np.int64)
     signs = np.empty(nodes, np.int64)
-    for i in range(found.size):
+    for i in range(distances.size):
         size = 0
         width = 0
         for j in range(starts[i], starts[i + 1]):
@@ -231,6 +240,8 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
                     reached[width] = node
                     width += 1
                 amounts[node] += counts[j]
+        # All nodes start as absent: each level then differs by the whole reference, 1. Nodes that
+        # the class reaches replace their part.
         difference = np.float64(height)
         mean = -difference
         for slot in range(width):
@@ -240,15 +251,16 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
             difference += abs(surplus) - expected[node]
             mean += (signs[node] + 1) * expected[node]
             amounts[node] = 0
-        most = -height
+        # The potential of a record is the sum of the signs of its nodes.
+        largest = -height
         for j in range(starts[i], starts[i + 1]):
             potential = 0
             for level in range(height):
                 potential += signs[ancestors[codes[j], level]]
-            most = max(most, potential)
-        found[i] = max(difference, 0.0) / (2 * height)
-        pulls[i] = (most - mean) / (2 * height)
-    return found, pulls
+            largest = max(largest, potential)
+        distances[i] = max(difference, 0.0) / (2 * height)
+        pulls[i] = (largest - mean) / (2 * height)
+    return distances, pulls
 
 
 # Loops over value counts per class: how diverse a class is, and what must go for it to be diverse
@@ -259,112 +271,118 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def effective_values(starts, counts):
-    """Exponential of each class's entropy: how many equally frequent values would be as diverse.
-
-    Between 1 and the number of values, whatever rounding does.
+def count_effective_values(starts, counts):
+    """Exponential of each class's entropy (entropy l-diversity, Machanavajjhala et al. 2007): how
+    many equally frequent values would be as diverse. Between 1 and the number of values, whatever
+    rounding does.
     """
-    found = np.empty(starts.size - 1, np.float64)
-    for i in range(found.size):
+    diversities = np.empty(starts.size - 1, np.float64)
+    for i in range(diversities.size):
         size = 0
+        # entropy = ln size − Σ c ln c ∕ size
         weighted = 0.0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
             if counts[j] > 1:
                 weighted += counts[j] * np.log(np.float64(counts[j]))
-        found[i] = min(
+        diversities[i] = min(
             max(size * np.exp(-weighted / size), 1.0), np.float64(starts[i + 1] - starts[i])
         )
-    return found
+    return diversities
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def largest_shares(starts, codes, counts, protected):
+def find_largest_shares(starts, codes, counts, protected):
     """Share of the most frequent protected value in each class; ``protected`` has one flag a
     value.
     """
-    found = np.empty(starts.size - 1, np.float64)
-    for i in range(found.size):
+    shares = np.empty(starts.size - 1, np.float64)
+    for i in range(shares.size):
         size = 0
         largest = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
             if protected[codes[j]] and counts[j] > largest:
                 largest = counts[j]
-        found[i] = largest / size
-    return found
+        shares[i] = largest / size
+    return shares
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def head_to_tail(starts, counts, rank):
-    """Largest count of each class over the sum of its counts from the ``rank``-th largest on; inf
-    without these.
+def compare_head_to_tail(starts, counts, rank):
+    """Largest count of each class over the sum of its counts from the ``rank``-th largest on
+    (recursive (c, l)-diversity); inf without these.
     """
-    found = np.empty(starts.size - 1, np.float64)
+    ratios = np.empty(starts.size - 1, np.float64)
     largest = np.zeros(max(1, rank - 1), np.int64)
-    for i in range(found.size):
+    for i in range(ratios.size):
         size = 0
         largest[:] = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
             value = counts[j]
-            for place in range(
-                largest.size
-            ):  # insert among the largest so far, in descending order
-                if value > largest[place]:
-                    value, largest[place] = largest[place], value
+            # Insert among the largest so far, in descending order.
+            for position in range(largest.size):
+                if value > largest[position]:
+                    value, largest[position] = largest[position], value
         tail = size
-        for place in range(rank - 1):
-            tail -= largest[place]
-        found[i] = largest[0] / tail if tail else np.inf
-    return found
+        for position in range(rank - 1):
+            tail -= largest[position]
+        ratios[i] = largest[0] / tail if tail else np.inf
+    return ratios
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def recursive_ranks(starts, counts, factor, tolerance):
+def find_recursive_ranks(starts, counts, factor, tolerance):
     """Highest rank *l* of each class at which its largest count is below ``factor`` times the tail
     from *l* on.
     """
-    found = np.ones(starts.size - 1, np.int64)
-    for i in range(found.size):
+    ranks = np.ones(starts.size - 1, np.int64)
+    for i in range(ranks.size):
         ascending = np.sort(counts[starts[i] : starts[i + 1]])
+        # The tail grows with every rank from the rarest value up, so the first rank that passes is
+        # the highest.
         tail = 0
-        for place in range(ascending.size - 1):
-            tail += ascending[place]
+        for position in range(ascending.size - 1):
+            tail += ascending[position]
             if ascending[-1] / tail < factor - tolerance:
-                found[i] = ascending.size - place
+                ranks[i] = ascending.size - position
                 break
-    return found
+    return ranks
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def least_removed(starts, codes, counts, ceilings, floors):
+def count_least_removed(starts, codes, counts, ceilings, floors):
     """Fewest records each class must lose for the share of every value to lie between its floor and
     its ceiling.
 
     A ceiling of 1 or more and a floor of 0 limit nothing. A class that lacks a value with a floor
     must lose all.
     """
-    found = np.zeros(starts.size - 1, np.float64)
+    removals = np.zeros(starts.size - 1, np.float64)
     floored = 0
     for code in range(floors.size):
         if floors[code] > 0.0:
             floored += 1
-    for i in range(found.size):
+    for i in range(removals.size):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
+        # Dropping d records of a value of count c: (c − d) ∕ (size − d) ≤ ceiling ⇔ d ≥ (c −
+        # ceiling · size) ∕ (1 − ceiling). With a floor, others go: c ∕ (size − d) ≥ floor ⇔ d ≥
+        # size − c ∕ floor. Each is a lower bound, so the largest is one.
         present = 0
         for j in range(starts[i], starts[i + 1]):
-            ceiling, floor = ceilings[codes[j]], floors[codes[j]]
+            ceiling = ceilings[codes[j]]
+            floor = floors[codes[j]]
             if ceiling < 1.0:
-                found[i] = max(found[i], (counts[j] - ceiling * size) / (1.0 - ceiling))
+                removals[i] = max(removals[i], (counts[j] - ceiling * size) / (1.0 - ceiling))
             if floor > 0.0:
                 present += 1
-                found[i] = max(found[i], size - counts[j] / floor)
+                removals[i] = max(removals[i], size - counts[j] / floor)
         if present < floored:
-            found[i] = size
-    return found
+            removals[i] = size
+    return removals
 
 
 # Loops over mixtures of two-sided exponential densities: what Laplace noise makes of counts on a
@@ -376,14 +394,18 @@ def least_removed(starts, codes, counts, ceilings, floors):
 
 
 @njit(cache=True, nogil=True)
-def mixture(mass, decay):
-    """Density at every point when ``mass[j]`` values at point *j* get Laplace noise."""
+def mix_densities(mass, decay):
+    """Density at every point when ``mass[j]`` values at point *j* get Laplace noise. Two linear
+    passes: each carries the sum of what lies on one side, which decays from point to point.
+    """
     m = mass.size
     density = np.empty(m, np.float64)
     carried = 0.0
+    # From the left, with the point's own mass …
     for j in range(m):
         carried = mass[j] + (carried * decay[j - 1] if j else 0.0)
         density[j] = carried
+    # … and from the right, without it.
     carried = 0.0
     for j in range(m - 2, -1, -1):
         carried = (carried + mass[j + 1]) * decay[j]
@@ -392,7 +414,7 @@ def mixture(mass, decay):
 
 
 @njit(cache=True, nogil=True)
-def farthest_ratios(starts, points, counts, table, decay):
+def find_farthest_ratios(starts, points, counts, table, decay):
     """Per class, the largest ratio of its density to that of the table, either way round, at any
     point.
 
@@ -400,25 +422,27 @@ def farthest_ratios(starts, points, counts, table, decay):
     ``table`` is the density of the table divided by its records.
     """
     classes = starts.size - 1
-    found = np.ones(classes, np.float64)
+    ratios = np.ones(classes, np.float64)
     mass = np.zeros(table.size, np.float64)
     for i in range(classes):
         size = 0
         for entry in range(starts[i], starts[i + 1]):
             mass[points[entry]] += counts[entry]
             size += counts[entry]
-        density = mixture(mass, decay)
+        density = mix_densities(mass, decay)
+        # Densities are mixtures of exponentials between the points, so ratios are extreme at a
+        # point.
         worst = 1.0
         for j in range(table.size):
-            here = density[j] / size
-            there = table[j]
-            if here == 0.0 and there == 0.0:
+            class_density = density[j] / size
+            table_density = table[j]
+            if class_density == 0.0 and table_density == 0.0:
                 continue
-            if here == 0.0 or there == 0.0:
+            if class_density == 0.0 or table_density == 0.0:
                 worst = np.inf
                 break
-            worst = max(worst, here / there, there / here)
-        found[i] = worst
+            worst = max(worst, class_density / table_density, table_density / class_density)
+        ratios[i] = worst
         for entry in range(starts[i], starts[i + 1]):
             mass[points[entry]] = 0.0
-    return found
+    return ratios

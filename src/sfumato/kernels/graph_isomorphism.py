@@ -1,7 +1,14 @@
 """Loops over neighbourhoods in graphs: which are isomorphic.
 
-Vertices of a small graph are bits, so a graph of up to 62 vertices is a row of words. Rows of
-neighbours are as in :mod:`sfumato.kernels.graphs`.
+Arrays. Rows of neighbours ``starts``, ``ends`` are as in :mod:`sfumato.kernels.graphs`. A
+neighbourhood of up to 62 vertices is an array of uint64 words: bit u of ``rows[v]`` says whether v
+and u are neighbours, so that intersections are one instruction. ``cells[v]`` is the cell (colour)
+of a vertex in an ordered partition, numbered 0, 1, ….
+
+Canonical forms are found as in nauty (McKay): refine the partition by numbers of neighbours, single
+out a vertex of a cell that is not yet a single vertex, refine again; every leaf is a numbering of
+the vertices, and the least rows over all leaves are the canonical form. Exponential at worst;
+callers give a budget of leaves.
 """
 
 from __future__ import annotations
@@ -14,7 +21,8 @@ from sfumato.kernels.points import inner
 
 
 @inner
-def _bits(word):
+def _count_bits(word):
+    """How many bits of a word are set: each step clears the lowest one (Kernighan)."""
     count = 0
     while word:
         word &= word - np.uint64(1)
@@ -23,28 +31,33 @@ def _bits(word):
 
 
 @inner
-def _refined(rows, size, cells):
-    """Number the cells of vertices 0, 1, … so that all of a cell have as many neighbours in every
-    cell; how many there are.
+def _refine_cells(rows, size, cells):
+    """Refine the cells until all vertices of a cell have as many neighbours in every cell
+    (1-dimensional Weisfeiler–Leman); returns the number of cells.
 
-    What a cell is split by does not depend on how the vertices are numbered.
+    A cell is split by hashes of numbers of neighbours, never by numbers of vertices, so isomorphic
+    graphs get corresponding cells. Rounds × size × cells words.
     """
-    members, words = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    members = np.empty(size, np.uint64)
+    words = np.empty(size, np.uint64)
     count = 0
     for v in range(size):
         count = max(count, cells[v] + 1)
     while True:
+        # The cells as bit sets: neighbours in a cell are then the bits of one intersection.
         for c in range(count):
             members[c] = np.uint64(0)
         for v in range(size):
             members[cells[v]] |= np.uint64(1) << np.uint64(v)
         for v in range(size):
+            # Equal words for equal numbers of neighbours in all cells, cell by cell.
             word = np.uint64(0)
             for c in range(count):
-                word = mix(word ^ np.uint64(_bits(rows[v] & members[c])))
+                word = mix(word ^ np.uint64(_count_bits(rows[v] & members[c])))
             words[v] = word
         order = np.empty(size, np.int64)
-        for v in range(size):  # by cell, then by word: insertion, since there are few
+        # By cell, then by word: insertion sort, since there are few.
+        for v in range(size):
             at = v
             while at > 0 and (
                 cells[order[at - 1]] > cells[v]
@@ -53,7 +66,11 @@ def _refined(rows, size, cells):
                 order[at] = order[at - 1]
                 at -= 1
             order[at] = v
-        fresh, now, before = np.empty(size, np.int64), -1, -1
+        # Cells split in place: the order of the old cells stays, new numbers follow the sorted
+        # words.
+        fresh = np.empty(size, np.int64)
+        now = -1
+        before = -1
         for i in range(size):
             v = order[i]
             if before < 0 or cells[v] != cells[before] or words[v] != words[before]:
@@ -62,23 +79,28 @@ def _refined(rows, size, cells):
             before = v
         for v in range(size):
             cells[v] = fresh[v]
+        # No cell was split: the partition is equitable.
         if now + 1 == count:
             return count
         count = now + 1
 
 
 @inner
-def _singled_out(cells, size, chosen, made):
-    """The cells with one vertex before the others of its cell."""
+def _single_out(cells, size, vertex, new_cells):
+    """Write the cells with one vertex before the others of its cell; cells behind move
+    up by one.
+    """
     for v in range(size):
-        made[v] = cells[v] + (
-            1 if cells[v] > cells[chosen] or (cells[v] == cells[chosen] and v != chosen) else 0
+        new_cells[v] = cells[v] + (
+            1 if cells[v] > cells[vertex] or (cells[v] == cells[vertex] and v != vertex) else 0
         )
 
 
 @inner
-def _branch(cells, size, count):
-    """The first of the smallest cells of several vertices; −1 where all stand alone."""
+def _choose_cell(cells, size, count):
+    """The first of the smallest cells of several vertices; −1 where all cells are
+    single vertices.
+    """
     sizes = np.zeros(count, np.int64)
     for v in range(size):
         sizes[cells[v]] += 1
@@ -92,82 +114,92 @@ def _branch(cells, size, count):
 @inner
 def _twins(rows, u, v):
     """Whether exchanging two vertices changes nothing: all their other neighbours are the same."""
-    both = (np.uint64(1) << np.uint64(u)) | (np.uint64(1) << np.uint64(v))
-    return (rows[u] | both) == (rows[v] | both)
+    pair = (np.uint64(1) << np.uint64(u)) | (np.uint64(1) << np.uint64(v))
+    # Their own two bits are set on both sides, so that an edge between the twins does not matter.
+    return (rows[u] | pair) == (rows[v] | pair)
 
 
 @inner
-def _written_in_order(rows, size, cells, made):
-    """The rows with vertices numbered by their cells."""
+def _renumber_rows(rows, size, cells, new_rows):
+    """Write the rows with vertices numbered by their cells, which are all single vertices."""
     for v in range(size):
-        word, row = np.uint64(0), rows[v]
+        word = np.uint64(0)
+        row = rows[v]
         for u in range(size):
             if (row >> np.uint64(u)) & np.uint64(1):
                 word |= np.uint64(1) << np.uint64(cells[u])
-        made[cells[v]] = word
+        new_rows[cells[v]] = word
 
 
 @inner
-def _canonical(rows, size, most, best):
-    """The least rows that any numbering of the vertices gives; False when ``most`` numberings were
-    not enough to find it.
+def _find_canonical_rows(rows, size, budget, best):
+    """Write to ``best`` the least rows that any leaf of the search gives; False when ``budget``
+    leaves were not enough.
 
-    Vertices are refined, one of the first open cell is singled out, and so on. Of twins one
-    is tried: the others give the same rows.
+    Depth first, without recursion: ``cells[depth]`` is the partition and ``branch[depth]`` the cell
+    whose vertices are singled out one after the other. Of twins one is tried: exchanging them is an
+    automorphism, so the others give the same rows.
     """
-    depth, leaves, known = 0, 0, False
+    depth, leaves, has_best = 0, 0, False
     cells = np.zeros((size + 1, size), np.int64)
-    branch, tried = np.empty(size + 1, np.int64), np.zeros((size + 1, size), np.bool_)
-    made = np.empty(size, np.uint64)
-    count = _refined(rows, size, cells[0])
-    branch[0] = _branch(cells[0], size, count)
+    branch = np.empty(size + 1, np.int64)
+    visited = np.zeros((size + 1, size), np.bool_)
+    leaf_rows = np.empty(size, np.uint64)
+    count = _refine_cells(rows, size, cells[0])
+    branch[0] = _choose_cell(cells[0], size, count)
     while depth >= 0:
+        # A leaf: compare with the best rows so far, word by word.
         if branch[depth] < 0:
             leaves += 1
-            if leaves > most:
+            if leaves > budget:
                 return False
-            _written_in_order(rows, size, cells[depth], made)
-            less = not known
-            if known:
+            _renumber_rows(rows, size, cells[depth], leaf_rows)
+            is_lower = not has_best
+            if has_best:
                 for v in range(size):
-                    if made[v] != best[v]:
-                        less = made[v] < best[v]
+                    if leaf_rows[v] != best[v]:
+                        is_lower = leaf_rows[v] < best[v]
                         break
-            if less:
-                known = True
+            if is_lower:
+                has_best = True
                 for v in range(size):
-                    best[v] = made[v]
+                    best[v] = leaf_rows[v]
             depth -= 1
             continue
-        chosen = -1
+        # The next vertex of the cell that is no twin of one that was tried.
+        vertex = -1
         for v in range(size):
-            if cells[depth, v] != branch[depth] or tried[depth, v]:
+            if cells[depth, v] != branch[depth] or visited[depth, v]:
                 continue
             fresh = True
             for u in range(size):
-                if tried[depth, u] and _twins(rows, u, v):
+                if visited[depth, u] and _twins(rows, u, v):
                     fresh = False
                     break
-            tried[depth, v] = True
+            visited[depth, v] = True
             if fresh:
-                chosen = v
+                vertex = v
                 break
-        if chosen < 0:
+        # All are tried: back to the cell above.
+        if vertex < 0:
             for v in range(size):
-                tried[depth, v] = False
+                visited[depth, v] = False
             depth -= 1
             continue
-        _singled_out(cells[depth], size, chosen, cells[depth + 1])
-        count = _refined(rows, size, cells[depth + 1])
-        branch[depth + 1] = _branch(cells[depth + 1], size, count)
+        _single_out(cells[depth], size, vertex, cells[depth + 1])
+        count = _refine_cells(rows, size, cells[depth + 1])
+        branch[depth + 1] = _choose_cell(cells[depth + 1], size, count)
         depth += 1
     return True
 
 
 @inner
-def _component(rows, size, left, inside):
-    """The vertices that the first one left reaches, as numbers; how many."""
-    word = left & (~left + np.uint64(1))
+def _list_component(rows, size, remaining, inside):
+    """List the vertices of the connected component of the first vertex in ``remaining``; returns
+    how many.
+    """
+    word = remaining & (~remaining + np.uint64(1))
+    # Union of the rows of all vertices so far, until nothing is added: at most ``size`` rounds.
     while True:
         grown = word
         for v in range(size):
@@ -187,57 +219,64 @@ def _component(rows, size, left, inside):
 @inner
 def _inner_rows(starts, ends, v, rows):
     """The graph between the neighbours of a vertex, as words."""
-    first, size = starts[v], starts[v + 1] - starts[v]
+    first = starts[v]
+    size = starts[v + 1] - starts[v]
     for i in range(size):
-        word, at, u = np.uint64(0), first, ends[first + i]
-        for place in range(starts[u], starts[u + 1]):
-            while at < starts[v + 1] and ends[at] < ends[place]:
+        word = np.uint64(0)
+        at = first
+        u = ends[first + i]
+        # Both rows are ascending: a merge finds the neighbours of u that are neighbours of v.
+        for j in range(starts[u], starts[u + 1]):
+            while at < starts[v + 1] and ends[at] < ends[j]:
                 at += 1
-            if at < starts[v + 1] and ends[at] == ends[place]:
+            if at < starts[v + 1] and ends[at] == ends[j]:
                 word |= np.uint64(1) << np.uint64(at - first)
         rows[i] = word
 
 
 @njit(cache=True, nogil=True)
-def ego_codes(starts, ends, chosen, cap, most, codes):
+def code_neighbourhoods(starts, ends, vertices, cap, budget, codes):
     """Two words for every chosen vertex, equal just where neighbourhoods are isomorphic (but for a
     chance of 2⁻¹²⁸ a pair).
 
     The centre is joined to all, so it may be left out. Components are coded by their least rows,
     and their codes added up. False where a neighbourhood has more vertices than the cap, or takes
-    more than ``most`` numberings.
+    more than ``budget`` numberings.
     """
-    settled = np.ones(chosen.size, np.bool_)
-    rows, own, best = np.empty(64, np.uint64), np.empty(64, np.uint64), np.empty(64, np.uint64)
+    settled = np.ones(vertices.size, np.bool_)
+    rows = np.empty(64, np.uint64)
+    own = np.empty(64, np.uint64)
+    best = np.empty(64, np.uint64)
     inside = np.empty(64, np.int64)
-    for i in range(chosen.size):
-        v = chosen[i]
+    for i in range(vertices.size):
+        v = vertices[i]
         size = starts[v + 1] - starts[v]
-        codes[i, 0], codes[i, 1] = (
-            mix(np.uint64(size)),
-            mix(np.uint64(size) ^ np.uint64(0x5851F42D4C957F2D)),
-        )
+        codes[i, 0] = mix(np.uint64(size))
+        codes[i, 1] = mix(np.uint64(size) ^ np.uint64(0x5851F42D4C957F2D))
         if size > cap:
             settled[i] = False
             continue
         _inner_rows(starts, ends, v, rows)
-        left = (np.uint64(1) << np.uint64(size)) - np.uint64(1)
-        while left:
-            count = _component(rows, size, left, inside)
+        remaining = (np.uint64(1) << np.uint64(size)) - np.uint64(1)
+        # Sums do not depend on the order of components. Two hashes of 64 bits each.
+        while remaining:
+            count = _list_component(rows, size, remaining, inside)
+            # The component with its vertices renumbered 0, 1, … count − 1.
             for a in range(count):
-                left &= ~(np.uint64(1) << np.uint64(inside[a]))
+                remaining &= ~(np.uint64(1) << np.uint64(inside[a]))
                 word = np.uint64(0)
                 for b in range(count):
                     if (rows[inside[a]] >> np.uint64(inside[b])) & np.uint64(1):
                         word |= np.uint64(1) << np.uint64(b)
                 own[a] = word
-            if not _canonical(own[:count], count, most, best):
+            if not _find_canonical_rows(own[:count], count, budget, best):
                 settled[i] = False
                 break
-            one, two = mix(np.uint64(count)), mix(np.uint64(count) ^ np.uint64(0x9E3779B97F4A7C15))
+            first_hash = mix(np.uint64(count))
+            second_hash = mix(np.uint64(count) ^ np.uint64(0x9E3779B97F4A7C15))
             for a in range(count):
-                one = mix(one ^ best[a])
-                two = mix(two + best[a] * np.uint64(0xD1342543DE82EF95))
-            codes[i, 0] += one
-            codes[i, 1] += two
+                first_hash = mix(first_hash ^ best[a])
+                second_hash = mix(second_hash + best[a] * np.uint64(0xD1342543DE82EF95))
+            codes[i, 0] += first_hash
+            codes[i, 1] += second_hash
     return settled

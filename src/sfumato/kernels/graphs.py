@@ -1,8 +1,9 @@
 """Loops over graphs: rows of neighbours in sorted arrays (CSR).
 
-The neighbours of *v* are ``ends[starts[v]:starts[v + 1]]``, ascending; of an undirected graph every
-edge stands in both rows. Pointers have 64 bits, numbers of vertices 32. What is counted by sums of
-mixed words does not depend on the order of neighbours.
+Arrays. The neighbours of *v* are ``ends[starts[v]:starts[v + 1]]``, ascending; of an undirected
+graph every edge stands in both rows. ``starts`` is int64 with one entry more than vertices,
+``ends`` int32. ``colours`` are uint64 words, one per vertex. Sums of mixed words do not depend on
+the order of neighbours.
 """
 
 from __future__ import annotations
@@ -23,17 +24,21 @@ def mix(word):
 
 
 @njit(cache=True, nogil=True)
-def both_ways(n, low, high):
-    """Rows of neighbours from edges low < high that are sorted by (low, high): smaller neighbours
-    go in first, so rows are sorted.
+def build_edge_rows(n, low, high):
+    """Rows of neighbours from edges low < high that are sorted by (low, high). A counting sort,
+    linear time.
     """
     starts = np.zeros(n + 1, np.int64)
+    # Degrees, shifted by one, become offsets: degrees 1, 2, 1 → starts 0, 1, 3, 4.
     for e in range(low.size):
         starts[low[e] + 1] += 1
         starts[high[e] + 1] += 1
     for v in range(n):
         starts[v + 1] += starts[v]
-    ends, at = np.empty(2 * low.size, np.int32), starts[:-1].copy()
+    ends = np.empty(2 * low.size, np.int32)
+    at = starts[:-1].copy()
+    # Smaller neighbours are written first, in ascending order, then the larger ones: rows are
+    # sorted.
     for e in range(low.size):
         ends[at[high[e]]] = low[e]
         at[high[e]] += 1
@@ -44,16 +49,19 @@ def both_ways(n, low, high):
 
 
 @njit(cache=True, nogil=True)
-def one_way(n, tails, heads):
+def build_arc_rows(n, tails, heads):
     """Rows of heads from arcs that are sorted by (head, tail) or (tail, head): a counting sort by
-    tail.
+    tail keeps the order of heads.
     """
     starts = np.zeros(n + 1, np.int64)
+    # Out-degrees, shifted by one, become offsets.
     for e in range(tails.size):
         starts[tails[e] + 1] += 1
     for v in range(n):
         starts[v + 1] += starts[v]
-    ends, at = np.empty(tails.size, np.int32), starts[:-1].copy()
+    ends = np.empty(tails.size, np.int32)
+    at = starts[:-1].copy()
+    # Arcs with the same tail keep their order, so heads stay ascending.
     for e in range(tails.size):
         ends[at[tails[e]]] = heads[e]
         at[tails[e]] += 1
@@ -61,9 +69,12 @@ def one_way(n, tails, heads):
 
 
 @njit(cache=True, nogil=True)
-def neighbour_sums(starts, ends, colours, salt, sums):
-    """Add, per vertex, the mixed colours of its neighbours; the salt keeps two directions apart."""
+def add_neighbour_colours(starts, ends, colours, salt, sums):
+    """Add, per vertex, the mixed colours of its neighbours: one round of colour refinement
+    (Weisfeiler–Leman), one step per edge. The salt keeps arcs in and out apart.
+    """
     for v in range(starts.size - 1):
+        # Sums wrap at 2⁶⁴; equal multisets of colours give equal sums.
         total = np.uint64(0)
         for at in range(starts[v], starts[v + 1]):
             total += mix(colours[ends[at]] ^ salt)
@@ -73,33 +84,35 @@ def neighbour_sums(starts, ends, colours, salt, sums):
 @njit(cache=True, nogil=True)
 def rows_agree(starts, ends, colours, classes, first):
     """Whether the colours of neighbours are the same multiset throughout every class; ``first`` is
-    a member of each.
+    a member of each. Exact: what hashes of colours suggest is checked here, one sort per row.
     """
     for v in range(starts.size - 1):
-        other = first[classes[v]]
-        if other == v:
+        # Equality is transitive: comparing with one member of the class is enough.
+        representative = first[classes[v]]
+        if representative == v:
             continue
         size = starts[v + 1] - starts[v]
-        if starts[other + 1] - starts[other] != size:
+        if starts[representative + 1] - starts[representative] != size:
             return False
-        here = np.sort(colours[ends[starts[v] : starts[v + 1]]])
-        there = np.sort(colours[ends[starts[other] : starts[other + 1]]])
+        own_colours = np.sort(colours[ends[starts[v] : starts[v + 1]]])
+        its_colours = np.sort(colours[ends[starts[representative] : starts[representative + 1]]])
         for i in range(size):
-            if here[i] != there[i]:
+            if own_colours[i] != its_colours[i]:
                 return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def distances(starts, ends, source, reached, queue):
-    """Breadth first from one vertex; −1 for what it does not reach. ``queue`` has room for all
-    vertices.
+def search_breadth_first(starts, ends, source, reached, queue):
+    """Breadth-first search from one vertex: writes distances to ``reached``, −1 where there is no
+    path, and returns how many vertices it reaches. ``queue`` has room for all vertices.
     """
     for v in range(reached.size):
         reached[v] = -1
     reached[source] = 0
     queue[0] = source
     first, last = 0, 1
+    # Vertices are queued by rising distance, so the first way to reach one is a shortest.
     while first < last:
         v = queue[first]
         first += 1
@@ -117,12 +130,13 @@ def distances(starts, ends, source, reached, queue):
 
 
 @njit(cache=True, nogil=True)
-def forward(starts, ends, rank):
+def orient_edges(starts, ends, rank):
     """Every edge once, from lower to higher rank; rows sorted by the number of the vertex. ``rank``
-    orders by (degree, number).
+    orders by (degree, number), so no vertex has more than √(2 · edges) higher neighbours.
     """
     n = starts.size - 1
     begins = np.zeros(n + 1, np.int64)
+    # Once to count, once to write.
     for v in range(n):
         for at in range(starts[v], starts[v + 1]):
             if rank[ends[at]] > rank[v]:
@@ -131,30 +145,36 @@ def forward(starts, ends, rank):
         begins[v + 1] += begins[v]
     heads = np.empty(begins[n], np.int32)
     for v in range(n):
-        place = begins[v]
+        position = begins[v]
         for at in range(starts[v], starts[v + 1]):
             if rank[ends[at]] > rank[v]:
-                heads[place] = ends[at]
-                place += 1
+                heads[position] = ends[at]
+                position += 1
     return begins, heads
 
 
 @njit(cache=True, nogil=True)
-def triangles(begins, heads, common):
-    """Count for every forward edge the neighbours that its ends have in common; the number of
-    triangles.
+def count_triangles(begins, heads, common):
+    """Count for every forward edge the neighbours that its ends have in common; returns the number
+    of triangles.
+
+    Each triangle u < v < w by rank is met once, at the edge u–v, by merging two sorted rows:
+    edges^1.5 steps at worst.
     """
     total = 0
     for u in range(begins.size - 1):
         for uv in range(begins[u], begins[u + 1]):
             v = heads[uv]
-            uw, vw = begins[u], begins[v]
+            uw = begins[u]
+            vw = begins[v]
             while uw < begins[u + 1] and vw < begins[v + 1]:
                 if heads[uw] < heads[vw]:
                     uw += 1
                 elif heads[uw] > heads[vw]:
                     vw += 1
                 else:
+                    # w completes the triangle u, v, w: all three edges get one common neighbour
+                    # more.
                     common[uv] += 1
                     common[uw] += 1
                     common[vw] += 1
@@ -165,7 +185,7 @@ def triangles(begins, heads, common):
 
 
 @njit(cache=True, nogil=True)
-def ego_invariants(begins, heads, common, found):
+def add_ego_invariants(begins, heads, common, invariants):
     """A word for every vertex that is equal where neighbourhoods are isomorphic: inner degrees,
     refined once.
 
@@ -173,11 +193,14 @@ def ego_invariants(begins, heads, common, found):
     ``ahead`` gathers the inner degrees around its head in the neighbourhood of its tail, ``back``
     those around its tail in that of its head.
     """
-    ahead, back = np.zeros(heads.size, np.uint64), np.zeros(heads.size, np.uint64)
+    ahead = np.zeros(heads.size, np.uint64)
+    back = np.zeros(heads.size, np.uint64)
+    # The triangles again: each adds to all six pairs of an edge and a vertex opposite to it.
     for u in range(begins.size - 1):
         for uv in range(begins[u], begins[u + 1]):
             v = heads[uv]
-            uw, vw = begins[u], begins[v]
+            uw = begins[u]
+            vw = begins[v]
             while uw < begins[u + 1] and vw < begins[v + 1]:
                 if heads[uw] < heads[vw]:
                     uw += 1
@@ -192,32 +215,36 @@ def ego_invariants(begins, heads, common, found):
                     back[vw] += mix(common[uw])
                     uw += 1
                     vw += 1
+    # Sums over neighbours: independent of how vertices are numbered.
     for u in range(begins.size - 1):
         for uv in range(begins[u], begins[u + 1]):
             inside = mix(common[uv])
-            found[u] += mix(inside ^ ahead[uv])
-            found[heads[uv]] += mix(inside ^ back[uv])
+            invariants[u] += mix(inside ^ ahead[uv])
+            invariants[heads[uv]] += mix(inside ^ back[uv])
 
 
 # Two graphs: who is whom, from a few who are known.
 
 
 @inner
-def _scores(rows, known, taken, u, score, touched, count):
-    """Add what the known neighbours of u say of the vertices of the other graph; how many have been
-    touched.
+def _add_scores(rows, matches, reverse_matches, u, score, touched, count):
+    """Add to the scores of the other graph's vertices what the matched neighbours of u suggest;
+    returns how many vertices have a score.
 
-    ``rows`` are our own ones, and of the other graph: ``others`` and ``their`` lead back: from a
-    neighbour to whom it may be a neighbour of. ``degrees`` are starts of the rows that lead there.
+    ``rows`` are (starts, ends) of our graph, the ``starts`` whose differences are degrees in the
+    other graph, and (``back_starts``, ``back_ends``) of the other graph, which lead from a
+    neighbour back to the vertices it is a neighbour of.
     """
-    starts, ends, degrees, others, their = rows
+    starts, ends, degrees, back_starts, back_ends = rows
     for at in range(starts[u], starts[u + 1]):
-        y = known[ends[at]]
+        # A neighbour of u that is matched with y supports everybody whose neighbour y is; those
+        # with many neighbours are met by chance more often, hence the cosine-like 1 ∕ √degree.
+        y = matches[ends[at]]
         if y < 0:
             continue
-        for place in range(others[y], others[y + 1]):
-            v = their[place]
-            if taken[v] >= 0:
+        for j in range(back_starts[y], back_starts[y + 1]):
+            v = back_ends[j]
+            if reverse_matches[v] >= 0:
                 continue
             if score[v] == 0.0:
                 touched[count] = v
@@ -227,23 +254,25 @@ def _scores(rows, known, taken, u, score, touched, count):
 
 
 @inner
-def _scored(mine, other, known, taken, u, score, touched):
-    """The scores of the other graph's vertices for u, by ties of the first kind and of the
-    second.
-    """
-    first = (mine[0], mine[1], other[0], other[2], other[3])
-    second = (mine[4], mine[5], other[4], other[6], other[7])
-    count = _scores(first, known, taken, u, score, touched, 0)
-    return _scores(second, known, taken, u, score, touched, count)
+def _score_vertices(own_rows, other_rows, matches, reverse_matches, u, score, touched):
+    """Score the other graph's vertices for u, by arcs of the first kind and of the second."""
+    first = (own_rows[0], own_rows[1], other_rows[0], other_rows[2], other_rows[3])
+    second = (own_rows[4], own_rows[5], other_rows[4], other_rows[6], other_rows[7])
+    count = _add_scores(first, matches, reverse_matches, u, score, touched, 0)
+    return _add_scores(second, matches, reverse_matches, u, score, touched, count)
 
 
 @inner
-def _best(score, touched, count, n, theta):
-    """The vertex with the highest score if it stands out by θ standard deviations over all n, or
-    −1; scores are put back to 0.
+def _find_best(score, touched, count, n, theta):
+    """The vertex with the highest score if it exceeds the second by θ standard deviations over all
+    n (the eccentricity of Narayanan & Shmatikov), or −1; scores are set back to 0.
     """
-    first, second, best, tied = 0.0, 0.0, -1, False
+    first = 0.0
+    second = 0.0
+    best = -1
+    tied = False
     total, squares = 0.0, 0.0
+    # Moments over all n vertices; those without a score add 0.
     for c in range(count):
         v = touched[c]
         s = score[v]
@@ -258,31 +287,50 @@ def _best(score, touched, count, n, theta):
             second = s
     if best < 0 or tied:
         return -1
+    # Eccentricity: how far the best stands out, in standard deviations.
     spread = np.sqrt(max(0.0, squares / n - (total / n) ** 2))
     return best if spread > 0 and (first - second) / spread >= theta else -1
 
 
 @njit(cache=True, nogil=True)
-def propagate(ours, theirs, turn, known, taken, theta):
-    """One sweep over some vertices of our graph; how many were matched.
+def propagate_matches(own_rows, other_rows, turn, matches, reverse_matches, theta):
+    """One sweep of the propagation of Narayanan & Shmatikov (2009) over some vertices of our graph;
+    returns how many were matched.
 
-    ``ours`` and ``theirs`` are four rows of neighbours each, as (starts, ends): arcs out and their
-    way back (arcs in), arcs in and their way back; of an undirected graph its edges twice, and
-    nothing twice. A match counts only if it is found from the other side as well.
+    ``own_rows`` and ``other_rows`` are four rows of neighbours each, as (starts, ends): arcs out
+    and their way back (arcs in), arcs in and their way back; of an undirected graph its edges
+    twice, and nothing twice. ``matches[u]`` is the match of our vertex u and ``reverse_matches[v]``
+    that of their vertex v, −1 without.
     """
     matched = 0
-    n, m = ours[0].size - 1, theirs[0].size - 1
-    score, touched = np.zeros(max(n, m)), np.empty(max(n, m), np.int64)
+    n = own_rows[0].size - 1
+    m = other_rows[0].size - 1
+    score = np.zeros(max(n, m))
+    touched = np.empty(max(n, m), np.int64)
     for u in turn:
-        if known[u] >= 0:
+        if matches[u] >= 0:
             continue
-        v = _best(score, touched, _scored(ours, theirs, known, taken, u, score, touched), m, theta)
+        v = _find_best(
+            score,
+            touched,
+            _score_vertices(own_rows, other_rows, matches, reverse_matches, u, score, touched),
+            m,
+            theta,
+        )
         if v < 0:
             continue
+        # A match counts only if the same search from the other side leads back.
         if (
-            _best(score, touched, _scored(theirs, ours, taken, known, v, score, touched), n, theta)
+            _find_best(
+                score,
+                touched,
+                _score_vertices(other_rows, own_rows, reverse_matches, matches, v, score, touched),
+                n,
+                theta,
+            )
             == u
         ):
-            known[u], taken[v] = v, u
+            matches[u] = v
+            reverse_matches[v] = u
             matched += 1
     return matched

@@ -1,9 +1,10 @@
-"""Loops that change groups of at least k records a little: move, swap, dissolve, create.
+"""Loops that change groups of at least k records a little: move, swap, dissolve, create (local
+search for microaggregation).
 
-Every change is tried with a *limit*: it is made when it adds less than that to the sum of squared
-errors (SSE), and undone otherwise. The SSE changes by n/(n+1)·d² when a record at distance d from
-the mean of n others joins them, and by −n/(n−1)·d² when it leaves its group of n; both follow from
-sums and sizes of the groups alone.
+Arrays. :class:`Groups` holds points as one row per record. Every change is tried with a *limit*: it
+is made when it adds less than that to the sum of squared errors (SSE), and undone otherwise. The
+SSE changes by n/(n+1)·d² when a record at distance d from the mean of n others joins them, and by
+−n/(n−1)·d² when it leaves its group of n; both follow from sums and sizes of the groups alone.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ class Groups(NamedTuple):
     side by side.
 
     ``members[g, :sizes[g]]`` are the records of a group (one place more than is used, for swaps),
-    ``places`` where each record stands there; ``free[1:free[0] + 1]`` are the numbers of groups
+    ``slots`` where each record stands there; ``free[1:free[0] + 1]`` are the numbers of groups
     that do not exist. ``near`` lists the neighbours of each record, the nearest first.
     """
 
     points: NDArray[np.float64]
     near: NDArray[np.int32]
     groups: NDArray[np.int64]
-    places: NDArray[np.int64]
+    slots: NDArray[np.int64]
     members: NDArray[np.int64]
     sizes: NDArray[np.int64]
     sums: NDArray[np.float64]
@@ -37,16 +38,19 @@ class Groups(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def settle(made):
+def fill_groups(state):
     """Fill members, sizes, sums and free numbers from ``groups``."""
-    points, sizes, sums, free = made.points, made.sizes, made.sums, made.free
+    points = state.points
+    sizes = state.sizes
+    sums = state.sums
+    free = state.free
     for g in range(sizes.size):
         sizes[g] = 0
         for a in range(points.shape[1]):
             sums[g, a] = 0.0
     # Sums are taken in the order of the records, so that they are the same on every machine.
     for i in range(points.shape[0]):
-        join(made, i, made.groups[i])
+        join(state, i, state.groups[i])
     free[0] = 0
     # A stack of free numbers, the lowest on top.
     for g in range(sizes.size - 1, -1, -1):
@@ -56,10 +60,11 @@ def settle(made):
 
 
 @njit(cache=True, nogil=True)
-def squared_error(points, groups, count):
+def sum_squared_errors(points, groups, count):
     """The sum of squared distances of all records from the means of their groups."""
     n, d = points.shape
-    means, sizes = np.zeros((count, d)), np.zeros(count)
+    means = np.zeros((count, d))
+    sizes = np.zeros(count)
     for i in range(n):
         sizes[groups[i]] += 1.0
         for a in range(d):
@@ -79,40 +84,46 @@ def squared_error(points, groups, count):
 
 
 @inner
-def join(made, i, g):
+def join(state, i, g):
     """Put a record that is in no group into one."""
-    made.members[g, made.sizes[g]] = i
-    made.places[i] = made.sizes[g]
-    made.sizes[g] += 1
-    made.groups[i] = g
-    for a in range(made.points.shape[1]):
-        made.sums[g, a] += made.points[i, a]
+    state.members[g, state.sizes[g]] = i
+    state.slots[i] = state.sizes[g]
+    state.sizes[g] += 1
+    state.groups[i] = g
+    for a in range(state.points.shape[1]):
+        state.sums[g, a] += state.points[i, a]
 
 
 @inner
-def leave(made, i):
+def leave(state, i):
     """Take a record out of its group."""
-    g = made.groups[i]
-    made.sizes[g] -= 1
+    g = state.groups[i]
+    state.sizes[g] -= 1
     # The last member takes the place that is free: constant time.
-    last = made.members[g, made.sizes[g]]
-    made.members[g, made.places[i]] = last
-    made.places[last] = made.places[i]
-    for a in range(made.points.shape[1]):
-        made.sums[g, a] -= made.points[i, a]
+    last = state.members[g, state.sizes[g]]
+    state.members[g, state.slots[i]] = last
+    state.slots[last] = state.slots[i]
+    for a in range(state.points.shape[1]):
+        state.sums[g, a] -= state.points[i, a]
 
 
 @inner
-def _shift(made, i, g):
-    leave(made, i)
-    join(made, i, g)
+def _shift(state, i, g):
+    """Move a record to another group."""
+    leave(state, i)
+    join(state, i, g)
 
 
 @inner
-def _away(made, i, g):
+def _squared_distance(state, i, g):
     """The squared distance of a record from the mean of a group."""
-    points, sums, share = made.points, made.sums, 1.0 / made.sizes[g]
-    s, t, u, v = 0.0, 0.0, 0.0, 0.0
+    points = state.points
+    sums = state.sums
+    share = 1.0 / state.sizes[g]
+    s = 0.0
+    t = 0.0
+    u = 0.0
+    v = 0.0
     # Four sums without a dependence between them: the processor adds them side by side. The order
     # is fixed, so is the rounding.
     for a in range(0, points.shape[1], 4):
@@ -128,133 +139,148 @@ def _away(made, i, g):
 
 
 @inner
-def _cost_of_joining(made, i, g):
-    size = made.sizes[g]
-    return size / (size + 1.0) * _away(made, i, g) if size > 0 else 0.0
+def _cost_of_joining(state, i, g):
+    """What a record adds to the SSE when it joins a group."""
+    size = state.sizes[g]
+    return size / (size + 1.0) * _squared_distance(state, i, g) if size > 0 else 0.0
 
 
 @inner
-def _gain_of_leaving(made, i):
-    size = made.sizes[made.groups[i]]
-    return size / (size - 1.0) * _away(made, i, made.groups[i]) if size > 1 else 0.0
+def _gain_of_leaving(state, i):
+    """What the SSE loses when a record leaves its group."""
+    size = state.sizes[state.groups[i]]
+    return size / (size - 1.0) * _squared_distance(state, i, state.groups[i]) if size > 1 else 0.0
 
 
 @inner
-def _cost_of_swapping(made, i, j):
+def _cost_of_swapping(state, i, j):
     """What exchanging two records of different groups adds."""
-    points, sums, g, h = made.points, made.sums, made.groups[i], made.groups[j]
-    p, q = 1.0 / made.sizes[g], 1.0 / made.sizes[h]
-    s, t, u, v, both = 0.0, 0.0, 0.0, 0.0, p + q
+    points = state.points
+    sums = state.sums
+    g = state.groups[i]
+    h = state.groups[j]
+    p = 1.0 / state.sizes[g]
+    q = 1.0 / state.sizes[h]
+    s = 0.0
+    t = 0.0
+    u = 0.0
+    v = 0.0
+    p_plus_q = p + q
     # Δ = Σ gap · (2(m_h − m_g) − gap(1/n_g + 1/n_h)): both groups keep their sizes, so the change
     # follows from means and the gap of the two records.
     for a in range(0, points.shape[1], 4):
         gap = points[j, a] - points[i, a]
-        s += gap * (2.0 * (sums[h, a] * q - sums[g, a] * p) - gap * both)
+        s += gap * (2.0 * (sums[h, a] * q - sums[g, a] * p) - gap * p_plus_q)
         gap = points[j, a + 1] - points[i, a + 1]
-        t += gap * (2.0 * (sums[h, a + 1] * q - sums[g, a + 1] * p) - gap * both)
+        t += gap * (2.0 * (sums[h, a + 1] * q - sums[g, a + 1] * p) - gap * p_plus_q)
         gap = points[j, a + 2] - points[i, a + 2]
-        u += gap * (2.0 * (sums[h, a + 2] * q - sums[g, a + 2] * p) - gap * both)
+        u += gap * (2.0 * (sums[h, a + 2] * q - sums[g, a + 2] * p) - gap * p_plus_q)
         gap = points[j, a + 3] - points[i, a + 3]
-        v += gap * (2.0 * (sums[h, a + 3] * q - sums[g, a + 3] * p) - gap * both)
+        v += gap * (2.0 * (sums[h, a + 3] * q - sums[g, a + 3] * p) - gap * p_plus_q)
     return (s + t) + (u + v)
 
 
 @inner
-def try_move(made, k, i, g, limit):
+def try_move(state, k, i, g, limit):
     """Move a record to another group where its own can spare it."""
     # Both groups must keep their limits: k at least, and the room there is.
-    if made.sizes[made.groups[i]] <= k or made.sizes[g] >= made.members.shape[1] - 1:
+    if state.sizes[state.groups[i]] <= k or state.sizes[g] >= state.members.shape[1] - 1:
         return False
-    if _cost_of_joining(made, i, g) - _gain_of_leaving(made, i) >= limit:
+    if _cost_of_joining(state, i, g) - _gain_of_leaving(state, i) >= limit:
         return False
-    _shift(made, i, g)
+    _shift(state, i, g)
     return True
 
 
 @inner
-def try_swap(made, i, j, limit):
+def try_swap(state, i, j, limit):
     """Let a record join the group of another, j, in exchange for the one of it that costs least,
     but for j itself.
     """
-    g, h = made.groups[i], made.groups[j]
-    best, least = -1, limit
+    g = state.groups[i]
+    h = state.groups[j]
+    best, lowest = -1, limit
     # All members of the other group but j, whose neighbourhood is the reason to go there.
-    for b in range(made.sizes[h]):
-        other = made.members[h, b]
-        if other != j:
-            cost = _cost_of_swapping(made, i, other)
-            if cost < least:
-                best, least = other, cost
+    for b in range(state.sizes[h]):
+        candidate = state.members[h, b]
+        if candidate != j:
+            cost = _cost_of_swapping(state, i, candidate)
+            if cost < lowest:
+                best, lowest = candidate, cost
     if best < 0:
         return False
-    _shift(made, i, h)
-    _shift(made, best, g)
+    _shift(state, i, h)
+    _shift(state, best, g)
     return True
 
 
 @inner
-def _back(made, records, homes, count):
+def _undo_shifts(state, records, homes, count):
+    """Undo shifts."""
     # In the opposite order, so that members stand where they stood.
     for b in range(count - 1, -1, -1):
-        _shift(made, records[b], homes[b])
+        _shift(state, records[b], homes[b])
 
 
 @inner
-def try_dissolve(made, g, reach, limit, records, homes):
+def try_dissolve(state, g, reach, limit, records, homes):
     """Dissolve a group: each of its records joins the best group among those of its nearest
     neighbours.
     """
-    size = made.sizes[g]
+    size = state.sizes[g]
     added = 0.0
     for b in range(size):
-        records[b] = made.members[g, b]
+        records[b] = state.members[g, b]
         homes[b] = g
-        added -= _away(made, records[b], g)
+        added -= _squared_distance(state, records[b], g)
     for b in range(size):
-        i, best, least = records[b], -1, np.inf
+        i = records[b]
+        best = -1
+        lowest = np.inf
         # Groups of near records only: those far away cost more. ``h != best`` spares a second look
         # at the best.
         for r in range(reach):
-            h = made.groups[made.near[i, r]]
-            if h != g and h != best and made.sizes[h] < made.members.shape[1] - 1:
-                cost = _cost_of_joining(made, i, h)
-                if cost < least:
-                    best, least = h, cost
-        added += least
+            h = state.groups[state.near[i, r]]
+            if h != g and h != best and state.sizes[h] < state.members.shape[1] - 1:
+                cost = _cost_of_joining(state, i, h)
+                if cost < lowest:
+                    best, lowest = h, cost
+        added += lowest
         # Joining only adds: once beyond the limit it stays there.
         if best < 0 or added >= limit:
-            _back(made, records, homes, b)
+            _undo_shifts(state, records, homes, b)
             return False
-        _shift(made, i, best)
-    made.free[0] += 1
-    made.free[made.free[0]] = g
-    for a in range(made.points.shape[1]):
-        made.sums[g, a] = 0.0
+        _shift(state, i, best)
+    state.free[0] += 1
+    state.free[state.free[0]] = g
+    for a in range(state.points.shape[1]):
+        state.sums[g, a] = 0.0
     return True
 
 
 @inner
-def try_create(made, k, i, limit, records, homes):
+def try_create(state, k, i, limit, records, homes):
     """Make a new group of a record and its nearest neighbours whose groups can spare them."""
-    if made.free[0] == 0 or made.sizes[made.groups[i]] <= k:
+    if state.free[0] == 0 or state.sizes[state.groups[i]] <= k:
         return False
-    g = made.free[made.free[0]]
+    g = state.free[state.free[0]]
     added, count = 0.0, 0
     # The record itself comes first (r = −1), then its neighbours by distance.
-    for r in range(-1, made.near.shape[1]):
-        j = i if r < 0 else np.int64(made.near[i, r])
-        h = made.groups[j]
-        if h != g and made.sizes[h] > k:
-            added += _cost_of_joining(made, j, g) - _gain_of_leaving(made, j)
-            records[count], homes[count] = j, h
-            _shift(made, j, g)
+    for r in range(-1, state.near.shape[1]):
+        j = i if r < 0 else np.int64(state.near[i, r])
+        h = state.groups[j]
+        if h != g and state.sizes[h] > k:
+            added += _cost_of_joining(state, j, g) - _gain_of_leaving(state, j)
+            records[count] = j
+            homes[count] = h
+            _shift(state, j, g)
             count += 1
             if count == k:
                 break
     if count == k and added < limit:
-        made.free[0] -= 1
+        state.free[0] -= 1
         return True
-    _back(made, records, homes, count)
-    for a in range(made.points.shape[1]):
-        made.sums[g, a] = 0.0
+    _undo_shifts(state, records, homes, count)
+    for a in range(state.points.shape[1]):
+        state.sums[g, a] = 0.0
     return False

@@ -1,7 +1,12 @@
-"""Loops over packed keys: pack, group, look up, roll up.
+"""Loops over packed keys: pack, group, look up, add up.
 
-A key is ``words`` unsigned 64-bit integers; a column owns ``width`` bits at ``shift`` of one word.
-All loops take keys as an array of shape ``(n, words)``.
+Arrays. A key is ``words`` unsigned 64-bit integers, so keys have shape ``(n, words)``; a column
+owns ``width`` bits at ``shift`` of one word. Example: codes 5 and 2 in fields of 3 bits at shifts 0
+and 3 make the key 5 | 2 << 3 = 21. Two rows agree in all packed columns exactly when their keys are
+equal. ``ids`` are groups of rows, 0, 1, … in order of first appearance: keys 7, 9, 7 → ids 0, 1, 0.
+
+Each public function stands before its loop and lets numpy do small inputs, where loading the loop
+would take longer than the work.
 """
 
 from __future__ import annotations
@@ -28,10 +33,10 @@ CALL = 1_000
 
 
 class StandIn:
-    """Whether numpy should still stand in for a loop that has to be loaded, and the first time ever
+    """Whether numpy should do the work of a loop that would first have to be loaded, or even
     compiled.
 
-    A search asks some loops a few times and another one thousands of times, and nobody knows
+    A search calls some loops a few times and another one thousands of times, and which is not known
     before. So numpy serves until it has done as much as loading takes, and the loop from then on.
     Both give the same, bit for bit.
     """
@@ -56,43 +61,45 @@ def pack(keys: Keys, codes: NDArray[Any], word: int, shift: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _pack(keys, codes, word, shift):
+    """Or the shifted codes into the keys."""
     # Bits of other columns stay: fields do not overlap, and the key starts at 0.
     for i in range(codes.size):
         keys[i, word] |= np.uint64(codes[i]) << np.uint64(shift)
 
 
 def pack_mapped(
-    keys: Keys, codes: NDArray[Any], moved: NDArray[Any], word: int, shift: int
+    keys: Keys, codes: NDArray[Any], new_codes: NDArray[Any], word: int, shift: int
 ) -> None:
-    """Like :func:`pack`, the code of every row replaced by what ``moved`` has for it."""
+    """Like :func:`pack`, the code of every row replaced by what ``new_codes`` has for it."""
     if codes.size <= FEW:
-        pack(keys, moved[codes], word, shift)
+        pack(keys, new_codes[codes], word, shift)
     else:
-        _pack_mapped(keys, codes, moved.astype(np.uint32, copy=False), word, shift)
+        _pack_mapped(keys, codes, new_codes.astype(np.uint32, copy=False), word, shift)
 
 
 @njit(cache=True, nogil=True)
-def _pack_mapped(keys, codes, moved, word, shift):
+def _pack_mapped(keys, codes, new_codes, word, shift):
+    """Map, shift and or in one pass."""
     # One pass: codes are mapped and packed while they are in a register.
     for i in range(codes.size):
-        keys[i, word] |= np.uint64(moved[codes[i]]) << np.uint64(shift)
+        keys[i, word] |= np.uint64(new_codes[codes[i]]) << np.uint64(shift)
 
 
-def mapped(codes: NDArray[Any], moved: NDArray[Any]) -> NDArray[Any]:
-    """What ``moved`` has for every code; numpy would widen all codes first."""
+def map_codes(codes: NDArray[Any], new_codes: NDArray[Any]) -> NDArray[Any]:
+    """What ``new_codes`` has for every code; numpy would widen all codes to 64 bits first."""
     if codes.size <= FEW or codes.dtype.kind != "u":
-        found: NDArray[Any] = moved[codes]
-        return found
-    return _mapped(codes, moved)  # type: ignore[no-any-return]
+        images: NDArray[Any] = new_codes[codes]
+        return images
+    return _map_codes(codes, new_codes)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
-def _mapped(codes, moved):
-    found = np.empty(codes.size, moved.dtype)
+def _map_codes(codes, new_codes):
+    images = np.empty(codes.size, new_codes.dtype)
     # A gather from a small table; one read and write a row.
     for i in range(codes.size):
-        found[i] = moved[codes[i]]
-    return found
+        images[i] = new_codes[codes[i]]
+    return images
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -114,15 +121,17 @@ def _hash(keys, i):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _same(left, i, right, j):
-    for w in range(left.shape[1]):
-        if left[i, w] != right[j, w]:
+def _equal_keys(keys, i, other_keys, j):
+    """Whether two keys are equal, word by word."""
+    for w in range(keys.shape[1]):
+        if keys[i, w] != other_keys[j, w]:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
 def _rehash(first, keys, count, slots):
+    """A hash table of the first ``count`` groups, whose keys are those of rows ``first``."""
     table = np.full(slots, _EMPTY, np.int64)
     mask = np.uint64(slots - 1)
     # Linear probing; keys are distinct, so none has to be compared.
@@ -141,7 +150,7 @@ def group(keys: Keys) -> tuple[Ids, Ids]:
     which are the rule, take a faster path.
     """
     if keys.shape[1] == 1:
-        one_word = _grouped if _grouping.serves(len(keys)) else _group_word
+        one_word = _group_by_numpy if _grouping.serves(len(keys)) else _group_word
         return one_word(np.ascontiguousarray(keys).reshape(-1))
     return _group_words(keys)  # type: ignore[no-any-return]
 
@@ -149,30 +158,33 @@ def group(keys: Keys) -> tuple[Ids, Ids]:
 _grouping = StandIn()
 
 
-def _grouped(keys: NDArray[np.uint64]) -> tuple[Ids, Ids]:
+def _group_by_numpy(keys: NDArray[np.uint64]) -> tuple[Ids, Ids]:
     """What :func:`_group_word` gives, by numpy."""
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    # numpy numbers by value; renumber by first row.
     order = np.argsort(first)
     number = np.empty(order.size, np.int64)
     number[order] = np.arange(order.size)
-    return number[place], first[order]
+    return number[inverse], first[order]
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _slot(key, high_bits):
+    """The slot of a key in a table of 2^(64 − high_bits) slots."""
     # Fibonacci hashing (Knuth): 2⁶⁴ ∕ golden ratio; the upper bits depend on all bits.
     return (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
 
 
 @njit(cache=True, nogil=True)
 def _group_word(keys):
+    """:func:`group` for keys of one word: open addressing with linear probing."""
     n = keys.size
     ids = np.empty(n, np.int64)
     first = np.empty(n, np.int64)  # room for all; what is never written takes no memory
-    known = np.empty(n, np.uint64)
+    distinct = np.empty(n, np.uint64)
     bits = 12
     count = np.int64(0)
-    table = _respread(known, count, np.int64(bits))
+    table = _spread_keys(distinct, count, np.int64(bits))
     # One pass; expected 1.5 probes a row at a load of at most one half. Numbers follow first
     # appearance, so they do not depend on the hash.
     for i in range(n):
@@ -180,35 +192,35 @@ def _group_word(keys):
         mask = np.uint64(table.size - 1)
         h = _slot(key, np.uint64(64 - bits))
         g = table[h]
-        while g >= 0 and known[g] != key:
+        while g >= 0 and distinct[g] != key:
             h = (h + np.uint64(1)) & mask
             g = table[h]
         if g < 0:
             g = count
             table[h] = g
             first[g] = i
-            known[g] = key
+            distinct[g] = key
             count += 1
             # Four times as large: growing costs a third of all insertions in total.
             if 2 * count > table.size:
                 bits += 2
-                table = _respread(known, count, bits)
+                table = _spread_keys(distinct, count, bits)
         ids[i] = g
-    return ids, _resized(first, count)
+    return ids, _resize(first, count)
 
 
-def ranked(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
+def rank_keys(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
     """Number keys of one word, all below ``span``, in their order: the number of every row, and the
     distinct keys.
 
     A bit for every possible key and, for every 64 of them, how many keys are below: nothing is
     hashed, nothing sorted.
     """
-    return _ranked(np.ascontiguousarray(keys).reshape(-1), span)  # type: ignore[no-any-return]
+    return _rank_keys(np.ascontiguousarray(keys).reshape(-1), span)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _ones(word):
+def _count_bits(word):
     """How many bits of a word are set."""
     # Population count, sums of bits in pairs, nibbles and bytes (Warren, Hacker's Delight 5-1).
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -220,44 +232,51 @@ def _ones(word):
 
 
 @njit(cache=True, nogil=True)
-def _ranked(keys, span):
-    one, low = np.uint64(1), np.uint64(63)
+def _rank_keys(keys, span):
+    """:func:`rank_keys` over a bitmap of all possible keys."""
+    bit_one = np.uint64(1)
+    low = np.uint64(63)
     bits = np.zeros((span + 63) // 64, np.uint64)
     # A set bit for every key that occurs: span ∕ 8 bytes, and random writes into them.
     for i in range(keys.size):
-        bits[keys[i] >> np.uint64(6)] |= one << (keys[i] & low)
+        bits[keys[i] >> np.uint64(6)] |= bit_one << (keys[i] & low)
     below = np.empty(bits.size, np.uint32)
     count = np.uint64(0)
     # Prefix sums of the population counts: rank in constant time (a succinct rank index).
     for w in range(bits.size):
         below[w] = count
-        count += _ones(bits[w])
-    known = np.empty(count, np.uint64)
-    place = 0
+        count += _count_bits(bits[w])
+    distinct = np.empty(count, np.uint64)
+    position = 0
     for w in range(bits.size):
         word = bits[w]
         # The lowest set bit again and again: keys come out ascending.
         while word != 0:
-            last = word & (~word + one)
-            known[place] = np.uint64(w) * np.uint64(64) + _ones(last - one)
-            place += 1
+            last = word & (~word + bit_one)
+            distinct[position] = np.uint64(w) * np.uint64(64) + _count_bits(last - bit_one)
+            position += 1
             word ^= last
     ranks = np.empty(keys.size, np.uint32)
+    # The rank of a key: keys in words before its own, and set bits below its bit.
     for i in range(keys.size):
         w = keys[i] >> np.uint64(6)
-        ranks[i] = below[w] + np.uint32(_ones(bits[w] & ((one << (keys[i] & low)) - one)))
-    return ranks, known
+        ranks[i] = below[w] + np.uint32(
+            _count_bits(bits[w] & ((bit_one << (keys[i] & low)) - bit_one))
+        )
+    return ranks, distinct
 
 
-def sorted_ranks(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
-    """What :func:`ranked` gives, by sorting: for keys of which most are distinct, whatever their
+def rank_by_sorting(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
+    """What :func:`rank_keys` gives, by sorting: for keys of which most are distinct, whatever their
     ``span``.
 
     Numpy sorts 64-bit numbers with vector instructions: where nearly every key is a new one, that
     takes a fifth of the time of hashing them. A key and the number of its row fit one word where
     there is room for both, and then one sort does it all.
     """
-    rows, bits = keys.size, max(1, int(keys.size - 1).bit_length())
+    rows = keys.size
+    bits = max(1, int(keys.size - 1).bit_length())
+    # Row numbers in the low bits: the sort keeps track of rows without an argsort.
     if (span - 1).bit_length() + bits <= 64:
         line = keys << np.uint64(bits)
         line |= np.arange(rows, dtype=np.uint64)
@@ -267,6 +286,7 @@ def sorted_ranks(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32
     else:
         order = np.argsort(keys)
         line = keys[order]
+    # Where a sorted key differs from the one before, a new number begins.
     fresh = np.ones(rows, dtype=np.bool_)
     np.not_equal(line[1:], line[:-1], out=fresh[1:])
     distinct = line[fresh]
@@ -292,20 +312,21 @@ Places = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 """Where some columns lie in a key: their words, shifts and widths."""
 
 
-def count_unique(keys: Keys, records: Ids, seen: np.uint64) -> int:
-    """How many records are the only one with their bits ``seen`` of a key; keys of one word, each
-    with its number of records.
+def count_unique(keys: Keys, records: Ids, bits: np.uint64) -> int:
+    """How many records are the only one with their bits ``bits`` of a key. ``keys`` are distinct
+    keys of one word, ``records`` how many rows have each.
     """
-    line = with_shared_twice(keys & seen, records)
+    line = repeat_shared_keys(keys & bits, records)
     line.sort()
-    other = np.ones(line.size + 1, dtype=np.bool_)
-    np.not_equal(line[1:], line[:-1], out=other[1:-1])
-    return int((other[1:] & other[:-1]).sum())
+    # Sorted: a key is unique when it differs from both neighbours.
+    differs = np.ones(line.size + 1, dtype=np.bool_)
+    np.not_equal(line[1:], line[:-1], out=differs[1:-1])
+    return int((differs[1:] & differs[:-1]).sum())
 
 
-def with_shared_twice(line: Keys, records: Ids) -> Keys:
-    """The keys of classes that have records, and once more those of classes with several: who
-    shares a class is not alone.
+def repeat_shared_keys(line: Keys, records: Ids) -> Keys:
+    """The keys of classes that have records, those of classes with several records twice, so that
+    they are not counted as unique.
     """
     if int(records.min(initial=1)) == 1 and int(records.max(initial=1)) == 1:
         return line
@@ -313,18 +334,18 @@ def with_shared_twice(line: Keys, records: Ids) -> Keys:
 
 
 @njit(cache=True, nogil=True)
-def _resized(values, size):
+def _resize(values, size):
     """The values in a longer or shorter array; a loop of its own, since numpy's functions take long
     to compile.
     """
-    other = np.empty(size, values.dtype)
+    resized = np.empty(size, values.dtype)
     for i in range(min(size, values.size)):
-        other[i] = values[i]
-    return other
+        resized[i] = values[i]
+    return resized
 
 
 @njit(cache=True, nogil=True)
-def _respread(known, count, bits):
+def _spread_keys(distinct, count, bits):
     """A larger hash table of the keys known so far."""
     table = np.empty(1 << bits, np.int64)
     for h in range(table.size):
@@ -332,7 +353,7 @@ def _respread(known, count, bits):
     mask = np.uint64(table.size - 1)
     # Known keys are distinct: they are placed without comparing.
     for g in range(count):
-        h = _slot(known[g], np.uint64(64 - bits))
+        h = _slot(distinct[g], np.uint64(64 - bits))
         while table[h] != _EMPTY:
             h = (h + np.uint64(1)) & mask
         table[h] = g
@@ -341,6 +362,7 @@ def _respread(known, count, bits):
 
 @njit(cache=True, nogil=True)
 def _group_words(keys):
+    """:func:`group` for keys of several words."""
     n = keys.shape[0]
     ids = np.empty(n, np.int64)
     first = np.empty(1024, np.int64)
@@ -351,7 +373,7 @@ def _group_words(keys):
     for i in range(n):
         mask = np.uint64(slots - 1)
         h = _hash(keys, i) & mask
-        while table[h] != _EMPTY and not _same(keys, first[table[h]], keys, i):
+        while table[h] != _EMPTY and not _equal_keys(keys, first[table[h]], keys, i):
             h = (h + np.uint64(1)) & mask
         g = table[h]
         if g == _EMPTY:
@@ -368,77 +390,82 @@ def _group_words(keys):
     return ids, first[:count].copy()
 
 
-def look_up(known: Keys, keys: Keys) -> Ids:
-    """Index of every key among the distinct ``known`` keys, −1 where it is not there."""
-    if keys.shape[1] == 1 and max(len(known), len(keys)) <= FEW:
-        return _searched(known[:, 0], keys[:, 0])
-    return _look_up(known, keys)  # type: ignore[no-any-return]
+def look_up(distinct: Keys, keys: Keys) -> Ids:
+    """Index of every key among the distinct ``distinct`` keys, −1 where it is not there."""
+    if keys.shape[1] == 1 and max(len(distinct), len(keys)) <= FEW:
+        return _search_sorted(distinct[:, 0], keys[:, 0])
+    return _look_up(distinct, keys)  # type: ignore[no-any-return]
 
 
-def _searched(known: Keys, keys: Keys) -> Ids:
-    if not known.size:
+def _search_sorted(distinct: Keys, keys: Keys) -> Ids:
+    """:func:`look_up` by binary search in numpy."""
+    if not distinct.size:
         return np.full(keys.size, _EMPTY)
-    order = np.argsort(known)
-    at = order[np.minimum(np.searchsorted(known, keys, sorter=order), known.size - 1)]
-    return np.where(known[at] == keys, at, _EMPTY)
+    order = np.argsort(distinct)
+    # Beyond the last key there is none: compare with the last one, which then differs.
+    at = order[np.minimum(np.searchsorted(distinct, keys, sorter=order), distinct.size - 1)]
+    return np.where(distinct[at] == keys, at, _EMPTY)
 
 
 @njit(cache=True, nogil=True)
-def _look_up(known, keys):
+def _look_up(distinct, keys):
+    """:func:`look_up` by a hash table that is at most half full."""
     slots = 16
-    while slots < 2 * known.shape[0] + 1:
+    while slots < 2 * distinct.shape[0] + 1:
         slots *= 2
-    table = _rehash(np.arange(known.shape[0]), known, known.shape[0], slots)
+    table = _rehash(np.arange(distinct.shape[0]), distinct, distinct.shape[0], slots)
     mask = np.uint64(slots - 1)
-    found = np.empty(keys.shape[0], np.int64)
+    indices = np.empty(keys.shape[0], np.int64)
     # One probe sequence a key; an empty slot ends it: the key is not among the known ones.
     for i in range(keys.shape[0]):
         h = _hash(keys, i) & mask
-        while table[h] != _EMPTY and not _same(known, table[h], keys, i):
+        while table[h] != _EMPTY and not _equal_keys(distinct, table[h], keys, i):
             h = (h + np.uint64(1)) & mask
-        found[i] = table[h]
-    return found
+        indices[i] = table[h]
+    return indices
 
 
-def lie_outside(known: Keys, keys: Keys) -> NDArray[np.bool_]:
-    """Which keys are not among the distinct ``known`` keys."""
-    if keys.shape[1] > 1 or len(keys) <= FEW or not len(known):
-        return look_up(known, keys) < 0
-    bits = max(9, int(len(known) - 1).bit_length() + 4)
+def lie_outside(distinct: Keys, keys: Keys) -> NDArray[np.bool_]:
+    """Which keys are not among the distinct ``distinct`` keys."""
+    if keys.shape[1] > 1 or len(keys) <= FEW or not len(distinct):
+        return look_up(distinct, keys) < 0
+    bits = max(9, int(len(distinct) - 1).bit_length() + 4)
     outside: NDArray[np.bool_] = _lie_outside(
-        np.sort(known[:, 0]), keys.reshape(-1), np.int64(bits)
+        np.sort(distinct[:, 0]), keys.reshape(-1), np.int64(bits)
     )
     return outside
 
 
 @njit(cache=True, nogil=True)
-def _lie_outside(known, keys, bits):
-    """Most keys are known by no one: a bit for every hash of a known key says so; the few others
-    are searched for.
+def _lie_outside(distinct, keys, bits):
+    """Most keys are not among the known ones: a bit for every hash of a known key says so; the few
+    others are searched for.
 
     With sixteen bits or more for every known key, of sixteen other keys at most one has the hash of
     one of them.
     """
-    one, low, high = np.uint64(1), np.uint64(63), np.uint64(64 - bits)
-    there = np.zeros(1 << (bits - 6), np.uint64)
+    bit_one = np.uint64(1)
+    low = np.uint64(63)
+    high = np.uint64(64 - bits)
+    filter_bits = np.zeros(1 << (bits - 6), np.uint64)
     # A Bloom filter with one hash: no known key is missed, few others pass.
-    for g in range(known.size):
-        h = _slot(known[g], high)
-        there[h >> np.uint64(6)] |= one << (h & low)
+    for g in range(distinct.size):
+        h = _slot(distinct[g], high)
+        filter_bits[h >> np.uint64(6)] |= bit_one << (h & low)
     outside = np.ones(keys.size, np.bool_)
     for i in range(keys.size):
         key = keys[i]
         h = _slot(key, high)
-        if there[h >> np.uint64(6)] & (one << (h & low)):
-            first, end = 0, known.size
+        if filter_bits[h >> np.uint64(6)] & (bit_one << (h & low)):
+            first, end = 0, distinct.size
             # Binary search decides for those that pass: exact.
             while first < end:
                 middle = (first + end) // 2
-                if known[middle] < key:
+                if distinct[middle] < key:
                     first = middle + 1
                 else:
                     end = middle
-            outside[i] = first == known.size or known[first] != key
+            outside[i] = first == distinct.size or distinct[first] != key
     return outside
 
 
@@ -448,13 +475,13 @@ def field_codes(keys: Keys, word: int, shift: int, width: int) -> Ids:
     return ((keys[:, word] >> np.uint64(shift)) & mask).astype(np.int64)
 
 
-def add_by_fields(keys: Keys, records: Ids, places: Places) -> Ids:
-    """Sum of ``records`` by the codes of some columns put together, the first in the highest bits;
-    none has no records.
+def add_by_fields(keys: Keys, records: Ids, fields: Places) -> Ids:
+    """Sum of ``records`` by the codes of some columns put together, the first in the highest bits.
+    Combinations without records have the sum 0.
 
-    ``places`` are the words, shifts and widths of the columns.
+    ``fields`` are the words, shifts and widths of the columns.
     """
-    words, shifts, widths = places
+    words, shifts, widths = fields
     size = 1 << int(widths.sum())
     if len(keys) > FEW:
         sums: Ids = _add_by_fields(keys, records, words, shifts, widths, size)
@@ -467,6 +494,7 @@ def add_by_fields(keys: Keys, records: Ids, places: Places) -> Ids:
 
 @njit(cache=True, nogil=True)
 def _add_by_fields(keys, records, words, shifts, widths, size):
+    """:func:`add_by_fields` in one pass over the keys."""
     sums = np.zeros(size, np.int64)
     # Codes of the columns side by side make an index: no hashing, 2^widths sums.
     for i in range(keys.shape[0]):
@@ -479,19 +507,19 @@ def _add_by_fields(keys, records, words, shifts, widths, size):
     return sums
 
 
-def first_rows(ids: NDArray[Any], groups: int) -> Ids:
+def find_first_rows(ids: NDArray[Any], groups: int) -> Ids:
     """The first row of every group; ``ids`` is the group of every row, and each has one."""
     if ids.size > FEW:
         return _first_rows(ids, groups)  # type: ignore[no-any-return]
     first = np.empty(groups, dtype=np.int64)
-    first[ids[::-1]] = np.arange(
-        ids.size - 1, -1, -1
-    )  # of several rows the last one that is written stays
+    # Backwards: of several rows of a group the first is written last and stays.
+    first[ids[::-1]] = np.arange(ids.size - 1, -1, -1)
     return first
 
 
 @njit(cache=True, nogil=True)
 def _first_rows(ids, groups):
+    """:func:`find_first_rows` in one pass."""
     first = np.empty(groups, np.int64)
     # From the end: the first row is written last and stays.
     for i in range(ids.size - 1, -1, -1):
@@ -499,26 +527,28 @@ def _first_rows(ids, groups):
     return first
 
 
-def write_through(target: Ids, places: NDArray[Any], rows: Ids, values: NDArray[Any]) -> None:
-    """``target[places[rows]] = values``, row by row: of several that go to one place the last
+def write_through(target: Ids, positions: NDArray[Any], rows: Ids, values: NDArray[Any]) -> None:
+    """``target[positions[rows]] = values``, row by row: of several that go to one place the last
     stays.
     """
     if rows.size > FEW:
-        _write_through(target, places, rows, values)
+        _write_through(target, positions, rows, values)
     else:
-        target[places[rows]] = values
+        target[positions[rows]] = values
 
 
 @njit(cache=True, nogil=True)
-def _write_through(target, places, rows, values):
+def _write_through(target, positions, rows, values):
+    """:func:`write_through` in one pass."""
     for i in range(rows.size):
-        target[places[rows[i]]] = values[i]
+        target[positions[rows[i]]] = values[i]
 
 
 @njit(cache=True, nogil=True)
 def add_up(values, ids, groups):
-    """Sum of ``values`` per group."""
+    """Sum of ``values`` per group: values 5, 1, 2 of groups 0, 1, 0 → 7, 1."""
     sums = np.zeros(groups, values.dtype)
+    # In the order of the rows, so that rounding is the same on every machine.
     for i in range(ids.size):
         sums[ids[i]] += values[i]
     return sums
@@ -526,7 +556,7 @@ def add_up(values, ids, groups):
 
 @njit(cache=True, nogil=True)
 def count_codes(codes, groups):
-    """How often each code occurs; all are below ``groups``."""
+    """How often each code occurs; all are below ``groups``: codes 3, 0, 3 → 1, 0, 0, 2."""
     counts = np.zeros(groups, np.int64)
     for i in range(codes.size):
         counts[codes[i]] += 1
@@ -554,9 +584,9 @@ def merge_counts(starts, codes, counts, ids, groups, domain):
     new_starts = np.empty(groups + 1, np.int64)
     new_codes = np.empty(codes.size, codes.dtype)
     new_counts = np.empty(counts.size, counts.dtype)
-    # ``place`` has where a code was written last; an entry before the begin of the group at hand
-    # belongs to an earlier group, so nothing is cleared. One visit an entry.
-    place = np.full(domain, -1, np.int64)
+    # ``last_written`` has where a code was written last; an entry before the begin of the group at
+    # hand belongs to an earlier group, so nothing is cleared. One visit an entry.
+    last_written = np.full(domain, -1, np.int64)
     end = 0
     for g in range(groups):
         begin = end
@@ -564,11 +594,11 @@ def merge_counts(starts, codes, counts, ids, groups, domain):
         for position in range(members[g], members[g + 1]):
             i = order[position]
             for j in range(starts[i], starts[i + 1]):
-                p = place[codes[j]]
+                p = last_written[codes[j]]
                 if p >= begin:
                     new_counts[p] += counts[j]
                 else:
-                    place[codes[j]] = end
+                    last_written[codes[j]] = end
                     new_codes[end] = codes[j]
                     new_counts[end] = counts[j]
                     end += 1

@@ -1,4 +1,11 @@
-"""Loops of the lattice searches: roll up classes and add up what the objectives need."""
+"""Loops of the lattice searches: roll up classes and add up what the objectives need.
+
+Arrays. Classes are packed keys, uint64 of shape (classes, words), with ``records[i]`` rows each;
+column *a* owns ``widths[a]`` bits at ``shifts[a]`` of word ``words[a]``. ``climbs[offsets[a] +
+code]`` is the code one or more levels above. A second layout, the *tower*, holds classes as groups
+that differ in the last column only; see the comment before ``TowerArrays``. Records are counted in
+integers; costs are float64 and added in the order of the classes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.keys import StandIn, _hash, _same
+from sfumato.kernels.keys import StandIn, _equal_keys, _hash
 from sfumato.kernels.loop_cache import njit
 
 _EMPTY = np.int32(-1)
@@ -71,22 +78,24 @@ def _roll_up_by_numpy(
     ):
         code = (keys >> shift) & ((np.uint64(1) << width) - np.uint64(1))
         rolled ^= (code ^ climbs[offset + code.astype(np.int64)].astype(np.uint64)) << shift
-    distinct, first, place = np.unique(rolled, return_index=True, return_inverse=True)
+    distinct, first, inverse = np.unique(rolled, return_index=True, return_inverse=True)
+    # numpy numbers by value; renumber by first appearance.
     order = np.argsort(first)
     number = np.empty(order.size, np.int64)
     number[order] = np.arange(order.size)
-    ids, new_records = number[place], np.zeros(order.size, np.int64)
+    ids = number[inverse]
+    new_records = np.zeros(order.size, np.int64)
     np.add.at(new_records, ids, records)
     return distinct[order], new_records, ids
 
 
 @njit(cache=True, nogil=True)
 def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
+    """:func:`roll_up` for keys of one word."""
     n = keys.size
     bits = 4
-    while (
-        (1 << bits) < 2 * n and bits < 12
-    ):  # larger tables only where there are so many classes: small ones stay in the cache
+    # Larger tables only where there are so many classes: small ones stay in the processor's cache.
+    while (1 << bits) < 2 * n and bits < 12:
         bits += 1
     new_keys = np.empty(n, np.uint64)  # room for all; what is never written takes no memory
     new_records = np.empty(n, np.int64)
@@ -138,6 +147,7 @@ def _spread_keys(keys, count, bits):
 
 @njit(cache=True, nogil=True)
 def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
+    """:func:`roll_up` for keys of several words."""
     n = keys.shape[0]
     slots = 16
     while slots < 2 * n:
@@ -162,7 +172,7 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
                 code ^ np.uint64(climbs[offsets[a] + np.int64(code)])
             ) << shift
         h = _hash(new_keys, count) & slot_mask
-        while table[h] != _EMPTY and not _same(new_keys, table[h], new_keys, count):
+        while table[h] != _EMPTY and not _equal_keys(new_keys, table[h], new_keys, count):
             h = (h + np.uint64(1)) & slot_mask
         if table[h] == _EMPTY:
             table[h] = count
@@ -192,7 +202,8 @@ def tally(
     columns: CostedColumns,
     lost: NDArray[np.float64],
 ) -> tuple[int, int, float]:
-    """What a node keeps and loses when ``gone`` records of each class are suppressed.
+    """What a node keeps and loses when ``gone`` records of each class are suppressed. One pass over
+    the classes.
 
     ``lost[a]`` receives, over the suppressed records, the sum of column *a*'s cell cost. Returns
     kept classes, kept records, and the sum of squared kept class sizes.
@@ -212,30 +223,31 @@ def _tally_by_numpy(
     not in pairs.
     """
     words, shifts, widths, costs, offsets = columns
-    kept = (records - gone)[records > gone]
+    kept_sizes = (records - gone)[records > gone]
     hit = np.flatnonzero(gone)
     for a in range(len(words)):
         mask = (np.uint64(1) << np.uint64(widths[a])) - np.uint64(1)
         codes = (keys[hit, words[a]] >> np.uint64(shifts[a])) & mask
-        more = gone[hit] * costs[offsets[a] + codes.astype(np.int64)]
-        lost[a] = np.cumsum(np.concatenate((lost[a : a + 1], more)))[-1]
-    squares = np.cumsum(kept.astype(np.float64) ** 2)
-    return kept.size, int(kept.sum()), float(squares[-1]) if kept.size else 0.0
+        costs_lost = gone[hit] * costs[offsets[a] + codes.astype(np.int64)]
+        lost[a] = np.cumsum(np.concatenate((lost[a : a + 1], costs_lost)))[-1]
+    squares = np.cumsum(kept_sizes.astype(np.float64) ** 2)
+    return kept_sizes.size, int(kept_sizes.sum()), float(squares[-1]) if kept_sizes.size else 0.0
 
 
 @njit(cache=True, nogil=True)
 def _tally(keys, records, gone, columns, lost):
+    """:func:`tally` in one pass."""
     words, shifts, widths, costs, offsets = columns
     kept_classes = 0
     kept_records = 0
     squares = 0.0
     # One pass; columns are looked at only for classes that lose records.
     for i in range(records.size):
-        kept = records[i] - gone[i]
-        if kept > 0:
+        kept_size = records[i] - gone[i]
+        if kept_size > 0:
             kept_classes += 1
-            kept_records += kept
-            squares += np.float64(kept) * np.float64(kept)
+            kept_records += kept_size
+            squares += np.float64(kept_size) * np.float64(kept_size)
         if gone[i] == 0:
             continue
         for a in range(words.size):
@@ -319,7 +331,7 @@ class Room(NamedTuple):
     """A hash table of 2^b slots, at least twice the groups of a table."""
     links: NDArray[np.int32]
     """(3, groups): the next group of the same chain, the first of a chain, its latest."""
-    seen: NDArray[np.uint32]
+    codes: NDArray[np.uint32]
     """The codes that a group has, those of each level from where its codes begin."""
     sums: NDArray[Any]
     """The records of each code in the group at hand, as long as ``seen``; 0 between groups."""
@@ -369,11 +381,13 @@ def climb(tower, job, steps, last, room, whole, lost):
     Costs one hash a group of the source, one addition an entry of it, and one visit of every class
     on every level of the last column.
     """
-    source, target = tower.bounds[job.source], tower.bounds[job.target]
+    source = tower.bounds[job.source]
+    target = tower.bounds[job.target]
     if job.source == job.target:
         links = room.links
         for g in range(source[1] - source[0]):  # every group is a chain of itself
-            links[0, g], links[1, g] = _EMPTY, g
+            links[0, g] = _EMPTY
+            links[1, g] = g
     else:
         _roll_up(tower.groups, tower.costs, source, target, job.climbs, steps, room)
     _merge(tower, job, last, room, whole, lost)
@@ -391,8 +405,10 @@ def _find_changes(climbs, steps, room):
     ups, prices, starts = steps
     begin = _ZERO
     for c in range(climbs.shape[0]):
-        shift, room.begins[c] = np.uint64(climbs[c, 0]), begin
-        before, after = climbs[c, 3], climbs[c, 3] + climbs[c, 4]
+        shift = np.uint64(climbs[c, 0])
+        room.begins[c] = begin
+        before = climbs[c, 3]
+        after = climbs[c, 3] + climbs[c, 4]
         for code in range(starts[before + 1] - starts[before]):
             above = np.uint64(code)
             for level in range(before, after):
@@ -410,16 +426,24 @@ def _roll_up(groups, costs, source, target, climbs, steps, room):
     Open addressing, as in :func:`_roll_up_word`. Old groups with one key may not lie side by side,
     so each new group keeps a linked list of them, in their order: :func:`_merge` adds them up.
     """
-    slots, changes, rises, begins = room.slots, room.changes, room.rises, room.begins
-    following, first, latest = room.links[0], room.links[1], room.links[2]
+    slots = room.slots
+    changes = room.changes
+    rises = room.rises
+    begins = room.begins
+    following = room.links[0]
+    first = room.links[1]
+    latest = room.links[2]
     bits = 4
     while (1 << bits) < 2 * (source[1] - source[0]):
         bits += 1
     for h in range(1 << bits):
         slots[h] = _EMPTY
-    high_bits, slot_mask = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
-    begin, count = source[1], np.int32(0)
+    high_bits = np.uint64(64 - bits)
+    slot_mask = np.uint64((1 << bits) - 1)
+    begin = source[1]
+    count = np.int32(0)
     _find_changes(climbs, steps, room)
+    # A merged key is looked up in the hash table of the new groups.
     for g in range(source[0], source[1]):
         key = before = groups[g, 0]
         for c in range(climbs.shape[0]):
@@ -451,17 +475,17 @@ def _roll_up(groups, costs, source, target, climbs, steps, room):
 
 
 @njit(cache=True, nogil=True)
-def _lift_codes(seen, sums, jumps, distinct, begin):
+def _lift_codes(codes, sums, jumps, distinct, begin):
     """Add the sums of the lowest codes up on a higher level, which begins at ``begin``; returns how
     many codes it has.
     """
     n = _ZERO
     for i in range(distinct):
-        code = np.uint64(seen[i])
+        code = np.uint64(codes[i])
         size = sums[code]
         sums[code] = 0
         above = np.uint64(jumps[code])
-        seen[begin + n] = above
+        codes[begin + n] = above
         n += _ONE if sums[above] == 0 else _ZERO
         sums[above] += size
     return n
@@ -471,21 +495,25 @@ def _lift_codes(seen, sums, jumps, distinct, begin):
 def _clear_tallies(whole, lost, levels):
     """Nothing is suppressed, kept or lost on any level yet."""
     for level in range(levels):
-        whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
+        whole[level, 0] = 0
+        whole[level, 1] = 0
+        whole[level, 2] = _LARGEST
+        whole[level, 3] = 0
         for f in range(lost.shape[1]):
             lost[level, f] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _fold_chain(seen, sums, folds, starts, chain, n):
+def _fold_chain(codes, sums, folds, starts, chain, n):
     """Add up the n codes of a group for the next chain, in which the second column is one level
     higher; returns how many codes that are. One visit a code.
     """
-    begin, next_n = starts[chain + _ONE, 0], _ZERO
+    begin = starts[chain + _ONE, 0]
+    next_n = _ZERO
     for i in range(starts[chain, 0], starts[chain, 0] + n):
-        code = np.uint64(seen[i])
+        code = np.uint64(codes[i])
         above = np.uint64(folds[code])
-        seen[begin + next_n] = above
+        codes[begin + next_n] = above
         next_n += _ONE if sums[above] == 0 else _ZERO
         sums[above] += sums[code]
     return next_n
@@ -512,11 +540,11 @@ def _tally_class(code, size, rows, k, last, whole, lost):
 
 
 @njit(cache=True, nogil=True)
-def _second_cost(seen, sums, begin, n, k, last):
+def _second_cost(codes, sums, begin, n, k, last):
     """What the cells of the second column cost in the classes below k among n codes."""
     cost = 0.0
     for i in range(begin, begin + n):
-        code = np.uint64(seen[i])
+        code = np.uint64(codes[i])
         size = np.int64(sums[code])
         cost += np.float64(size if size < k else 0) * last.second_prices[code]
     return cost
@@ -527,33 +555,38 @@ def _merge(tower, job, last, room, whole, lost):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on
     every level.
 
-    A code is written down whenever it comes and kept only when it is new, a size is added to both
-    sides or to none: what cannot be guessed by the processor is not a branch. One addition an old
-    entry; then some 25 instructions for every class on every level.
+    Levels below ``lowest`` exceed the budget, and their tallies end there. Classes only merge on
+    the way up (Samarati's generalization property, 2001), so every group suppresses most on the
+    lowest level and the levels beyond the budget are the lowest ones. ``jumps`` leads from a code
+    to the one above it on level ``lowest``.
+
+    A code is written at ``codes[n]`` whenever it comes and kept (n rises) only if its sum was 0, a
+    size is added to both sides or to none: what cannot be guessed by the processor is not a branch.
+    One addition per old entry; then some 25 instructions for every class on every level.
     """
     groups, entries, costs, bounds = tower
     source, target = bounds[job.source], bounds[job.target]
     following, first = room.links[0], room.links[1]
-    seen, sums, jumps = room.seen, room.sums, room.jumps
+    codes, sums, jumps = room.codes, room.sums, room.jumps
     ups, folds, prices, _, starts, feature = last
-    k, levels, budget, writes = job.k, np.uint64(job.levels), job.budget, job.writes
-    span = np.uint64(starts.shape[1] - 1)
-    # Levels below ``lowest`` exceed the budget, and their tallies end there. Classes only merge on
-    # the way up (Samarati's generalization property, 2001), so every group suppresses most on the
-    # lowest level and the levels beyond the budget are the lowest ones. ``jumps`` leads from a code
-    # to the one above it on level ``lowest``.
+    k, budget, writes = job.k, job.budget, job.writes
+    levels, span = np.uint64(job.levels), np.uint64(starts.shape[1] - 1)
     lowest = _ZERO
     _clear_tallies(whole, lost, levels)
     end = np.uint64(target[2])
     for new in range(target[0], target[1]):
-        n, begin, old = _ZERO, end, first[new - target[0]]
+        n = _ZERO
+        begin = end
+        old = first[new - target[0]]
+        # Add up the entries of all old groups of the chain, by code.
         while old >= 0:
             for e in range(groups[source[0] + old, 1], groups[source[0] + old, 2]):
                 code = np.uint64(entries[e, 0])
-                seen[n] = code
+                codes[n] = code
                 n += _ONE if sums[code] == 0 else _ZERO
                 sums[code] += entries[e, 1]
             old = following[old]
+        # Prune: levels that exceed the budget end here. Jumps then lead one level higher.
         while lowest < span and levels > _ZERO and whole[lowest, 0] > budget:
             for start in range(starts[0, 1]):
                 jumps[start] = ups[np.uint64(jumps[start]) if lowest > _ZERO else start]
@@ -561,63 +594,62 @@ def _merge(tower, job, last, room, whole, lost):
         if lowest > _ZERO or levels == _ZERO:
             # The lowest level is not tallied, so the entries are written here.
             for i in range(n):
-                code = np.uint64(seen[i])
+                code = np.uint64(codes[i])
                 if writes:
                     entries[end, 0], entries[end, 1], end = code, sums[code], end + _ONE
                 sums[code] = 0 if levels == _ZERO else sums[code]
             if levels > _ZERO:
-                n = _lift_codes(seen, sums, jumps, n, starts[0, lowest])
+                n = _lift_codes(codes, sums, jumps, n, starts[0, lowest])
         level, first_level, chain = lowest, _ZERO, _ZERO
         while first_level < levels:
             # The second column climbs one level: its sums wait where the next chain begins.
             next_n = _ZERO
             if first_level + span < levels:
-                next_n = _fold_chain(seen, sums, folds, starts, chain, n)
+                next_n = _fold_chain(codes, sums, folds, starts, chain, n)
             while level < span:
-                begin_seen, row = starts[chain, level], first_level + level
+                begin_seen = starts[chain, level]
+                row = first_level + level
                 writes_now = writes and row == _ZERO
                 if n == _ONE:
                     # One class, which stays as it is on all levels above: nearly half of all groups
                     # have one entry, and on the highest level most groups are one class.
-                    code = np.uint64(seen[begin_seen])
+                    code = np.uint64(codes[begin_seen])
                     size = np.int64(sums[code])
                     sums[code] = 0
                     if writes_now:
-                        entries[end, 0], entries[end, 1] = code, size
-                        end += _ONE
+                        entries[end, 0], entries[end, 1], end = code, size, end + _ONE
                     _tally_class(code, size, (row, first_level + span), job.k, last, whole, lost)
                     for f in range(costs.shape[1] if size < k else 0):
                         lost[row : first_level + span, 1 + f] += size * costs[new, f]
                     break
                 if feature >= 0:
-                    lost[row, 1 + feature] += _second_cost(seen, sums, begin_seen, n, k, last)
-                gone, kept, squares, cost = _NOTHING, _NOTHING, _NOTHING, 0.0
+                    lost[row, 1 + feature] += _second_cost(codes, sums, begin_seen, n, k, last)
+                gone, kept_classes, squares, cost = _NOTHING, _NOTHING, _NOTHING, 0.0
                 # How much larger than k the smallest kept class is; a class below k wraps to a
                 # number beyond all others.
                 margin = np.uint64(whole[row, 2] - k)
                 end_seen = starts[chain, level + _ONE]
                 for i in range(begin_seen, begin_seen + n):
-                    code = np.uint64(seen[i])
+                    code = np.uint64(codes[i])
                     size = np.int64(sums[code])
                     sums[code] = 0
                     if writes_now:
-                        entries[end, 0], entries[end, 1] = code, size
-                        end += _ONE
+                        entries[end, 0], entries[end, 1], end = code, size, end + _ONE
                     small = size if size < k else _NOTHING
                     large = size - small
                     gone += small
-                    kept += _NOTHING if size < k else 1
+                    kept_classes += _NOTHING if size < k else 1
                     margin = min(margin, np.uint64(size - k))
                     squares += large * large
                     cost += np.float64(small) * prices[code]
                     above = np.uint64(ups[code])
-                    seen[end_seen] = above
+                    codes[end_seen] = above
                     end_seen += _ONE if sums[above] == 0 else _ZERO
                     sums[above] += size
                 level += _ONE
                 n = end_seen - starts[chain, level]
                 whole[row, 0] += gone
-                whole[row, 1] += kept
+                whole[row, 1] += kept_classes
                 whole[row, 2] = np.int64(margin) + k
                 whole[row, 3] += squares
                 lost[row, 0] += cost
@@ -634,14 +666,14 @@ def _merge(tower, job, last, room, whole, lost):
 
 
 @njit(cache=True, nogil=True)
-def lay_groups(keys, codes, records, known, steps, scratch, tower):
+def lay_groups(keys, codes, records, priced_columns, steps, scratch, tower):
     """Lay out classes as the groups of a tower's lowest table; returns how many groups there are.
 
     ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of
-    that column. ``known`` has a row a column that costs something: the shift and width of its bits,
-    which cost its cells count to, and the place of its level in ``steps``. ``groups`` and ``costs``
-    receive a row a group, in order of first appearance; ``entries`` a row a class, those of a group
-    one behind the other and in the order of the classes.
+    that column. ``priced_columns`` has a row a column that costs something: the shift and width of
+    its bits, which cost its cells count to, and the place of its level in ``steps``. ``groups`` and
+    ``costs`` receive a row a group, in order of first appearance; ``entries`` a row a class, those
+    of a group one behind the other and in the order of the classes.
 
     ``scratch`` is room to work in: a power of two of hash slots (all -1), at least twice the
     classes, and three rows of one more than the classes. One hash a class; entries are sorted by
@@ -649,7 +681,8 @@ def lay_groups(keys, codes, records, known, steps, scratch, tower):
     """
     slots, (ids, firsts, ends) = scratch
     groups, entries, costs, bounds = tower
-    slot_mask, high_bits = np.uint64(slots.size - 1), np.uint64(64)
+    slot_mask = np.uint64(slots.size - 1)
+    high_bits = np.uint64(64)
     # 64 − b for 2^b slots: the hash keeps the upper b bits.
     for bit in range(63):
         if (1 << bit) < slots.size:
@@ -677,106 +710,24 @@ def lay_groups(keys, codes, records, known, steps, scratch, tower):
     for group in range(count):
         ends[group + 1] += ends[group]
         key = keys[firsts[group]]
-        groups[group, 0], groups[group, 1], groups[group, 2] = key, ends[group], ends[group + 1]
+        groups[group, 0] = key
+        groups[group, 1] = ends[group]
+        groups[group, 2] = ends[group + 1]
         for f in range(costs.shape[1]):
             costs[group, f] = 0.0
-        for c in range(known.shape[0]):
-            code = (key >> np.uint64(known[c, 0])) & ((_ONE << np.uint64(known[c, 1])) - _ONE)
-            costs[group, known[c, 2]] += prices[starts[known[c, 3]] + code]
+        for c in range(priced_columns.shape[0]):
+            code = (key >> np.uint64(priced_columns[c, 0])) & (
+                (_ONE << np.uint64(priced_columns[c, 1])) - _ONE
+            )
+            costs[group, priced_columns[c, 2]] += prices[starts[priced_columns[c, 3]] + code]
+    # The second pass of the counting sort; ``ends`` now counts up from where each group begins.
     for i in range(keys.size):
         at = ends[ids[i]]
-        entries[at, 0], entries[at, 1] = codes[i], records[i]
+        entries[at, 0] = codes[i]
+        entries[at, 1] = records[i]
         ends[ids[i]] += 1
-    bounds[0, 0], bounds[0, 1], bounds[0, 2], bounds[0, 3] = 0, count, 0, keys.size
+    bounds[0, 0] = 0
+    bounds[0, 1] = count
+    bounds[0, 2] = 0
+    bounds[0, 3] = keys.size
     return count
-
-
-@njit(cache=True, nogil=True)
-def least_beside(keys, records, columns, steps, limits, room, levels):
-    """The lowest levels of one column that leave few enough records in small classes, beside each
-    level of others.
-
-    ``columns`` has a row a column, the one in question last: the shift and width of its bits, the
-    place of its lowest level in ``steps``, and how many levels it has. ``limits`` is ``k, budget``.
-    ``levels[i, l]`` receives the lowest level of the last column at which the two columns alone,
-    the other one on level *l*, leave at most ``budget`` records in classes below *k*; 0 where the
-    two make more cells than ``room`` has. Whatever other columns do, classes of a node are no
-    larger than those of two of its columns, so lower levels are in no node that keeps the budget.
-
-    ``room`` has three rows of cells to work in. One count a class and column; then tables of two
-    columns, which are small, are folded level by level.
-    """
-    k, budget = limits
-    starts = steps[2]
-    last = columns.shape[0] - 1
-    shift, mask = np.uint64(columns[last, 0]), (_ONE << np.uint64(columns[last, 1])) - _ONE
-    place, spans = columns[last, 2], columns[last, 3]
-    size = starts[place + 1] - starts[place]
-    # Subset property (LeFevre et al. 2005) for every pair of columns.
-    for i in range(last):
-        other = columns[i, 2]
-        rows = starts[other + 1] - starts[other]
-        if rows * size > room.shape[1]:
-            for level in range(columns[i, 3]):
-                levels[i, level] = 0
-            continue
-        other_shift = np.uint64(columns[i, 0])
-        other_mask = (_ONE << np.uint64(columns[i, 1])) - _ONE
-        counts = 0  # which row of the room has the counts on the present level of the other column
-        for cell in range(rows * size):
-            room[counts, cell] = 0
-        for c in range(keys.size):
-            cell = ((keys[c] >> other_shift) & other_mask) * size + ((keys[c] >> shift) & mask)
-            room[counts, cell] += records[c]
-        for level in range(columns[i, 3]):
-            # A higher level of the other column merges classes, so the lowest legal level only
-            # falls; it is searched from the bottom, which is cheap on tables so small.
-            rows = starts[other + level + 1] - starts[other + level]
-            least, source, width = 0, counts, size
-            while least < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
-                # The counts of the lowest level are needed again; what is folded goes to and fro
-                # between two rows.
-                target = 2 if source != 2 else 1 - counts
-                width = _fold_codes(room[source], room[target], rows, steps, place + least)
-                source = target
-                least += 1
-            levels[i, level] = least
-            if level + 1 < columns[i, 3]:
-                _fold_rows(room[counts], room[1 - counts], size, steps, other + level)
-                counts = 1 - counts
-
-
-@njit(cache=True, nogil=True)
-def _fold_codes(source, target, rows, steps, place):
-    """Write a table with its columns one level higher, and say how many columns that are."""
-    ups, _, starts = steps
-    begin, end, width = starts[place], starts[place + 1], starts[place + 2] - starts[place + 1]
-    for cell in range(rows * width):
-        target[cell] = 0
-    for row in range(rows):
-        for code in range(end - begin):
-            target[row * width + np.uint64(ups[begin + code])] += source[row * (end - begin) + code]
-    return width
-
-
-@njit(cache=True, nogil=True)
-def _fold_rows(source, target, width, steps, place):
-    """Write a table with its rows one level higher."""
-    ups, _, starts = steps
-    begin, end = starts[place], starts[place + 1]
-    for cell in range((starts[place + 2] - end) * width):
-        target[cell] = 0
-    # Whole rows are added: sequential reads and writes.
-    for row in range(end - begin):
-        above = np.uint64(ups[begin + row]) * width
-        for code in range(width):
-            target[above + code] += source[row * width + code]
-
-
-@njit(cache=True, nogil=True)
-def _in_small_classes(counts, cells, k):
-    """Records of the cells that hold fewer than *k*."""
-    records = _NOTHING
-    for cell in range(cells):
-        records += counts[cell] if counts[cell] < k else _NOTHING
-    return records

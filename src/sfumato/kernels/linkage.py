@@ -68,12 +68,14 @@ class FileArrays(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def agree(code, first, last, base, starts, matches):
+def codes_agree(code, first, last, base, starts, matches):
     """Whether a code agrees with any code from ``first`` to ``last`` of the other file, by binary
     search.
     """
-    low, high = starts[base + code], starts[base + code + 1]
+    low = starts[base + code]
+    high = starts[base + code + 1]
     end = high
+    # The first match that is not below ``first``; the code agrees if it is not beyond ``last``.
     while low < high:
         middle = (low + high) >> 1
         if matches[middle] < first:
@@ -86,7 +88,8 @@ def agree(code, first, last, base, starts, matches):
 @njit(cache=True, nogil=True)
 def stamp_agreeing(i, files, stamps):
     """Stamp the codes of the other file that agree with those of record *i*, in all columns of
-    categories.
+    categories: ``stamps[code] == i`` then says whether a code agrees. Old stamps need no clearing,
+    they hold other numbers.
     """
     for k in range(files.kinds.size):
         mark = files.marks[i, k]
@@ -100,8 +103,10 @@ def stamp_agreeing(i, files, stamps):
 def line_cost(kind, gap, half, points, differs, reach, exact, covered, close):
     """The cost of a gap on the line, for a cell that is averaged over ``half`` to either side."""
     if kind == SQUARE:
+        # The mean of (gap + x)² over x uniform in −half … half is gap² + half² ∕ 3.
         return differs * (gap * gap + half * half / 3.0)
     if kind == ABSOLUTE:
+        # The mean of |gap + x|: where the gap is within half, both signs occur.
         if gap < half:
             return differs * (gap * gap + half * half) / (2.0 * half)
         return differs * gap
@@ -113,7 +118,7 @@ def line_cost(kind, gap, half, points, differs, reach, exact, covered, close):
 
 
 @njit(cache=True, nogil=True)
-def _cost(
+def _cost_cells(
     kind,
     mark,
     low,
@@ -138,10 +143,12 @@ def _cost(
     """
     if mark == OPEN or other_mark == OPEN:
         return opened
+    # Categories: what agreeing costs stands where numbers have half their width.
     if kind == CATEGORY:
         return max(half, other_half) if agreeing else differs
     if mark == MISSING or other_mark == MISSING:
         return both_missing if mark == other_mark else one_missing
+    # The gap between two intervals, 0 where they overlap.
     gap = max(0.0, other_low - high, low - other_high)
     points = low == high and other_low == other_high
     return line_cost(kind, gap, half + other_half, points, differs, reach, exact, covered, close)
@@ -152,7 +159,7 @@ def cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k,
     """What the cells of records *i* and *j* in column *k* cost; ``agreeing`` says whether their
     categories do.
     """
-    return _cost(
+    return _cost_cells(
         kinds[k],
         marks[i, k],
         numbers[i, k, 0],
@@ -175,17 +182,20 @@ def cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k,
 
 
 @njit(cache=True, nogil=True)
-def pair_costs(pairs, files):
-    """The cost of each pair of records, one number a column."""
+def cost_pairs(pairs, files):
+    """The cost of each pair of records, one number per column."""
     kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, _, _ = files
     costs = np.empty((pairs.shape[0], kinds.size))
     for p in range(pairs.shape[0]):
-        i, j = pairs[p, 0], pairs[p, 1]
+        i = pairs[p, 0]
+        j = pairs[p, 1]
         for k in range(kinds.size):
-            mark, other = marks[i, k], other_marks[j, k]
+            mark = marks[i, k]
+            other_mark = other_marks[j, k]
+            # Few pairs are compared here: a binary search is cheaper than stamping.
             agreeing = False
-            if kinds[k] == CATEGORY and mark >= 0 and other >= 0:
-                agreeing = agree(mark, other, other, bases[k], starts, matches)
+            if kinds[k] == CATEGORY and mark >= 0 and other_mark >= 0:
+                agreeing = codes_agree(mark, other_mark, other_mark, bases[k], starts, matches)
             costs[p, k] = cell_cost(
                 kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
             )
@@ -200,7 +210,7 @@ _EMPTY = np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
-def _place(keys, key):
+def _find_slot(keys, key):
     """The place of a key in a table of open addressing whose size is a power of two."""
     mask = np.uint64(keys.size - 1)
     h = (np.uint64(key) * _SPREAD >> np.uint64(20)) & mask
@@ -210,26 +220,30 @@ def _place(keys, key):
 
 
 @njit(cache=True, nogil=True)
-def _grown(keys, counts):
-    wider, more = np.full(2 * keys.size, _EMPTY), np.zeros(2 * keys.size)
+def _grow_table(keys, counts):
+    """Both arrays of the hash table with twice the slots."""
+    new_keys = np.full(2 * keys.size, _EMPTY)
+    new_counts = np.zeros(2 * keys.size)
     for p in range(keys.size):
         if keys[p] != _EMPTY:
-            h = _place(wider, keys[p])
-            wider[h], more[h] = keys[p], counts[p]
-    return wider, more
+            h = _find_slot(new_keys, keys[p])
+            new_keys[h], new_counts[h] = keys[p], counts[p]
+    return new_keys, new_counts
 
 
 @njit(cache=True, nogil=True)
-def _count(keys, counts, used, new_keys, amounts, size):
-    """Add amounts to the counts of keys; both tables grow before they are a quarter full."""
-    last, h = _EMPTY, np.uint64(0)
+def _add_counts(keys, counts, used, new_keys, amounts, size):
+    """Add amounts to the counts of keys; the table grows before it is a quarter full."""
+    last = _EMPTY
+    h = np.uint64(0)
     for p in range(size):
         if 4 * used > keys.size:
-            keys, counts = _grown(keys, counts)
+            keys, counts = _grow_table(keys, counts)
             last = _EMPTY
+        # Equal keys often follow each other: the slot of the last one is remembered.
         if new_keys[p] != last:
             last = new_keys[p]
-            h = _place(keys, last)
+            h = _find_slot(keys, last)
             if keys[h] == _EMPTY:
                 keys[h] = last
                 used += 1
@@ -238,11 +252,11 @@ def _count(keys, counts, used, new_keys, amounts, size):
 
 
 @njit(cache=True, nogil=True)
-def _first_from(lows, low, high, least):
+def _find_first(lows, low, high, value):
     """The first of sorted values from ``low`` to ``high`` that is not less."""
     while low < high:
         middle = (low + high) >> 1
-        if lows[middle] < least:
+        if lows[middle] < value:
             low = middle + 1
         else:
             high = middle
@@ -263,13 +277,13 @@ class ColumnValues(NamedTuple):
     holder_starts: NDArray[np.int64]
     holders: NDArray[np.int64]
     """Value *v* is held by the records ``holders[holder_starts[v]:holder_starts[v + 1]]``."""
-    few: NDArray[np.bool_]
+    selective: NDArray[np.bool_]
     """Per column whether few records agree with a random one in it."""
 
 
 class RecordClasses(NamedTuple):
-    """Records of the other file that hold the same values in all columns but those where ``few``
-    agree, and the same gaps there.
+    """Records of the other file that hold the same values in all columns but those where
+    ``selective`` agree, and the same gaps there.
     """
 
     class_of: NDArray[np.int64]
@@ -295,21 +309,25 @@ def _mark_levels(k, i, files, values, power, levels):
     """Write what the values of a column that do not differ from record *i*'s add to a pattern;
     returns the span they lie in.
     """
-    low, high, reach = files.numbers[i, k, 0], files.numbers[i, k, 1], files.rules[k, REACH]
+    low = files.numbers[i, k, 0]
+    high = files.numbers[i, k, 1]
+    reach = files.rules[k, REACH]
     if files.kinds[k] == CATEGORY:
-        first, last = values.starts[k + 1], values.starts[k]
+        first = values.starts[k + 1]
+        last = values.starts[k]
         code = files.bases[k] + files.marks[i, k]
         for m in range(files.starts[code], files.starts[code + 1]):
             v = values.starts[k] + files.matches[m]
-            first, last = min(first, v), max(last, v + 1)
+            first = min(first, v)
+            last = max(last, v + 1)
             exact = low == high and values.lows[v] == values.highs[v]
             levels[v] = power * (EXACT if exact else COVERED)
         return first, last
     # A value that agrees begins at most its own width, the reach and a rounding error below the
     # cell.
     spare = 2 * SLACK + ROUNDING * (abs(low) + abs(high) + reach + values.widest[k])
-    least = low - reach - values.widest[k] - spare
-    first = _first_from(values.lows, values.starts[k], values.starts[k + 1], least)
+    lowest = low - reach - values.widest[k] - spare
+    first = _find_first(values.lows, values.starts[k], values.starts[k + 1], lowest)
     last = first
     while last < values.starts[k + 1] and values.lows[last] <= high + reach + spare:
         levels[last] = power * _line_level(low, high, values.lows[last], values.highs[last], reach)
@@ -318,46 +336,55 @@ def _mark_levels(k, i, files, values, power, levels):
 
 
 @njit(cache=True, nogil=True)
-def pattern_counts(anchors, files, weights, values, classes):
-    """Patterns (digits to base 5, the first column first) of all pairs of an anchor and a record of
-    the other file.
+def count_patterns(anchors, files, weights, values, classes):
+    """Count patterns of agreement (digits to base 5, the first column first) over all pairs of an
+    anchor and a record of the other file, as the EM algorithm of Fellegi & Sunter (1969) needs
+    them.
 
     A pair of distinct records counts as often as rows have them: ``weights`` are the rows of the
     first file's records. Not every pair is looked at: a class is counted at once, as if its records
     differed in the columns where few agree, and then those are put right that do agree with the
     anchor in one of them. An anchor costs classes × columns, and its agreeing records.
     """
-    keys, counts, used = np.full(1024, _EMPTY), np.zeros(1024), 0
-    columns, class_count, records = files.kinds.size, classes.weights.size, classes.class_of.size
-    levels, power = np.zeros(values.lows.size, np.int64), np.ones(columns, np.int64)
+    keys = np.full(1024, _EMPTY)
+    counts = np.zeros(1024)
+    used = 0
+    columns = files.kinds.size
+    class_count = classes.weights.size
+    records = classes.class_of.size
+    levels = np.zeros(values.lows.size, np.int64)
+    # power[k] is the value of digit k: 3 columns → 25, 5, 1.
+    power = np.ones(columns, np.int64)
     for k in range(columns - 2, -1, -1):
         power[k] = power[k + 1] * LEVELS
     spans = np.zeros((columns, 2), np.int64)
-    patterns, amounts = (
-        np.empty(class_count + 2 * records, np.int64),
-        np.empty(class_count + 2 * records),
-    )
-    added, touched = np.zeros(records, np.int64), np.empty(records, np.int64)
+    patterns = np.empty(class_count + 2 * records, np.int64)
+    amounts = np.empty(class_count + 2 * records)
+    added = np.zeros(records, np.int64)
+    touched = np.empty(records, np.int64)
     for a in range(anchors.size):
         i = anchors[a]
+        # levels[v] becomes what value v adds to the pattern; values that differ stay 0.
         for k in range(columns):
             if files.marks[i, k] >= 0:
                 spans[k, 0], spans[k, 1] = _mark_levels(k, i, files, values, power[k], levels)
+        # Every class at once, columns where few agree counted as differing.
         for c in range(class_count):
             key = np.int64(0)
             for k in range(columns):
                 v = classes.values[c, k]
                 if files.marks[i, k] < 0 or v < 0:
                     key += power[k] * NOTHING
-                elif not values.few[k]:
+                elif not values.selective[k]:
                     key += levels[v]
             patterns[c], amounts[c] = key, weights[i] * classes.weights[c]
+        # Records that agree in one of those columns are listed with what they add.
         size = 0
         for k in range(columns):
             if files.marks[i, k] < 0:
                 continue
             for v in range(spans[k, 0], spans[k, 1]):
-                if values.few[k] and levels[v] > 0:
+                if values.selective[k] and levels[v] > 0:
                     for p in range(values.holder_starts[v], values.holder_starts[v + 1]):
                         j = values.holders[p]
                         if added[j] == 0:
@@ -365,16 +392,21 @@ def pattern_counts(anchors, files, weights, values, classes):
                             size += 1
                         added[j] += levels[v]
                 levels[v] = 0
-        for t in range(
-            size
-        ):  # take each agreeing record out of its class's pattern and put it where it belongs
+        # Take each agreeing record out of its class's pattern and put it where it belongs.
+        for t in range(size):
             j = touched[t]
-            amount, entry = weights[i] * classes.record_weights[j], class_count + 2 * t
+            amount = weights[i] * classes.record_weights[j]
+            entry = class_count + 2 * t
             pattern = patterns[classes.class_of[j]]
-            patterns[entry], amounts[entry] = pattern, -amount
-            patterns[entry + 1], amounts[entry + 1] = pattern + added[j], amount
+            patterns[entry] = pattern
+            amounts[entry] = -amount
+            patterns[entry + 1] = pattern + added[j]
+            amounts[entry + 1] = amount
             added[j] = 0
-        keys, counts, used = _count(keys, counts, used, patterns, amounts, class_count + 2 * size)
+        keys, counts, used = _add_counts(
+            keys, counts, used, patterns, amounts, class_count + 2 * size
+        )
+    # Amounts of patterns that were taken away completely are 0.
     present = (keys != _EMPTY) & (counts > 0)
     return keys[present], counts[present]
 
@@ -389,13 +421,14 @@ MEAN, ORDERED, CHOQUET, PAIRWISE, SQUARE_FORM = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True)
-def roots_of(pairs, files):
-    """Signed roots of the differences of pairs of records, one row a pair: negative where the first
-    lies higher.
+def compute_roots(pairs, files):
+    """Signed square roots of the differences of pairs of records, one row per pair: negative where
+    the first lies higher. The sign matters to the square form only.
     """
-    roots = np.sqrt(pair_costs(pairs, files))
+    roots = np.sqrt(cost_pairs(pairs, files))
     for p in range(pairs.shape[0]):
-        i, j = pairs[p, 0], pairs[p, 1]
+        i = pairs[p, 0]
+        j = pairs[p, 1]
         for k in range(files.kinds.size):
             if (
                 files.kinds[k] != CATEGORY
@@ -408,93 +441,106 @@ def roots_of(pairs, files):
 
 
 @njit(cache=True, nogil=True)
-def terms(kind, roots, out, order):
-    """What each parameter is multiplied by, so that the distance is a sum of products."""
+def write_terms(kind, roots, out, order):
+    """Write what each parameter is multiplied by, so that the distance is a sum of products.
+
+    Width by kind: MEAN and ORDERED one term per column, SQUARE_FORM and PAIRWISE one per column and
+    pair, CHOQUET one per set of columns (as bits).
+    """
     size = roots.size
     out[:] = 0.0
     if kind == SQUARE_FORM or kind == PAIRWISE:
-        place = 0
+        position = 0
         for k in range(size):
             out[k] = roots[k] * roots[k]
-        place = size
+        # The 2-additive Choquet integral takes the minimum of a pair, the square form its product.
+        position = size
         for k in range(size):
             for m in range(k + 1, size):
                 if kind == SQUARE_FORM:
-                    out[place] = 2.0 * roots[k] * roots[m]
+                    out[position] = 2.0 * roots[k] * roots[m]
                 else:
-                    out[place] = min(out[k], out[m])
-                place += 1
+                    out[position] = min(out[k], out[m])
+                position += 1
         return
-    for k in range(size):  # columns by rising difference
-        place = k
-        while place > 0 and abs(roots[order[place - 1]]) > abs(roots[k]):
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = k
+    # Columns by rising difference: insertion sort, since they are few.
+    for k in range(size):
+        position = k
+        while position > 0 and abs(roots[order[position - 1]]) > abs(roots[k]):
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = k
     if kind == MEAN:
         for k in range(size):
             out[k] = roots[k] * roots[k]
+    # Ordered weighted average: the largest difference comes first.
     elif kind == ORDERED:
         for k in range(size):
             out[k] = roots[order[size - 1 - k]] ** 2
     else:
-        members, before = (1 << size) - 1, 0.0
+        # Choquet integral: each rise from one difference to the next is weighed by the measure of
+        # the columns that are at least as large.
+        members = (1 << size) - 1
+        before = 0.0
         for k in range(size):
-            here = roots[order[k]] ** 2
-            out[members] = here - before
-            before = here
+            difference = roots[order[k]] ** 2
+            out[members] = difference - before
+            before = difference
             members &= ~(1 << order[k])
 
 
 @njit(cache=True, nogil=True)
-def terms_of(kind, roots, width):
-    """The terms of every row."""
-    found, order = np.empty((roots.shape[0], width)), np.zeros(roots.shape[1], np.int64)
+def compute_terms(kind, roots, width):
+    """The terms of every row of ``roots``."""
+    products = np.empty((roots.shape[0], width))
+    order = np.zeros(roots.shape[1], np.int64)
     for p in range(roots.shape[0]):
-        terms(kind, roots[p], found[p], order)
-    return found
+        write_terms(kind, roots[p], products[p], order)
+    return products
 
 
 @njit(cache=True, nogil=True)
 def keep_nearest(distance, j, distances, nearest):
     """Put a record in its place among the nearest so far, if it is one of them."""
-    place = distances.size - 1
-    if distance >= distances[place]:
+    position = distances.size - 1
+    if distance >= distances[position]:
         return
-    while place > 0 and distances[place - 1] > distance:
-        distances[place], nearest[place] = distances[place - 1], nearest[place - 1]
-        place -= 1
-    distances[place], nearest[place] = distance, j
+    while position > 0 and distances[position - 1] > distance:
+        distances[position], nearest[position] = distances[position - 1], nearest[position - 1]
+        position -= 1
+    distances[position] = distance
+    nearest[position] = j
 
 
 @njit(cache=True, nogil=True)
-def tied_with(own, distances, records, tie):
-    """How many records are at the least distance when one's own is among them, else 0."""
-    least = distances.min()
-    limit = least + tie * (1.0 + abs(least))
-    found = 0
+def count_ties(own, distances, records, tie):
+    """How many rows are at the least distance when the true record is among them, else 0."""
+    nearest = distances.min()
+    limit = nearest + tie * (1.0 + abs(nearest))
+    ties = 0
     if own <= limit:
         for j in range(distances.size):
             if distances[j] <= limit:
-                found += records[j]
-    return found
+                ties += records[j]
+    return ties
 
 
 @njit(cache=True, nogil=True)
-def impostors(units, kind, parameters, most, files, margin, tie):
-    """Per unit (a record and its own in the other file) the distance to its own and the nearest
-    ``most`` others.
+def find_impostors(units, kind, parameters, count, files, margin, tie):
+    """Per unit (a record and its true record in the other file) the distance to the true record and
+    the nearest ``count`` other records.
 
-    Also how many records are tied at the least distance (0 where its own is not among them); how
-    many other records are its twins, as far as its own under all parameters; and what a monotone
-    distance can reach for it: 0 never the nearest, 1 nearest with a tie, 2 nearest alone. Some
-    other that is no farther in any column, up to the margin, leaves a tie at best. Costs units ×
-    records × columns, and the terms of the distance.
+    Also how many rows are tied at the least distance (0 where the true record is not among them);
+    how many other rows are twins of the true record, as far away under all parameters; and what a
+    monotone distance can reach: 0 never the nearest, 1 nearest with a tie, 2 nearest alone. Some
+    other record that is no farther in any column, up to the margin, leaves a tie at best. Costs
+    units × records × columns, and the terms of the distance.
     """
     own = np.empty(units.shape[0])
-    nearest = np.full((units.shape[0], most), -1, np.int64)
-    distances = np.full((units.shape[0], most), np.inf)
-    tied, twins = np.zeros(units.shape[0], np.int64), np.zeros(units.shape[0], np.int64)
+    nearest = np.full((units.shape[0], count), -1, np.int64)
+    distances = np.full((units.shape[0], count), np.inf)
+    tied = np.zeros(units.shape[0], np.int64)
+    twins = np.zeros(units.shape[0], np.int64)
     reach = np.full(units.shape[0], 2, np.int64)
     (
         kinds,
@@ -509,51 +555,62 @@ def impostors(units, kind, parameters, most, files, margin, tie):
         other_records,
         other_bases,
     ) = files
-    columns, others = kinds.size, other_marks.shape[0]
-    true_roots = roots_of(units, files)
+    columns = kinds.size
+    other_size = other_marks.shape[0]
+    true_roots = compute_roots(units, files)
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
-    roots, out, order = np.empty(columns), np.empty(parameters.size), np.zeros(columns, np.int64)
-    own_terms, all_distances = np.empty(parameters.size), np.empty(others)
+    roots = np.empty(columns)
+    out = np.empty(parameters.size)
+    order = np.zeros(columns, np.int64)
+    own_terms = np.empty(parameters.size)
+    all_distances = np.empty(other_size)
     for u in range(units.shape[0]):
         i = units[u, 0]
         stamp_agreeing(i, files, stamps)
-        terms(kind, true_roots[u], own_terms, order)
+        # The distance to the true record, which is not compared again below.
+        write_terms(kind, true_roots[u], own_terms, order)
         own[u] = 0.0
         for t in range(out.size):
             own[u] += own_terms[t] * parameters[t]
         all_distances[units[u, 1]] = own[u]
-        for j in range(others):
-            distance, farthest = 0.0, -np.inf
+        for j in range(other_size):
+            distance = 0.0
+            farthest = -np.inf
             for k in range(columns):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
                 )
+                # How much farther than the true record it is in the column where it is farthest.
                 farthest = max(farthest, cost - true_roots[u, k] * true_roots[u, k])
                 if kind == MEAN:
                     out[k] = cost
                 else:
                     roots[k] = np.sqrt(cost)
-                    if kinds[k] != CATEGORY and marks[i, k] == 0 and other == 0:
+                    if kinds[k] != CATEGORY and marks[i, k] == 0 and other_mark == 0:
                         if numbers[i, k, 0] > other_numbers[j, k, 1]:
                             roots[k] = -roots[k]
             if j == units[u, 1]:
                 continue
             if kind != MEAN:
-                terms(kind, roots, out, order)
+                write_terms(kind, roots, out, order)
             apart = 0.0
             for t in range(out.size):
                 distance += out[t] * parameters[t]
                 apart = max(apart, abs(out[t] - own_terms[t]))
             all_distances[j] = distance
+            # As far as the true record in every term: no parameters tell them apart.
             if apart <= 0.1 * tie:
                 twins[u] += other_records[j]
                 continue
+            # Dominance: no farther in any column means no farther under any monotone distance.
             if farthest < margin:
                 reach[u] = min(reach[u], 0 if farthest < -tie else 1)
             keep_nearest(distance, j, distances[u], nearest[u])
-        tied[u] = tied_with(own[u], all_distances, other_records, tie)
+        tied[u] = count_ties(own[u], all_distances, other_records, tie)
     return own, nearest, distances, tied, twins, reach

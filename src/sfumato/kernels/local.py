@@ -1,9 +1,11 @@
 """Loops of local recoding: cover records by cells of the hierarchies, borrow records, widen cells.
 
-A *cell* is one hierarchy node a column. The cell of a record at given levels is known by its
-*mark*, the exclusive or of one 64-bit number a column: ``marks[offset + code]``, where ``offset``
-belongs to a column and a level and ``code`` is the record's code at level 0. Should two cells share
-a mark, a region becomes wider than it need be, never wrong.
+Arrays. ``codes[i, a]`` is the code of class *i* in column *a* at level 0, ``records[i]`` how many
+records the class has. A *cell* is one hierarchy node per column. The cell of a class at given
+levels is known by its *mark*, the exclusive or of one random 64-bit number per column:
+``marks[offset + code]``, where ``offset`` belongs to a column and a level. Should two cells share a
+mark, a region becomes wider than it need be, never wrong. A *region* is a cell that is released; a
+*part* says that so many records of a class are in a region.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class CellMarks(NamedTuple):
 
 
 class WaitingGroups(NamedTuple):
-    """Room for groups of waiting classes: a hash table, where each group stands in it, its mark and
+    """Room for groups of waiting classes: a hash table, the slot of each group in it, its mark and
     its records.
 
     ``group_of[p]`` is the group of the p-th class that waits, ``homes`` the region each group goes
@@ -38,8 +40,8 @@ class WaitingGroups(NamedTuple):
     """
 
     table: NDArray[np.int32]
-    places: NDArray[np.uint64]
-    known: NDArray[np.uint64]
+    slots: NDArray[np.uint64]
+    marks: NDArray[np.uint64]
     sizes: NDArray[np.int64]
     group_of: NDArray[np.int64]
     homes: NDArray[np.int64]
@@ -72,6 +74,7 @@ class Hierarchies(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def _mark(cells, i):
+    """The mark of class *i*'s cell."""
     codes, offsets, marks = cells
     mark = np.uint64(0)
     # Zobrist hashing (1970): a random word a column and node, joined by exclusive or.
@@ -81,70 +84,76 @@ def _mark(cells, i):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(table, known, mark):
-    """Where a mark stands in a hash table of indices into ``known``, or where it would be put."""
+def _find_slot(table, stored_marks, mark):
+    """Where a mark stands in a hash table of indices into ``stored_marks``, or where it would be
+    put.
+    """
     mask = np.uint64(table.size - 1)
     # Marks are random already: one shift mixes upper bits in.
     s = (mark ^ (mark >> np.uint64(29))) & mask
-    while table[s] >= 0 and known[table[s]] != mark:
+    while table[s] >= 0 and stored_marks[table[s]] != mark:
         s = (s + np.uint64(1)) & mask
     return s
 
 
 @njit(cache=True, nogil=True)
-def _group(cells, rest, active, count, groups):
+def _group(cells, waiting_records, active, count, groups):
     """Group the records still waiting by their cell; returns how many groups there are."""
-    table, places, known, sizes, group_of, _ = groups
-    found = 0
+    table, slots, group_marks, sizes, group_of, _ = groups
+    group_count = 0
     # One probe a waiting class and a look-up a column.
     for p in range(count):
         i = active[p]
         mark = _mark(cells, i)
-        s = _slot(table, known, mark)
+        s = _find_slot(table, group_marks, mark)
         if table[s] < 0:
-            table[s] = found
-            places[found] = s
-            known[found] = mark
-            sizes[found] = 0
-            found += 1
+            table[s] = group_count
+            slots[group_count] = s
+            group_marks[group_count] = mark
+            sizes[group_count] = 0
+            group_count += 1
         group_of[p] = table[s]
-        sizes[table[s]] += rest[i]
-    return found
+        sizes[table[s]] += waiting_records[i]
+    return group_count
 
 
 @njit(cache=True, nogil=True)
-def grouped(codes, rest, waiting, offsets, marks):
+def group_cells(codes, waiting_records, waiting, offsets, marks):
     """The group of every waiting class, by its cell, and how many records each group has."""
     slots = 16
     while slots < 2 * waiting.size + 2:
         slots *= 2
     table = np.full(slots, np.int32(-1), np.int32)
-    places = np.empty(waiting.size, np.uint64)
-    known = np.empty(waiting.size, np.uint64)
+    group_slots = np.empty(waiting.size, np.uint64)
+    group_marks = np.empty(waiting.size, np.uint64)
     sizes = np.empty(waiting.size, np.int64)
     group_of = np.empty(waiting.size, np.int64)
-    groups = WaitingGroups(table, places, known, sizes, group_of, group_of)
-    found = _group(CellMarks(codes, offsets, marks), rest, waiting, waiting.size, groups)
-    return group_of, sizes[:found].copy()
+    groups = WaitingGroups(table, group_slots, group_marks, sizes, group_of, group_of)
+    group_count = _group(
+        CellMarks(codes, offsets, marks), waiting_records, waiting, waiting.size, groups
+    )
+    return group_of, sizes[:group_count].copy()
 
 
 @njit(cache=True, nogil=True)
-def _sort_out(found, groups, k, least, opened):
-    """Where each group may go: an open region, a new one, a new one if it can borrow, or nowhere
-    yet.
+def _assign_homes(group_count, groups, k, minimum, opened):
+    """Decide where each group may go: an open region, a new one, a new one if it can borrow, or
+    nowhere yet. Returns whether any group has a place, and whether any could borrow.
     """
-    known, sizes, homes = groups.known, groups.sizes, groups.homes
+    group_marks = groups.marks
+    sizes = groups.sizes
+    homes = groups.homes
     served = False
     short = False
     # An open region is free for everybody: joining it costs nobody anything.
-    for g in range(found):
-        homes[g] = opened.table[_slot(opened.table, opened.marks, known[g])]
+    for g in range(group_count):
+        homes[g] = opened.table[_find_slot(opened.table, opened.marks, group_marks[g])]
         if homes[g] >= 0:
             served = True
         elif sizes[g] >= k:
             homes[g] = _CROWD
             served = True
-        elif sizes[g] >= least:
+        elif sizes[g] >= minimum:
             homes[g] = _SHORT
             short = True
     return served, short
@@ -156,16 +165,17 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
     most, lend first.
 
     ``lending`` is ``lenders, begin, end``: ``lenders[begin:end]`` are parts that may have something
-    to spare; those that have not are taken
-    out for good. ``ledger`` holds the sizes of the regions and what they have pledged. ``loans``
-    receives (part, group, amount), as many as it has room for; what is promised is taken from the
-    lender at once. Returns the new ``begin`` and the loans.
+    to spare; those that have not are taken out for good. ``ledger`` holds the sizes of the regions
+    and what they have pledged. ``loans`` receives (part, group, amount), as many as it has room
+    for; what is promised is taken from the lender at once. Returns the new ``begin`` and the number
+    of loans.
     """
-    table, _, known, sizes, _, homes = groups
+    table, _, group_marks, sizes, _, homes = groups
     part_class, part_region, part_amount = parts
     lenders, begin, end = lending
-    room, made = loans.shape[0], 0
-    kept = end
+    room = loans.shape[0]
+    loan_count = 0
+    new_begin = end
     # Latest first: events go by rising cost, so those regions gain most by giving records away.
     # Lenders that are used up are squeezed out on the way, which pays for the walk.
     for j in range(end - 1, begin - 1, -1):
@@ -174,12 +184,13 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
         # Neither now nor after loans come back can it spare a record.
         if part_amount[p] == 0 or ledger[region, 0] + ledger[region, 1] <= k:
             continue
-        kept -= 1
-        lenders[kept] = p
+        new_begin -= 1
+        lenders[new_begin] = p
         spare = ledger[region, 0] - k
-        if spare <= 0 or made >= room:
+        if spare <= 0 or loan_count >= room:
             continue
-        g = table[_slot(table, known, _mark(cells, part_class[p]))]
+        # A lender helps only the group of its own cell at these levels, up to k records.
+        g = table[_find_slot(table, group_marks, _mark(cells, part_class[p]))]
         if g < 0 or homes[g] != _SHORT or sizes[g] >= k:
             continue
         amount = min(k - sizes[g], spare, part_amount[p])
@@ -187,20 +198,21 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
         part_amount[p] -= amount
         ledger[region, 0] -= amount
         ledger[region, 1] += amount
-        loans[made, 0] = p
-        loans[made, 1] = g
-        loans[made, 2] = amount
-        made += 1
-    return kept, made
+        loans[loan_count, 0] = p
+        loans[loan_count, 1] = g
+        loans[loan_count, 2] = amount
+        loan_count += 1
+    return new_begin, loan_count
 
 
 @njit(cache=True, nogil=True)
-def _settle_loans(loans, made, sizes, k, parts, ledger):
+def _settle_loans(loans, loan_count, sizes, k, parts, ledger):
     """Give back what was promised to groups that did not get enough; says whether any group did."""
-    part_region, part_amount = parts[1], parts[2]
+    part_region = parts[1]
+    part_amount = parts[2]
     any_good = False
     # A loan is undone by adding back what was taken: no copy of the ledger is needed.
-    for j in range(made):
+    for j in range(loan_count):
         p, g, amount = loans[j]
         ledger[part_region[p], 1] -= amount
         if sizes[g] >= k:
@@ -213,14 +225,19 @@ def _settle_loans(loans, made, sizes, k, parts, ledger):
 
 
 @njit(cache=True, nogil=True)
-def _open(found, groups, k, regions, opened):
-    """Open a region for every group that is, or has become, large enough."""
-    known, sizes, homes, ledger = groups.known, groups.sizes, groups.homes, opened.ledger
+def _open_regions(group_count, groups, k, regions, opened):
+    """Open a region for every group that is, or has become, large enough; returns the number of
+    regions.
+    """
+    group_marks = groups.marks
+    sizes = groups.sizes
+    homes = groups.homes
+    ledger = opened.ledger
     # Marks go into the table of open regions, so that later events find them.
-    for g in range(found):
+    for g in range(group_count):
         if homes[g] == _CROWD or (homes[g] == _SHORT and sizes[g] >= k):
-            opened.table[_slot(opened.table, opened.marks, known[g])] = regions
-            opened.marks[regions] = known[g]
+            opened.table[_find_slot(opened.table, opened.marks, group_marks[g])] = regions
+            opened.marks[regions] = group_marks[g]
             ledger[regions, 0] = 0
             ledger[regions, 1] = 0
             homes[g] = regions
@@ -229,26 +246,29 @@ def _open(found, groups, k, regions, opened):
 
 
 @njit(cache=True, nogil=True)
-def _fill(active, groups, rest, loans, parts, used, ledger):
+def _fill_regions(active, groups, waiting_records, loans, parts, used, ledger):
     """Move waiting and lent records to their regions; returns how many classes still wait and the
     parts used.
     """
     part_class, part_region, part_amount = parts
-    group_of, homes = groups.group_of, groups.homes
+    group_of = groups.group_of
+    homes = groups.homes
     waiting = 0
     # In place: those who wait move to the front and keep their order.
     for p in range(active.size):
-        i, home = active[p], homes[group_of[p]]
+        i = active[p]
+        home = homes[group_of[p]]
         if home < 0:
             active[waiting] = i
             waiting += 1
             continue
         part_class[used] = i
         part_region[used] = home
-        part_amount[used] = rest[i]
-        ledger[home, 0] += rest[i]
-        rest[i] = 0
+        part_amount[used] = waiting_records[i]
+        ledger[home, 0] += waiting_records[i]
+        waiting_records[i] = 0
         used += 1
+    # Loans that were settled become parts of their own.
     for j in range(loans.shape[0]):
         if loans[j, 2] > 0:
             home = homes[loans[j, 1]]
@@ -261,27 +281,26 @@ def _fill(active, groups, rest, loans, parts, used, ledger):
 
 
 @njit(cache=True, nogil=True)
-def cover(codes, records, k, nodes, least, bases, marks):
+def cover_records(codes, records, k, nodes, minima, bases, marks):
     """Cover all records by cells of at least k, the cheapest cells first.
 
     Event *e* looks at the cells of ``nodes[e]``: waiting records join a cell that is open already,
-    k or more of them open a new one, and ``least[e]`` or more open one with records that regions
-    above k can spare. Returns class, region and amount of every part.
+    k or more of them open a new one, and ``minima[e]`` or more open one with records that regions
+    above k can spare. Returns class, region and amount of every part. An event costs the classes
+    that still wait.
     """
     n, m = codes.shape
-    rest = records.copy()
-    active, count = np.empty(n, np.int64), 0
-    for i in range(
-        n
-        # a loop, since numpy's function would bring the linear algebra of scipy along whenever this
-        # one is loaded
-    ):
-        if rest[i] > 0:
+    waiting_records = records.copy()
+    active = np.empty(n, np.int64)
+    count = 0
+    # A loop, since numpy's function would bring the linear algebra of scipy along whenever this one
+    # is loaded.
+    for i in range(n):
+        if waiting_records[i] > 0:
             active[count] = i
             count += 1
-    limit = (
-        4 * n + 16
-    )  # parts beyond the classes are loans: when there are that many, nothing is lent any more
+    # Parts beyond the classes are loans: when there are that many, nothing is lent any more.
+    limit = 4 * n + 16
     parts = (np.empty(limit, np.int64), np.empty(limit, np.int64), np.empty(limit, np.int64))
     slots = 16
     while slots < 2 * n + 2:
@@ -291,8 +310,8 @@ def cover(codes, records, k, nodes, least, bases, marks):
     region_marks = np.empty(n + 1, np.uint64)
     ledger = np.empty((n + 1, 2), np.int64)
     opened = OpenRegions(region_slots, region_marks, ledger)
-    places = np.empty(n + 1, np.uint64)
-    known = np.empty(n + 1, np.uint64)
+    group_slots = np.empty(n + 1, np.uint64)
+    group_marks = np.empty(n + 1, np.uint64)
     sizes = np.empty(n + 1, np.int64)
     group_of = np.empty(n + 1, np.int64)
     homes = np.empty(n + 1, np.int64)
@@ -300,7 +319,7 @@ def cover(codes, records, k, nodes, least, bases, marks):
     lenders = np.arange(limit)
     offsets = np.empty(m, np.int64)
     cells = CellMarks(codes, offsets, marks)
-    regions = used = begin = made = 0
+    regions = used = begin = loan_count = 0
     # Greedy by rising cost of cells: an event costs the classes that still wait, and these get
     # fewer.
     for e in range(nodes.shape[0]):
@@ -310,13 +329,14 @@ def cover(codes, records, k, nodes, least, bases, marks):
             offsets[a] = bases[a, nodes[e, a]]
         while slots > 32 and slots >= 4 * count:
             slots //= 2
-        table = tables[:slots]  # as small as can be: it stays in the cache
-        groups = WaitingGroups(table, places, known, sizes, group_of, homes)
-        found = _group(cells, rest, active, count, groups)
-        served, short = _sort_out(found, groups, k, least[e], opened)
-        made = 0
+        # As small as can be: it stays in the cache.
+        table = tables[:slots]
+        groups = WaitingGroups(table, group_slots, group_marks, sizes, group_of, homes)
+        group_count = _group(cells, waiting_records, active, count, groups)
+        served, short = _assign_homes(group_count, groups, k, minima[e], opened)
+        loan_count = 0
         if short:
-            begin, made = _borrow(
+            begin, loan_count = _borrow(
                 cells,
                 k,
                 groups,
@@ -325,22 +345,23 @@ def cover(codes, records, k, nodes, least, bases, marks):
                 ledger,
                 loans[: max(0, limit - used - count)],
             )
-            if _settle_loans(loans, made, sizes, k, parts, ledger):
+            if _settle_loans(loans, loan_count, sizes, k, parts, ledger):
                 served = True
         if served:
-            regions = _open(found, groups, k, regions, opened)
-            count, used = _fill(active[:count], groups, rest, loans[:made], parts, used, ledger)
-        for g in range(
-            found
-        ):  # only slots that were used: clearing all would cost more than grouping the few who wait
-            table[places[g]] = np.int32(-1)
+            regions = _open_regions(group_count, groups, k, regions, opened)
+            count, used = _fill_regions(
+                active[:count], groups, waiting_records, loans[:loan_count], parts, used, ledger
+            )
+        # Only slots that were used: clearing all would cost more than grouping the few who wait.
+        for g in range(group_count):
+            table[group_slots[g]] = np.int32(-1)
     return parts[0][:used], parts[1][:used], parts[2][:used]
 
 
 @njit(cache=True, nogil=True)
-def lowest_common(codes, part_class, starts, climbs, bases, low, high):
-    """Per region and column, the lowest level at which all its records agree; regions are runs of
-    ``part_class``.
+def find_common_levels(codes, part_class, starts, climbs, bases, low, high):
+    """Per region and column, the lowest level at which all its records agree; region *z* has the
+    parts ``starts[z] … starts[z + 1] − 1``.
 
     A level above ``high`` says that they do not agree where they may.
     """
@@ -353,10 +374,11 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
             # All agree with the first record, so all agree: hierarchies are trees. The level only
             # rises, so a column costs its records plus its levels.
             for p in range(starts[z] + 1, starts[z + 1]):
-                one, other = codes[first, a], codes[part_class[p], a]
+                first_code = codes[first, a]
+                code = codes[part_class[p], a]
                 while (
                     level <= high[a]
-                    and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]
+                    and climbs[bases[a, level] + first_code] != climbs[bases[a, level] + code]
                 ):
                     level += 1
             levels[z, a] = level
@@ -364,26 +386,28 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
 
 
 @njit(cache=True, nogil=True)
-def widened(codes, i, levels, members, hierarchies):
+def price_widened_cells(codes, i, levels, members, hierarchies):
     """Cost of the cell of each region once record *i* belongs to it too; infinite where that may
-    not be.
+    not be. ``members`` has one record per region, whose codes stand for all.
     """
     climbs, costs, bases, high = hierarchies
     m = codes.shape[1]
-    found = np.empty(members.size, np.float64)
+    cell_costs = np.empty(members.size, np.float64)
     for z in range(members.size):
         cost = 0.0
         for a in range(m):
-            one, other, level = codes[i, a], codes[members[z], a], levels[z, a]
+            own_code = codes[i, a]
+            code = codes[members[z], a]
+            level = levels[z, a]
             # The level at which two codes meet is no lower than that of the region.
             while (
                 level <= high[a]
-                and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]
+                and climbs[bases[a, level] + own_code] != climbs[bases[a, level] + code]
             ):
                 level += 1
             if level > high[a]:
                 cost = np.inf
                 break
-            cost += costs[bases[a, level] + one]
-        found[z] = cost
-    return found
+            cost += costs[bases[a, level] + own_code]
+        cell_costs[z] = cost
+    return cell_costs

@@ -1,7 +1,7 @@
-"""Loops as all files of loops declare them: numba is imported when the first one is called.
+"""The decorator of all loops: numba is imported when the first one is called.
 
-A file of loops also holds functions that let numpy stand in where rows are few. A command on a
-small table that asks for nothing else does without numba, whose import takes longer than its work.
+A file of loops also holds functions that let numpy do the work where rows are few. A command on a
+small table that needs nothing else does without numba, whose import takes longer than its work.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ class Loop:
 
     @functools.cached_property
     def numba(self) -> Any:
-        """The function as numba calls it; from now on its file calls it under its name, without a
+        """The function compiled by numba; from now on its module calls it under its name, without a
         detour.
         """
         from sfumato.kernels.machine_code import compiled
 
-        loop, names = compiled(self.function, self.options, Loop), self.function.__globals__
+        loop = compiled(self.function, self.options, Loop)
+        names = self.function.__globals__
+        # The module's name is replaced once; compiled callers and later calls skip this object.
         if names.get(self.function.__name__) is self:
             names[self.function.__name__] = loop
         return loop
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it."""
+        """Run the compiled function."""
         return self.numba(*arguments)
 
 

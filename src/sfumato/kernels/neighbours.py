@@ -1,10 +1,14 @@
-"""The nearest records of one file to each record of another, exactly, by the tree
-of :mod:`sfumato.kernels.record_tree`.
+"""The nearest records of one file to each record of another, exactly, by the tree of
+:mod:`sfumato.kernels.record_tree`.
+
+Arrays. Files are :class:`sfumato.kernels.linkage.FileArrays`; record *i* always belongs to the
+first file (the intruder's) and *j* to the other (the released one). The tree holds boxes of records
+of the other file: ``ends[node, k]`` the ends of the box and half a width, ``codes[node, k]`` the
+lowest and highest code, ``holds[node, k]`` which kinds of cells occur.
 
 A box of the tree is passed over only where a lower bound of the cost of all its records exceeds the
-best cost so
-far: costs are never negative, so a sum of lower bounds over some columns bounds the whole (branch
-and bound). No record that could be as near as the best is passed over.
+best cost so far: costs are never negative, so a sum of lower bounds over some columns bounds the
+whole (branch and bound). No record that could be as near as the best is passed over.
 """
 
 from __future__ import annotations
@@ -28,8 +32,8 @@ from sfumato.kernels.linkage import (
     REACH,
     SAME,
     SLACK,
-    agree,
     cell_cost,
+    codes_agree,
     line_cost,
     stamp_agreeing,
 )
@@ -80,56 +84,70 @@ class CodeHolders(NamedTuple):
 @njit(cache=True, nogil=True)
 def make_buffers(files, tree, work):
     """Buffers for searches of one tree."""
+    # A depth-first stack never holds more nodes than the tree has.
     size = tree.spans.shape[0] + 1
     stamps = np.full(files.other_bases[-1] + 1, -1, np.int64)
     return Buffers(np.empty(size, np.int64), np.empty(size), stamps, work)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k):
+def _bound_column(
+    kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
+):
     """What any record of a node costs at least against record *i* in one column."""
     # Every case of a cell that the node holds (open, missing, a value) is a lower bound for its
     # records; the least of them bounds all.
-    kind, mark, occurring = kinds[k], marks[i, k], holds[node, k]
+    kind = kinds[k]
+    mark = marks[i, k]
+    occurring = holds[node, k]
+    # Any open cell costs the same, whatever it meets.
     if mark == OPEN:
         return rules[k, OPENED]
-    least = rules[k, OPENED] if occurring & HAS_OPEN else np.inf
+    lowest = rules[k, OPENED] if occurring & HAS_OPEN else np.inf
     if occurring & HAS_MISSING:
-        least = min(least, rules[k, BOTH_MISSING] if mark == MISSING else rules[k, ONE_MISSING])
+        lowest = min(lowest, rules[k, BOTH_MISSING] if mark == MISSING else rules[k, ONE_MISSING])
     if occurring & HAS_PLACE:
         if kind == CATEGORY:
-            least = min(least, rules[k, DIFFERENT])
-            first, last = codes[node, k, 0], codes[node, k, 1]
-            if agree(mark, first, last, bases[k], starts, matches):
-                least = min(least, max(numbers[i, k, 2], ends[node, k, 2]))
+            # Differing may be the cheaper case, so it always counts; agreeing only if some code of
+            # the node can agree.
+            lowest = min(lowest, rules[k, DIFFERENT])
+            first = codes[node, k, 0]
+            last = codes[node, k, 1]
+            if codes_agree(mark, first, last, bases[k], starts, matches):
+                lowest = min(lowest, max(numbers[i, k, 2], ends[node, k, 2]))
+        # Missing against a value costs the same for every value.
         elif mark == MISSING:
-            least = min(least, rules[k, ONE_MISSING])
+            lowest = min(lowest, rules[k, ONE_MISSING])
         else:
-            low, high = numbers[i, k, 0], numbers[i, k, 1]
+            low = numbers[i, k, 0]
+            high = numbers[i, k, 1]
+            # The gap to the box is no larger than that to any interval in it, and costs rise with
+            # the gap.
             gap = max(0.0, ends[node, k, 0] - high, low - ends[node, k, 1])
+            # The cheapest grade that the gap still allows.
             if kind == GRADED:
-                least = min(least, rules[k, DIFFERENT])
+                lowest = min(lowest, rules[k, DIFFERENT])
                 if gap <= rules[k, REACH] + SLACK:
-                    least = min(least, rules[k, NEAR])
+                    lowest = min(lowest, rules[k, NEAR])
                 if gap <= SLACK:
-                    least = min(least, rules[k, SAME], rules[k, INSIDE])
+                    lowest = min(lowest, rules[k, SAME], rules[k, INSIDE])
             elif kind == NEARING:
-                least = min(
-                    least, rules[k, DIFFERENT], rules[k, NEAR] + rules[k, REACH] * gap * gap
+                lowest = min(
+                    lowest, rules[k, DIFFERENT], rules[k, NEAR] + rules[k, REACH] * gap * gap
                 )
                 if gap <= SLACK:
-                    least = min(least, rules[k, SAME], rules[k, INSIDE])
+                    lowest = min(lowest, rules[k, SAME], rules[k, INSIDE])
             else:
                 half = numbers[i, k, 2] + ends[node, k, 2]
-                least = min(
-                    least,
+                lowest = min(
+                    lowest,
                     line_cost(kind, gap, half, False, rules[k, DIFFERENT], 0.0, 0.0, 0.0, 0.0),
                 )
-    return least
+    return lowest
 
 
 @njit(cache=True, nogil=True)
-def _bound(
+def _bound_node(
     kinds,
     rules,
     numbers,
@@ -151,23 +169,23 @@ def _bound(
     total = 0.0
     # Costs are not negative, so a sum beyond the limit stays there: the branch is cut.
     for k in range(kinds.size):
-        least = _least(
+        lowest = _bound_column(
             kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
         )
-        total += least * weights[k]
+        total += lowest * weights[k]
         if total > limit:
             break
     return total
 
 
 @njit(cache=True, nogil=True)
-def descend(query, best, counting, files, tree, buffers, listed):
-    """The least cost of any record of the tree for a query, at most ``best``; counting, how many
-    cost no more than that.
+def search_tree(query, best, counting, files, tree, buffers, listed):
+    """The least cost of any record of the tree for a query, at most ``best``; or, counting, how
+    many rows cost no more than ``best`` within the slack.
 
-    Not counting, the record that costs least stands in place of how many, −1 where none costs less
-    than ``best``. Counting, the records are written into ``listed`` too, where it has room for all.
-    Returns the least cost, how many rows have such a record, and how many records that are.
+    Not counting, the second result is the record that costs least, −1 where none costs less than
+    ``best``. Counting, it is the number of rows, and the records are written into ``listed`` too,
+    where it has room for all; the third result is the number of records.
     """
     (
         kinds,
@@ -186,7 +204,8 @@ def descend(query, best, counting, files, tree, buffers, listed):
     stack, bounds, stamps, work = buffers
     i, skip, weights, slack = query
     limit = best + slack * (1.0 + abs(best)) if counting else best
-    result, amount, height = 0 if counting else -1, 0, 1
+    result = 0 if counting else -1
+    amount, height = 0, 1
     stack[0], bounds[0] = 0, -np.inf
     # Branch and bound in a tree of boxes (Friedman, Bentley & Finkel 1977): no record of a box
     # costs less than the bound of the box, so a box above the limit is passed over.
@@ -196,9 +215,10 @@ def descend(query, best, counting, files, tree, buffers, listed):
         if bounds[height] > limit:
             continue
         far, near = children[node, 0], children[node, 1]
+        # An inner node: the nearer box goes on top of the stack, so that the limit falls early.
         if far >= 0:
             work[0] += 2
-            far_bound = _bound(
+            far_bound = _bound_node(
                 kinds,
                 rules,
                 numbers,
@@ -214,7 +234,7 @@ def descend(query, best, counting, files, tree, buffers, listed):
                 weights,
                 limit,
             )
-            near_bound = _bound(
+            near_bound = _bound_node(
                 kinds,
                 rules,
                 numbers,
@@ -233,10 +253,7 @@ def descend(query, best, counting, files, tree, buffers, listed):
             if far_bound < near_bound:
                 far, near, far_bound, near_bound = near, far, near_bound, far_bound
             stack[height], bounds[height] = far, far_bound
-            stack[height + 1], bounds[height + 1] = (
-                near,
-                near_bound,
-            )  # the nearer box is looked at first
+            stack[height + 1], bounds[height + 1] = near, near_bound
             height += 2
             continue
         work[0] += spans[node, 1] - spans[node, 0]
@@ -247,9 +264,11 @@ def descend(query, best, counting, files, tree, buffers, listed):
                 continue
             total = 0.0
             for k in range(kinds.size):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
@@ -264,7 +283,8 @@ def descend(query, best, counting, files, tree, buffers, listed):
                         listed[amount] = j
                     amount += 1
             elif total < best:
-                best, limit, result = total, total, j
+                best = limit = total
+                result = j
     return best, result, amount
 
 
@@ -283,30 +303,31 @@ all columns are categories the tree can leave out little, and longer lists still
 
 
 @njit(cache=True, nogil=True)
-def _shortest(i, files, holders, done):
+def _shortest(i, files, holders, visited):
     """The column not looked through yet in which the fewest records could agree, and how many those
-    are.
+    are; −1 without one.
     """
-    column, least = -1, np.int64(2**62)
+    column = -1
+    shortest = np.int64(2**62)
     # Lengths are differences of starts: a few look-ups a column, nothing is compared.
     for k in range(files.marks.shape[1]):
         base = holders.lists[k]
-        if base < 0 or done[k] or files.marks[i, k] < 0:
+        if base < 0 or visited[k] or files.marks[i, k] < 0:
             continue
         length = holders.starts[base + 1] - holders.starts[base]
         code = files.bases[k] + files.marks[i, k]
         for m in range(files.starts[code], files.starts[code + 1]):
             agreeing = base + 1 + files.matches[m]
             length += holders.starts[agreeing + 1] - holders.starts[agreeing]
-        if length < least:
-            column, least = k, length
-    return column, least
+        if length < shortest:
+            column, shortest = k, length
+    return column, shortest
 
 
 class ComparedRecords(NamedTuple):
     """Records that were compared with one query, and what they cost."""
 
-    seen: NDArray[np.int64]
+    last_query: NDArray[np.int64]
     """Per record the query it was last compared with."""
     records: NDArray[np.int64]
     costs: NDArray[np.float64]
@@ -319,7 +340,8 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
     """Compare with all records that could agree in a column; the first list holds those that are
     open in it.
 
-    ComparedRecords are records that cost no more than the best before them. Returns the best cost.
+    Records that cost no more than the best before them are listed in ``candidates``. Returns the
+    best cost.
     """
     (
         kinds,
@@ -337,49 +359,57 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
     _, _, stamps, work = buffers
     i, _, _, slack = query
     lists, list_starts, listed = holders
-    seen, candidate_records, costs, size = candidates
+    last_query, candidate_records, costs, size = candidates
     code = bases[column] + marks[i, column]
-    first, last = starts[code], starts[code + 1]
+    first = starts[code]
+    last = starts[code + 1]
     for m in range(first - 1, last):
+        # m = first − 1 stands for the list of open records, the others for the codes that agree.
         entry = lists[column]
         if m >= first:
             entry += 1 + matches[m]
         for p in range(list_starts[entry], list_starts[entry + 1]):
             j = listed[p]
             # Compared by way of another column already.
-            if seen[j] == i:
+            if last_query[j] == i:
                 continue
-            seen[j] = i
+            last_query[j] = i
             work[0] += 1
             limit = best + slack * (1.0 + abs(best))
             total = 0.0
             for k in range(kinds.size):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
                 )
                 total += cost
+                # Costs are not negative: once beyond the limit the record is given up.
                 if total > limit:
                     break
             if total <= limit:
                 count = size[0]
-                candidate_records[count], costs[count] = j, total
+                candidate_records[count] = j
+                costs[count] = total
                 size[0] += 1
                 best = min(best, total)
     return best
 
 
 @njit(cache=True, nogil=True)
-def nearest(queries, files, tree, holders, slack, work):
+def find_nearest(queries, files, tree, holders, slack, work):
     """Per query the least cost of any record of the other file, how many rows cost that, within the
-    slack, and one record.
+    slack, and one such record.
     """
-    chosen = np.full(queries.size, -1, np.int64)
-    least, tied = np.full(queries.size, np.inf), np.zeros(queries.size, np.int64)
-    records, columns = files.other_records, files.kinds.size
+    nearest_records = np.full(queries.size, -1, np.int64)
+    costs = np.full(queries.size, np.inf)
+    tied = np.zeros(queries.size, np.int64)
+    records = files.other_records
+    columns = files.kinds.size
     buffers = make_buffers(files, tree, work)
     candidates = ComparedRecords(
         np.full(records.size, -1, np.int64),
@@ -387,70 +417,75 @@ def nearest(queries, files, tree, holders, slack, work):
         np.empty(records.size),
         np.zeros(1, np.int64),
     )
-    done, equal_weights, no_list = (
-        np.zeros(columns, np.bool_),
-        np.ones(columns),
-        np.empty(0, np.int64),
-    )
+    visited = np.zeros(columns, np.bool_)
+    equal_weights = np.ones(columns)
+    no_list = np.empty(0, np.int64)
+    # Lists of rare categories pay less where numbers let the tree prune.
     share = SHARE_OF_CATEGORIES
     for kind in files.kinds:
         if kind != CATEGORY:
             share = SHARE
     for q in range(queries.size):
         query = Query(queries[q], -1, equal_weights, slack)
-        best, floor, settled = np.inf, 0.0, False
-        done[:], candidates.size[0] = False, 0
+        best = np.inf
+        floor = 0.0
+        settled = False
+        visited[:] = False
+        candidates.size[0] = 0
         stamp_agreeing(query.record, files, buffers.stamps)
         # Threshold rule (Fagin, Lotem & Naor 2003): records on no list so far cost at least
         # ``floor``; when that exceeds the best, no other can be as near.
         while not settled:
-            k, length = _shortest(query.record, files, holders, done)
+            k, length = _shortest(query.record, files, holders, visited)
             if k < 0 or length > max(FEW, records.size // share):
                 break
-            done[k] = True
+            visited[k] = True
             best = _compare_listed(query, k, best, files, holders, buffers, candidates)
             floor += files.rules[k, DIFFERENT]  # whoever was not listed differs in this column too
             settled = floor > best + slack * (1.0 + abs(best))
+        # Candidates were written when they were best; only those that cost the final best count.
         for c in range(candidates.size[0]):
             if candidates.costs[c] == best:
-                chosen[q] = candidates.records[c]
+                nearest_records[q] = candidates.records[c]
             if settled and candidates.costs[c] <= best + slack * (1.0 + abs(best)):
                 tied[q] += records[candidates.records[c]]
+        # The lists did not settle it: search the tree for the best, then count those that tie with
+        # it.
         if not settled:
-            best, record, _ = descend(query, best, False, files, tree, buffers, no_list)
+            best, record, _ = search_tree(query, best, False, files, tree, buffers, no_list)
             if record >= 0:
-                chosen[q] = record
-            best, tied[q], _ = descend(query, best, True, files, tree, buffers, no_list)
-        least[q] = best
-    return least, tied, chosen
+                nearest_records[q] = record
+            best, tied[q], _ = search_tree(query, best, True, files, tree, buffers, no_list)
+        costs[q] = best
+    return costs, tied, nearest_records
 
 
 # All records that are nearest, and the nearest others of records whose own is known.
 
 
 @njit(cache=True, nogil=True)
-def all_nearest(query, files, tree, buffers):
+def list_nearest(query, files, tree, buffers):
     """The least weighted cost of any record for a query, and the records that cost that, within the
     slack.
 
-    Buffers may be used again as long as another record comes with other codes: its number is what
-    is stamped.
+    Buffers may be reused for another record: stamps hold the number of the record they belong to.
     """
     stamp_agreeing(query.record, files, buffers.stamps)
     no_list = np.empty(0, np.int64)
-    best, _, _ = descend(query, np.inf, False, files, tree, buffers, no_list)
+    # First the least cost, then all records that cost it.
+    best, _, _ = search_tree(query, np.inf, False, files, tree, buffers, no_list)
     if best == np.inf:
         return best, no_list
     listed = np.empty(files.other_records.size, np.int64)
-    _, _, amount = descend(query, best, True, files, tree, buffers, listed)
+    _, _, amount = search_tree(query, best, True, files, tree, buffers, listed)
     return best, listed[:amount].copy()
 
 
 @njit(cache=True, nogil=True)
-def least_cost(query, files, tree, buffers):
-    """The least weighted cost of any record for a query: the first half of :func:`all_nearest`."""
+def find_least_cost(query, files, tree, buffers):
+    """The least weighted cost of any record for a query: the first half of :func:`list_nearest`."""
     stamp_agreeing(query.record, files, buffers.stamps)
-    best, _, _ = descend(query, np.inf, False, files, tree, buffers, np.empty(0, np.int64))
+    best, _, _ = search_tree(query, np.inf, False, files, tree, buffers, np.empty(0, np.int64))
     return best
 
 
@@ -464,7 +499,7 @@ class Impostors(NamedTuple):
 
 
 class Own(NamedTuple):
-    """A query's own record, and what it costs column by column."""
+    """A query's true record, and what it costs column by column."""
 
     record: int
     costs: NDArray[np.float64]
@@ -476,8 +511,9 @@ class Own(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _insert(distance, j, impostors):
-    """Put a record in its place among the nearest so far."""
-    records, distances = impostors.records, impostors.distances
+    """Put a record in its place among the nearest so far; the last one drops out."""
+    records = impostors.records
+    distances = impostors.distances
     p = distances.size - 1
     # Insertion sort: the list is short.
     while p > 0 and (
@@ -485,15 +521,17 @@ def _insert(distance, j, impostors):
     ):
         distances[p], records[p] = distances[p - 1], records[p - 1]
         p -= 1
-    distances[p], records[p] = distance, j
+    distances[p] = distance
+    records[p] = j
 
 
 @njit(cache=True, nogil=True)
 def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
-    """The nearest records to a query but for its own and its twins.
+    """Write the nearest records to a query but for its true record and the twins of it.
 
-    A box is also passed over where it can only tie with the last of the nearest, by records of
-    higher numbers.
+    Branch and bound as in :func:`search_tree`. A box is also passed over where it can only tie with
+    the last of the nearest, by records of higher numbers: ``lowest[node]`` is the lowest number in
+    a box.
     """
     (
         kinds,
@@ -513,19 +551,24 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
     i, _, weights, _ = query
     own_record, own_costs, apart = own
     records, distances = impostors
-    last, height = distances.size - 1, 1
-    stack[0], bounds[0] = 0, -np.inf
+    last = distances.size - 1
+    height = 1
+    stack[0] = 0
+    bounds[0] = -np.inf
     while height > 0:
         height -= 1
-        node, limit = stack[height], distances[last]
+        node = stack[height]
+        limit = distances[last]
+        # The limit is the distance of the last impostor so far; it only falls.
         if bounds[height] > limit or (
             bounds[height] == limit and 0 <= records[last] < lowest[node]
         ):
             continue
-        far, near = children[node, 0], children[node, 1]
+        far = children[node, 0]
+        near = children[node, 1]
         if far >= 0:
             work[0] += 2
-            far_bound = _bound(
+            far_bound = _bound_node(
                 kinds,
                 rules,
                 numbers,
@@ -541,7 +584,7 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
                 weights,
                 limit,
             )
-            near_bound = _bound(
+            near_bound = _bound_node(
                 kinds,
                 rules,
                 numbers,
@@ -557,20 +600,26 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
                 weights,
                 limit,
             )
+            # Of equal bounds the box with the lower number comes first, as ties are decided.
             if far_bound < near_bound or (far_bound == near_bound and lowest[far] < lowest[near]):
                 far, near, far_bound, near_bound = near, far, near_bound, far_bound
-            stack[height], bounds[height] = far, far_bound
-            stack[height + 1], bounds[height + 1] = near, near_bound
+            stack[height] = far
+            bounds[height] = far_bound
+            stack[height + 1] = near
+            bounds[height + 1] = near_bound
             height += 2
             continue
         work[0] += spans[node, 1] - spans[node, 0]
+        # A leaf. A record is given up once it exceeds the limit; a twin must be compared in full.
         for p in range(spans[node, 0], spans[node, 1]):
             j = order[p]
             total, unlike = 0.0, 0.0
             for k in range(kinds.size):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
@@ -579,6 +628,7 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
                 unlike = max(unlike, abs(cost - own_costs[k]))
                 if total > distances[last]:
                     break
+            # The true record and its twins are no impostors.
             if j == own_record or unlike <= apart or total > distances[last]:
                 continue
             if total < distances[last] or records[last] < 0 or j < records[last]:
@@ -587,11 +637,11 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
 
 @njit(cache=True, nogil=True)
 def _count_twins(i, own, margin, tie, files, tree, buffers):
-    """How many records are as far from *i* as its own in every column, and what a monotone distance
-    can reach for it.
+    """How many rows are as far from *i* as its true record in every column, and what a monotone
+    distance can reach for it (see :func:`sfumato.kernels.linkage.find_impostors`).
 
-    Only records no farther than its own in any column, up to the margin, matter: nodes that are
-    farther in one are left out.
+    Only records no farther than the true record in any column, up to the margin, matter: nodes that
+    are farther in one column are pruned, since the least cost of a node bounds all its records.
     """
     (
         kinds,
@@ -616,10 +666,10 @@ def _count_twins(i, own, margin, tie, files, tree, buffers):
         node = stack[height]
         beyond = False
         for k in range(kinds.size):
-            least = _least(
+            lowest = _bound_column(
                 kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
             )
-            if least - own_costs[k] >= margin:
+            if lowest - own_costs[k] >= margin:
                 beyond = True
                 break
         if beyond:
@@ -630,19 +680,24 @@ def _count_twins(i, own, margin, tie, files, tree, buffers):
             work[0] += 2
             continue
         work[0] += spans[node, 1] - spans[node, 0]
+        # Twins, and records that dominate the true one: no farther in any column.
         for p in range(spans[node, 0], spans[node, 1]):
             j = order[p]
-            farthest, unlike = -np.inf, 0.0
+            farthest = -np.inf
+            unlike = 0.0
             for k in range(kinds.size):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
                 )
                 gap = cost - own_costs[k]
-                farthest, unlike = max(farthest, gap), max(unlike, abs(gap))
+                farthest = max(farthest, gap)
+                unlike = max(unlike, abs(gap))
                 if farthest >= margin:
                     break
             if j == own_record or farthest >= margin:
@@ -658,7 +713,7 @@ class MeanSearch(NamedTuple):
     """What a search for impostors under a weighted mean looks for."""
 
     weights: NDArray[np.float64]
-    most: int
+    impostor_count: int
     """How many impostors are listed for each unit."""
     counts_twins: bool
     """Whether twins and reach are counted: no weights change them, so the first search of several
@@ -670,24 +725,28 @@ class MeanSearch(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def impostors(units, true_roots, search, files, tree, lowest, work):
-    """What :func:`sfumato.kernels.linkage.impostors` finds for a weighted mean, without a look at
-    records that are too far.
+def find_impostors(units, true_roots, search, files, tree, lowest, work):
+    """What :func:`sfumato.kernels.linkage.find_impostors` finds for a weighted mean, without a look
+    at records that are too far.
 
-    ``true_roots`` are the roots of each unit's differences from its own. Twins and reach are 0
-    where they are not counted.
+    ``true_roots`` are the roots of each unit's differences from its true record. Twins and reach
+    are 0 where they are not counted.
     """
     size = units.shape[0]
-    own_distances, tied = np.empty(size), np.zeros(size, np.int64)
-    nearest = np.full((size, search.most), -1, np.int64)
-    distances = np.full((size, search.most), np.inf)
-    twins, reach = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    buffers, no_list = make_buffers(files, tree, work), np.empty(0, np.int64)
+    own_distances = np.empty(size)
+    tied = np.zeros(size, np.int64)
+    nearest = np.full((size, search.impostor_count), -1, np.int64)
+    distances = np.full((size, search.impostor_count), np.inf)
+    twins = np.zeros(size, np.int64)
+    reach = np.zeros(size, np.int64)
+    buffers = make_buffers(files, tree, work)
+    no_list = np.empty(0, np.int64)
     costs = np.empty(files.kinds.size)
     for u in range(size):
         query = Query(units[u, 0], units[u, 1], search.weights, search.tie)
         own = Own(units[u, 1], costs, 0.1 * search.tie)
         stamp_agreeing(query.record, files, buffers.stamps)
+        # The distance to the true record is the weighted sum of its squared roots.
         own_distances[u] = 0.0
         for k in range(files.kinds.size):
             costs[k] = true_roots[u, k] * true_roots[u, k]
@@ -696,10 +755,10 @@ def impostors(units, true_roots, search, files, tree, lowest, work):
             query, own, Impostors(nearest[u], distances[u]), files, tree, lowest, buffers
         )
         # Twins are as far as its own, up to a tenth of what is a tie.
-        least = min(own_distances[u], distances[u, 0])
-        if own_distances[u] <= least + search.tie * (1.0 + abs(least)):
-            _, others, _ = descend(query, least, True, files, tree, buffers, no_list)
-            tied[u] = others + files.other_records[own.record]
+        best = min(own_distances[u], distances[u, 0])
+        if own_distances[u] <= best + search.tie * (1.0 + abs(best)):
+            _, rows, _ = search_tree(query, best, True, files, tree, buffers, no_list)
+            tied[u] = rows + files.other_records[own.record]
         if search.counts_twins:
             twins[u], reach[u] = _count_twins(
                 query.record, own, search.margin, search.tie, files, tree, buffers

@@ -1,10 +1,11 @@
-"""Loops that count the classes of one node after the other in a table of all combinations, without
-hashing.
+"""Loops that count the classes of one lattice node after the other in a table of all combinations,
+without hashing.
 
-Every row is a class of the finest table: ``codes`` has its code of the next column at the lowest
-level that is searched, ``records`` its records and ``ids`` the group it belongs to among the
+Arrays. Every row is a class of the finest table: ``codes`` has its code of the next column at the
+lowest level that is searched, ``records`` its records and ``ids`` the group it belongs to among the
 columns decided so far. ``climb`` has for such a code that of a higher level, of which there are
-``size``. A group and a code make a cell ``group * size + code``.
+``size``. A group and a code make a cell ``group * size + code``; ``counts`` has the records of
+every cell.
 """
 
 from __future__ import annotations
@@ -84,12 +85,12 @@ def draw_rows(ids, codes, climb, size, share):
         cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
         amount += (cell * np.uint64(HASH)) >> shift == 0
     rows = np.empty(amount, np.int64)
-    place = 0
+    position = 0
     for i in range(codes.size):
         cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
         if (cell * np.uint64(HASH)) >> shift == 0:
-            rows[place] = i
-            place += 1
+            rows[position] = i
+            position += 1
     return rows
 
 
@@ -115,7 +116,10 @@ def tally_cells(counts, size, k, prices, costs, whole, lost):
     classes, the smallest of them and the sum of their squared sizes; ``lost`` what the cells of
     suppressed records would have cost: those of the column, then by feature.
     """
-    gone, kept, least, squares = np.int64(0), np.int64(0), np.int64(2**62), np.int64(0)
+    gone = np.int64(0)
+    kept_classes = np.int64(0)
+    smallest = np.int64(2**62)
+    squares = np.int64(0)
     for f in range(lost.size):
         lost[f] = 0.0
     # One look at every cell. Records of small cells are added up by group first, so that the
@@ -125,8 +129,8 @@ def tally_cells(counts, size, k, prices, costs, whole, lost):
         for c in range(size):
             records = np.int64(counts[g * size + c])
             if records >= k:
-                kept += 1
-                least = min(least, records)
+                kept_classes += 1
+                smallest = min(smallest, records)
                 squares += records * records
             elif records > 0:
                 small += records
@@ -135,7 +139,10 @@ def tally_cells(counts, size, k, prices, costs, whole, lost):
             gone += small
             for f in range(costs.shape[1]):
                 lost[1 + f] += np.float64(small) * costs[g, f]
-    whole[0], whole[1], whole[2], whole[3] = gone, kept, least, squares
+    whole[0] = gone
+    whole[1] = kept_classes
+    whole[2] = smallest
+    whole[3] = squares
 
 
 @njit(cache=True, nogil=True)
@@ -147,11 +154,13 @@ def number_cells(counts):
     # Two passes: the number of groups is known before room is made for them.
     for cell in range(counts.size):
         groups += counts[cell] > 0
-    amounts, cells = np.empty(groups, counts.dtype), np.empty(groups, np.int64)
+    amounts = np.empty(groups, counts.dtype)
+    cells = np.empty(groups, np.int64)
     group = 0
     for cell in range(counts.size):
         if counts[cell] > 0:
-            amounts[group], cells[group] = counts[cell], cell
+            amounts[group] = counts[cell]
+            cells[group] = cell
             # Counts become numbers in place; empty cells keep their 0, and no class asks for them.
             counts[cell] = group
             group += 1
@@ -163,8 +172,8 @@ def regroup(ids, codes, climb, size, numbers):
     """The group of every class when one more column is decided: what ``numbers`` has for its
     cell.
     """
-    found = np.empty(ids.size, np.uint32)
+    groups = np.empty(ids.size, np.uint32)
     # The cost of one column decided: one random read a class.
     for i in range(ids.size):
-        found[i] = numbers[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])]
-    return found
+        groups[i] = numbers[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])]
+    return groups

@@ -1,8 +1,11 @@
-"""Loops of Mondrian: find a cut, cut, and repeat until nothing can be cut.
+"""Loops of Mondrian (LeFevre, DeWitt & Ramakrishnan 2006), of trimming outliers, and of k-member
+clustering (Byun, Kamra, Bertino & Li 2007).
 
-A *cut* is five numbers: dimension, low, high, fill, left. Points with a rank from low to high go
-left, as do records of rank high + 1 until ``fill`` of them have gone; ``left`` is how many records
-that makes in all.
+Arrays. ``points`` has one row per class as in :mod:`sfumato.kernels.points`: a rank per dimension,
+the records, the number of the class. A *segment* is a run of points; segments are cut in place. A
+*cut* is five numbers: dimension, low, high, fill, left. Points with a rank from low to high go
+left, as do records of rank high + 1 until ``fill`` of them have gone; ``left_records`` is how many
+records that makes in all.
 """
 
 from __future__ import annotations
@@ -25,65 +28,77 @@ from sfumato.kernels.points import (
     TREE,
     TREE_AT,
     WEIGHT,
-    by_width,
     cell_loss,
+    count_values,
+    find_meeting_level,
     inner,
     join_cells,
-    measure,
-    meeting_level,
-    value_weights,
+    measure_box,
+    sort_dimensions,
 )
 
 _NONE = np.int64(0)
 
 
 @inner
-def _add(cuts, found, a, low, high, fill, left):
-    cuts[found, 0] = a
-    cuts[found, 1] = low
-    cuts[found, 2] = high
-    cuts[found, 3] = fill
-    cuts[found, 4] = left
-    return found + 1
+def _add_cut(cuts, count, a, low, high, fill, left_records):
+    """Write a cut; returns the number of cuts."""
+    cuts[count, 0] = a
+    cuts[count, 1] = low
+    cuts[count, 2] = high
+    cuts[count, 3] = fill
+    cuts[count, 4] = left_records
+    return count + 1
 
 
 @inner
-def _copy(rows, i, j):
+def _copy_row(rows, i, j):
+    """Copy row i to row j."""
     for c in range(rows.shape[1]):
         rows[j, c] = rows[i, c]
 
 
 @inner
-def _child_cuts(values, a, total, crowd, most, space, scratch):
+def _child_cuts(values, a, total, crowd, limit, space, scratch):
     """Cut off one child of the node above all values: the children nearest to half of the records
     come first.
     """
-    cuts, found = scratch.cuts, np.int64(0)
-    level = meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
+    cuts = scratch.cuts
+    count = np.int64(0)
+    level = find_meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
     # Values are in the order of the tree, so those of one child lie side by side: one pass.
     while i < values:
-        first, left = i, np.int64(0)
+        first = i
+        left_records = np.int64(0)
         while (
             i < values
             and space.nodes[base + scratch.values[RANK, i]]
             == space.nodes[base + scratch.values[RANK, first]]
         ):
-            left += scratch.values[AMOUNT, i]
+            left_records += scratch.values[AMOUNT, i]
             i += 1
-        if left < crowd or total - left < crowd:
+        if left_records < crowd or total - left_records < crowd:
             continue
         # Insertion into the best so far: there are few.
-        j = found
-        while j > 0 and abs(2 * cuts[j - 1, 4] - total) > abs(2 * left - total):
-            if j < most:
-                _copy(cuts, j - 1, j)
+        j = count
+        while j > 0 and abs(2 * cuts[j - 1, 4] - total) > abs(2 * left_records - total):
+            if j < limit:
+                _copy_row(cuts, j - 1, j)
             j -= 1
-        if j < most:
-            _add(cuts, j, a, scratch.values[RANK, first], scratch.values[RANK, i - 1], _NONE, left)
-            found = min(found + 1, most)
-    return found
+        if j < limit:
+            _add_cut(
+                cuts,
+                j,
+                a,
+                scratch.values[RANK, first],
+                scratch.values[RANK, i - 1],
+                _NONE,
+                left_records,
+            )
+            count = min(count + 1, limit)
+    return count
 
 
 @inner
@@ -94,7 +109,8 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
     ``heavy``: only a value that half of the records have, otherwise only one that fewer have.
     Returns how many cuts that makes.
     """
-    base, best = space.dims[AT, a], -1
+    base = space.dims[AT, a]
+    best = -1
     # The most frequent value that is not a cell by itself; of equals the first.
     for i in range(values):
         rank = scratch.values[RANK, i]
@@ -103,126 +119,134 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
             best = i
     if best < 0:
         return np.int64(0)
-    rank, left = scratch.values[RANK, best], scratch.values[AMOUNT, best]
-    if (2 * left >= total) != heavy or left < crowd or total - left < crowd:
+    rank = scratch.values[RANK, best]
+    left_records = scratch.values[AMOUNT, best]
+    if (2 * left_records >= total) != heavy or left_records < crowd or total - left_records < crowd:
         return np.int64(0)
-    return _add(scratch.cuts, np.int64(0), a, rank, rank, _NONE, left)
+    return _add_cut(scratch.cuts, np.int64(0), a, rank, rank, _NONE, left_records)
 
 
 @inner
-def _cuts_of(values, a, total, rule, found, space, scratch):
-    """The cuts of one dimension that leave enough records on both sides, in the order in which they
-    are tried, after ``found`` others.
+def _list_cuts(values, a, total, rule, count, space, scratch):
+    """Append the cuts of one dimension that leave enough records on both sides, in the order in
+    which they are tried; returns the number of cuts.
 
     Either the cuts that keep the values of a cell together, or (``shared``) the one that shares out
     those of the median. ``rule``: the crowd of either side, ``shared``, and how many cuts are kept.
     """
-    crowd, shared, most = rule
+    crowd, shared, limit = rule
     cuts = scratch.cuts
-    least = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
+    lowest = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
     if space.dims[FORM, a] == TREE and not shared:
-        found = _child_cuts(values, a, total, crowd, most, space, scratch)
-    median, below = np.int64(0), np.int64(0)
+        count = _child_cuts(values, a, total, crowd, limit, space, scratch)
+    median = np.int64(0)
+    below = np.int64(0)
     # The weighted median, by adding up the values in their order.
     while 2 * (below + scratch.values[AMOUNT, median]) < total:
         below += scratch.values[AMOUNT, median]
         median += 1
-    upto, half = below + scratch.values[AMOUNT, median], (total + 1) // 2
+    upto = below + scratch.values[AMOUNT, median]
+    half = (total + 1) // 2
     middle = scratch.values[RANK, median]
     first = space.cells[LOW, space.dims[AT, a] + middle]
     if shared:
+        # Half of the records end within the median value: so many of it go left that both sides are
+        # even.
         if below < half < upto and total - half >= crowd:
-            found = _add(cuts, found, a, least, middle - 1, half - below, half)
+            count = _add_cut(cuts, count, a, lowest, middle - 1, half - below, half)
         elif (
             half == upto
             and total - half >= crowd
             and middle < space.cells[HIGH, space.dims[AT, a] + middle]
         ):
-            found = _add(
-                cuts, found, a, least, middle, _NONE, half
-            )  # between two values of one cell
-        return found
+            # Between two values of one cell.
+            count = _add_cut(cuts, count, a, lowest, middle, _NONE, half)
+        return count
+    # The median goes left, or else right: the two cuts nearest to half.
     if upto >= crowd and total - upto >= crowd:
-        found = _add(cuts, found, a, least, middle, _NONE, upto)
+        count = _add_cut(cuts, count, a, lowest, middle, _NONE, upto)
     if below >= crowd and total - below >= crowd:
-        found = _add(cuts, found, a, least, first - 1, _NONE, below)
-    return found
+        count = _add_cut(cuts, count, a, lowest, first - 1, _NONE, below)
+    return count
 
 
 @inner
-def _find_cut(points, segment, rule, skip, space, scratch, chosen):
-    """Write the first cut but ``skip`` of a ``segment`` to ``chosen``; whether there is one. A
+def _find_cut(points, segment, rule, skip, space, scratch, next_cut):
+    """Write the first cut but ``skip`` of a ``segment`` to ``next_cut``; whether there is one. A
     segment is its first point, its end and its records.
 
     ``rule``: the crowd that either side must keep, whether a value may be shared out, and how many
     cuts of a dimension are looked at.
     """
     start, end, total = segment
-    crowd, relaxed, most = rule
+    crowd, relaxed, limit = rule
     # Two crowds do not fit (LeFevre, DeWitt & Ramakrishnan 2006: no allowable cut).
     if total < 2 * crowd:
         return False
-    measure(points, start, end, space, scratch)
-    by_width(space, scratch)
-    # cuts between cells first; where there is none one value of a cell is cut off, and then records
-    # of one value are shared out
+    measure_box(points, start, end, space, scratch)
+    sort_dimensions(space, scratch)
+    # Cuts between cells first; where there is none one value of a cell is cut off, and then records
+    # of one value are shared out. Dimensions with the widest box come first in each stage.
     for stage in range(2 + relaxed):
         for i in range(space.dims.shape[1]):
             a = scratch.box[PLACE, i]
             on_line = space.dims[FORM, a] == LINE
             if scratch.box[LOW, a] >= scratch.box[HIGH, a] or (stage == 1 and not on_line):
                 continue
-            values = value_weights(points, start, end, a, scratch)
-            found = np.int64(0)
+            values = count_values(points, start, end, a, scratch)
+            count = np.int64(0)
             if on_line and stage < 2:
-                found = _value_cut(values, a, total, crowd, stage == 0, space, scratch)
+                count = _value_cut(values, a, total, crowd, stage == 0, space, scratch)
                 values = join_cells(space, a, scratch.values, values)
             if stage != 1:
-                found = _cuts_of(values, a, total, (crowd, stage == 2, most), found, space, scratch)
+                count = _list_cuts(
+                    values, a, total, (crowd, stage == 2, limit), count, space, scratch
+                )
             # Cuts come in a fixed order, so the n-th is the same whenever it is asked for.
-            if skip < found:
+            if skip < count:
                 for c in range(5):
-                    chosen[c] = scratch.cuts[skip, c]
+                    next_cut[c] = scratch.cuts[skip, c]
                 return True
-            skip -= found
+            skip -= count
     return False
 
 
 @njit(cache=True, nogil=True)
 def find_cuts(points, segments, rule, space, scratch):
-    """Per segment of points the first cut but ``skips``, and whether there is one.
+    """Per segment of points the cut number ``skips`` in the fixed order, and whether there is one.
 
     ``segments`` has the first point, the end, the records and the skips of each; ``rule`` as in
     :func:`_find_cut`.
     """
     starts, ends, totals, skips = segments
-    chosen = np.zeros((starts.size, 5), np.int64)
-    found = np.zeros(starts.size, np.bool_)
+    cuts = np.zeros((starts.size, 5), np.int64)
+    has_cut = np.zeros(starts.size, np.bool_)
     for s in range(starts.size):
-        found[s] = _find_cut(
+        has_cut[s] = _find_cut(
             points,
             (starts[s], ends[s], totals[s]),
             rule,
             skips[s],
             space,
             scratch,
-            chosen[s],
+            cuts[s],
         )
-    return chosen, found
+    return cuts, has_cut
 
 
 @inner
-def _goes_left(rank, amount, chosen, filled):
+def _goes_left(rank, amount, next_cut, filled):
     """Whether a whole point goes left: points of the rank that is split go there while that comes
     nearer to half.
     """
-    if rank == chosen[2] + 1 and chosen[3] > 0:
-        return 2 * filled + amount <= 2 * chosen[3]
-    return chosen[1] <= rank <= chosen[2]
+    # Of the value that is shared out, a point goes left while at least half of it fits.
+    if rank == next_cut[2] + 1 and next_cut[3] > 0:
+        return 2 * filled + amount <= 2 * next_cut[3]
+    return next_cut[1] <= rank <= next_cut[2]
 
 
 @njit(cache=True, nogil=True)
-def sides(points, starts, ends, cuts):
+def assign_sides(points, starts, ends, cuts):
     """The class of every point of some segments and its side: 2·segment for left, 2·segment + 1 for
     right.
     """
@@ -231,111 +255,127 @@ def sides(points, starts, ends, cuts):
     length = 0
     for s in range(starts.size):
         length += ends[s] - starts[s]
-    members, halves = np.empty(length, np.int64), np.empty(length, np.int64)
+    members = np.empty(length, np.int64)
+    halves = np.empty(length, np.int64)
     n = 0
     for s in range(starts.size):
         filled = np.int64(0)
         for i in range(starts[s], ends[s]):
-            rank, amount = np.int64(points[i, cuts[s, 0]]), np.int64(points[i, d])
-            left = _goes_left(rank, amount, cuts[s], filled)
-            if left and rank > cuts[s, 2]:
+            rank = np.int64(points[i, cuts[s, 0]])
+            amount = np.int64(points[i, d])
+            goes_left = _goes_left(rank, amount, cuts[s], filled)
+            if goes_left and rank > cuts[s, 2]:
                 filled += amount
             members[n] = points[i, d + 1]
-            halves[n] = 2 * s if left else 2 * s + 1
+            halves[n] = 2 * s if goes_left else 2 * s + 1
             n += 1
     return members, halves
 
 
 @njit(cache=True, nogil=True)
-def cut_all(points, starts, ends, cuts):
+def cut_segments(points, starts, ends, cuts):
     """Put the left points of each segment before the right ones; returns where the right ones
     begin, and left records.
     """
     d = points.shape[1] - 2
-    middles, totals = starts.copy(), np.zeros(starts.size, np.int64)
+    middles = starts.copy()
+    totals = np.zeros(starts.size, np.int64)
     # Partition in place, one swap a point that goes left (Lomuto).
     for s in range(starts.size):
         filled = np.int64(0)
         for i in range(starts[s], ends[s]):
-            rank, amount = np.int64(points[i, cuts[s, 0]]), np.int64(points[i, d])
+            rank = np.int64(points[i, cuts[s, 0]])
+            amount = np.int64(points[i, d])
             if _goes_left(rank, amount, cuts[s], filled):
                 if rank > cuts[s, 2]:
                     filled += amount
                 totals[s] += amount
-                _swap(points, i, middles[s])
+                _swap_rows(points, i, middles[s])
                 middles[s] += 1
     return middles, totals
 
 
 @inner
-def _swap(points, i, j):
+def _swap_rows(points, i, j):
+    """Exchange two rows."""
     if i != j:
         for c in range(points.shape[1]):
             points[i, c], points[j, c] = points[j, c], points[i, c]
 
 
 @njit(cache=True, nogil=True)
-def cut(points, start, end, chosen):
-    """Like :func:`cut_all` for one segment, but a point that would make the left side too large is
-    divided.
+def cut_segment(points, start, end, next_cut):
+    """Like :func:`cut_segments` for one segment, but a point that would make the left side too
+    large is divided.
 
     What is left of it is written behind the segment. Returns where the right side begins and where
     it ends.
     """
     d = points.shape[1] - 2
-    middle, last, fill = start, end, chosen[3]
+    middle = start
+    last = end
+    fill = next_cut[3]
     for i in range(start, end):
-        rank = points[i, chosen[0]]
-        left = chosen[1] <= rank <= chosen[2]
-        if rank == chosen[2] + 1 and fill > 0:
-            left = True
+        rank = points[i, next_cut[0]]
+        goes_left = next_cut[1] <= rank <= next_cut[2]
+        if rank == next_cut[2] + 1 and fill > 0:
+            goes_left = True
             # A point stands for equal records; it is divided so that exactly ``fill`` go left.
             if points[i, d] > fill:
-                _copy(points, i, last)
+                _copy_row(points, i, last)
                 points[last, d] -= fill
                 points[i, d] = fill
                 last += 1
             fill -= points[i, d]
-        if left:
-            _swap(points, i, middle)
+        if goes_left:
+            _swap_rows(points, i, middle)
             middle += 1
     return middle, last
 
 
 @njit(cache=True, nogil=True)
-def partition(points, segment, rule, space, scratch, parts, ends):
+def partition_points(points, segment, rule, space, scratch, parts, ends):
     """Cut until nothing can be cut, with no other promise than a crowd on both sides.
 
     ``segment`` is how many of ``points`` are used, and their records; behind them is room where
-    points are divided. ``rule``: the crowd, and whether a value may be shared out.
-    ``parts`` receives class and records, region after region, ``ends`` the ends of the regions in
-    ``parts``. Returns the number of regions.
+    points are divided. ``rule``: the crowd, and whether a value may be shared out. ``parts``
+    receives class and records, region after region, ``ends`` the ends of the regions in ``parts``.
+    Returns the number of regions.
 
-    The segments not yet done lie one after the other; the last one is always next, so it can grow
-    when it is cut.
+    The open segments lie one after the other; the last one is always next, so it can grow when it
+    is cut.
     """
     count, total = segment
     crowd, relaxed = rule
     d = points.shape[1] - 2
-    begins, totals = np.zeros(ends.size + 1, np.int64), np.zeros(ends.size + 1, np.int64)
-    chosen = np.zeros(5, np.int64)
+    begins = np.zeros(ends.size + 1, np.int64)
+    totals = np.zeros(ends.size + 1, np.int64)
+    next_cut = np.zeros(5, np.int64)
     totals[0] = total
-    waiting, top, regions, written = 1, count, 0, 0
+    waiting = 1
+    top = count
+    regions = 0
+    parts_count = 0
     # Depth first with a stack of segments: the right side is next, and lies at the end of the
     # array. O(n log n) rows on balanced cuts.
     while waiting > 0:
-        start, here = begins[waiting - 1], totals[waiting - 1]
-        if _find_cut(points, (start, top, here), (crowd, relaxed, 1), 0, space, scratch, chosen):
-            middle, top = cut(points, start, top, chosen)
-            totals[waiting - 1] = chosen[4]
-            begins[waiting], totals[waiting] = middle, here - chosen[4]
+        start = begins[waiting - 1]
+        records = totals[waiting - 1]
+        if _find_cut(
+            points, (start, top, records), (crowd, relaxed, 1), 0, space, scratch, next_cut
+        ):
+            # Cut: the left side stays where it was, the right side is the next segment.
+            middle, top = cut_segment(points, start, top, next_cut)
+            totals[waiting - 1] = next_cut[4]
+            begins[waiting], totals[waiting] = middle, records - next_cut[4]
             waiting += 1
             continue
+        # No cut is legal: the segment is a region, and is written out.
         for i in range(start, top):
-            parts[written, 0] = points[i, d + 1]
-            parts[written, 1] = points[i, d]
-            written += 1
-        ends[regions] = written
+            parts[parts_count, 0] = points[i, d + 1]
+            parts[parts_count, 1] = points[i, d]
+            parts_count += 1
+        ends[regions] = parts_count
         regions += 1
         top = start
         waiting -= 1
@@ -349,13 +389,12 @@ def partition(points, segment, rule, space, scratch, parts, ends):
 
 
 @inner
-def _consider(a, values_kept, gone, region, space, scratch, trim):
-    """Write a trim down if it is worth more per record than the best so far.
+def _consider_trim(a, values_kept, gone, region, space, scratch, trim):
+    """Write a trim if it gains more per record than the best so far.
 
-    ``values_kept`` is the first and last rank that stay and how many values.
-    ``region`` is total records, crowd, loss of all
-    its cells, and the loss of cells that are suppressed: those that stay lose less, those that go
-    lose the rest.
+    ``values_kept`` is the first and last rank that stay and how many values. ``region`` is total
+    records, crowd, loss of all its cells, and the loss of cells that are suppressed: those that
+    stay lose less, those that go lose the difference to a suppressed record.
     """
     first, last, distinct = values_kept
     total, crowd, width, weight = region
@@ -368,7 +407,12 @@ def _consider(a, values_kept, gone, region, space, scratch, trim):
     worth = ((total - gone) * narrower - gone * (weight - width)) / gone
     if worth <= trim[0]:
         return False
-    trim[0], trim[1], trim[2], trim[3], trim[4], trim[5] = worth, a, first, last, -1, gone
+    trim[0] = worth
+    trim[1] = a
+    trim[2] = first
+    trim[3] = last
+    trim[4] = -1
+    trim[5] = gone
     return True
 
 
@@ -376,12 +420,13 @@ def _consider(a, values_kept, gone, region, space, scratch, trim):
 def _trim_line(count, a, region, space, scratch, trim):
     """Take values from either end of a line."""
     values = scratch.values
-    below, above = np.int64(0), np.int64(0)
+    below = np.int64(0)
+    above = np.int64(0)
     # From either end, all prefixes and suffixes: sums go along.
     for i in range(count - 1):
         below += values[AMOUNT, i]
         above += values[AMOUNT, count - 1 - i]
-        _consider(
+        _consider_trim(
             a,
             (values[RANK, i + 1], values[RANK, count - 1], count),
             below,
@@ -390,7 +435,7 @@ def _trim_line(count, a, region, space, scratch, trim):
             scratch,
             trim,
         )
-        _consider(
+        _consider_trim(
             a,
             (values[RANK, 0], values[RANK, count - 2 - i], count),
             above,
@@ -406,9 +451,12 @@ def _trim_set(count, a, region, space, scratch, trim):
     """Take one value from a set."""
     values = scratch.values
     for i in range(count):
+        # The ends of the cell move only when the first or last value goes.
         first = values[RANK, 1 if i == 0 else 0]
         last = values[RANK, count - 2 if i == count - 1 else count - 1]
-        if _consider(a, (first, last, count - 1), values[AMOUNT, i], region, space, scratch, trim):
+        if _consider_trim(
+            a, (first, last, count - 1), values[AMOUNT, i], region, space, scratch, trim
+        ):
             trim[4] = values[RANK, i]
 
 
@@ -416,21 +464,23 @@ def _trim_set(count, a, region, space, scratch, trim):
 def _trim_tree(count, a, region, space, scratch, trim):
     """Keep one child of the node above all values of a tree."""
     values = scratch.values
-    level = meeting_level(space, a, values[RANK, 0], values[RANK, count - 1]) - 1
+    level = find_meeting_level(space, a, values[RANK, 0], values[RANK, count - 1]) - 1
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
     while i < count:
-        first, kept = i, np.int64(0)
+        # Values under one child lie side by side; all others go.
+        first = i
+        kept_records = np.int64(0)
         while (
             i < count
             and space.nodes[base + values[RANK, i]] == space.nodes[base + values[RANK, first]]
         ):
-            kept += values[AMOUNT, i]
+            kept_records += values[AMOUNT, i]
             i += 1
-        _consider(
+        _consider_trim(
             a,
             (values[RANK, first], values[RANK, i - 1], count),
-            region[0] - kept,
+            region[0] - kept_records,
             region,
             space,
             scratch,
@@ -440,28 +490,31 @@ def _trim_tree(count, a, region, space, scratch, trim):
 
 @njit(cache=True, nogil=True)
 def find_trims(points, starts, ends, crowd, space, scratch):
-    """Per region the trim that is worth most per record; its worth is 0 where none is worth
-    anything.
+    """Per region the trim that gains most per record; its gain is 0 where none gains anything.
+    Costs a pass over the values of every dimension.
     """
     d = points.shape[1] - 2
     trims = np.zeros((starts.size, 6))
+    # All columns suppressed: the most that a record can lose.
     weight = 0.0
     for a in range(d):
         weight += space.scales[WEIGHT, a]
     for s in range(starts.size):
-        total, width = np.int64(0), 0.0
+        total = np.int64(0)
+        width = 0.0
         for i in range(starts[s], ends[s]):
             total += points[i, d]
+        # Without records to spare nothing can go.
         if total <= crowd:
             continue
-        measure(points, starts[s], ends[s], space, scratch)
+        measure_box(points, starts[s], ends[s], space, scratch)
         for a in range(d):
             width += space.scales[WEIGHT, a] * scratch.widths[a]
         region = (total, crowd, width, weight)
         for a in range(d):
             if scratch.box[LOW, a] >= scratch.box[HIGH, a]:
                 continue
-            count = value_weights(points, starts[s], ends[s], a, scratch)
+            count = count_values(points, starts[s], ends[s], a, scratch)
             if space.dims[FORM, a] == LINE:
                 _trim_line(count, a, region, space, scratch, trims[s])
             elif space.dims[FORM, a] == SET:
@@ -472,7 +525,7 @@ def find_trims(points, starts, ends, crowd, space, scratch):
 
 
 @njit(cache=True, nogil=True)
-def trim(points, starts, ends, trims):
+def trim_regions(points, starts, ends, trims):
     """Put the points that stay before those that go; returns where those begin that go."""
     middles = starts.copy()
     # As cut_all: in place, those that stay first.
@@ -480,7 +533,7 @@ def trim(points, starts, ends, trims):
         for i in range(starts[s], ends[s]):
             rank = points[i, np.int64(trims[s, 1])]
             if trims[s, 2] <= rank <= trims[s, 3] and rank != trims[s, 4]:
-                _swap(points, i, middles[s])
+                _swap_rows(points, i, middles[s])
                 middles[s] += 1
     return middles
 
@@ -495,61 +548,64 @@ _BINS = 256
 def _distances_from(points, seed, space, near):
     """Per dimension and rank, the weighted loss of a cell that covers the seed and that rank."""
     for a in range(space.dims.shape[1]):
-        here = np.int64(points[seed, a])
+        seed_rank = np.int64(points[seed, a])
+        # Ranks lie on either side of the seed's.
         for rank in range(space.dims[SIZE, a]):
-            loss = cell_loss(space, a, min(rank, here), max(rank, here), np.int64(2))
+            loss = cell_loss(space, a, min(rank, seed_rank), max(rank, seed_rank), np.int64(2))
             near[space.dims[AT, a] + rank] = space.scales[WEIGHT, a] * loss
 
 
 @inner
-def _measure_from(points, seed, left, count, space, near, costs):
+def _measure_from(points, seed, free, count, space, near, costs):
     """The distance of all points that are left from a seed: the loss of a cell that covers both."""
     _distances_from(points, seed, space, near)
     # Distances to all ranks were worked out once, so a point costs one look-up a dimension.
     for i in range(count):
         total = 0.0
         for a in range(space.dims.shape[1]):
-            total += near[space.dims[AT, a] + points[left[i], a]]
-        costs[left[i]] = total
+            total += near[space.dims[AT, a] + points[free[i], a]]
+        costs[free[i]] = total
 
 
 @inner
-def _next_seed(left, count, costs, far):
-    seed = left[0]
+def _find_seed(free, count, costs, far):
+    """The point farthest from the last seed, or nearest to it; of equals the lower number."""
+    seed = free[0]
     for i in range(1, count):
-        better = costs[left[i]] > costs[seed] if far else costs[left[i]] < costs[seed]
-        if better or (costs[left[i]] == costs[seed] and left[i] < seed):
-            seed = left[i]
+        better = costs[free[i]] > costs[seed] if far else costs[free[i]] < costs[seed]
+        if better or (costs[free[i]] == costs[seed] and free[i] < seed):
+            seed = free[i]
     return seed
 
 
 @inner
-def _nearest(left, count, costs, most, chosen):
-    """Collect about ``most`` of the points that cost least; returns how many. By bins, so that one
-    pass is enough.
+def _list_nearest(free, count, costs, target_count, nearest):
+    """Collect about ``target_count`` of the points that cost least; returns how many. By bins, so
+    that one pass is enough: points in the last bin may be more, as far as there is room.
     """
     greatest = 0.0
     for i in range(count):
-        greatest = max(greatest, costs[left[i]])
+        greatest = max(greatest, costs[free[i]])
     bins = np.zeros(_BINS + 1, np.int64)
     scale = (_BINS - 1) / greatest if greatest > 0.0 else 0.0
     for i in range(count):
-        bins[np.int64(costs[left[i]] * scale)] += 1
+        bins[np.int64(costs[free[i]] * scale)] += 1
     # A histogram of 256 bins: linear, where a sort would take n log n for each cluster.
     limit, below = 0, bins[0]
-    while below < most and limit < _BINS:
+    while below < target_count and limit < _BINS:
         limit += 1
         below += bins[limit]
-    found = np.int64(0)
+    nearest_count = np.int64(0)
     for i in range(count):
-        if np.int64(costs[left[i]] * scale) <= limit and found < chosen.size:
-            chosen[found] = left[i]
-            found += 1
-    return found
+        if np.int64(costs[free[i]] * scale) <= limit and nearest_count < nearest.size:
+            nearest[nearest_count] = free[i]
+            nearest_count += 1
+    return nearest_count
 
 
 @inner
 def _open_box(points, i, space, scratch):
+    """Start a box at one point."""
     scratch.stamps[-1] += 1
     for a in range(space.dims.shape[1]):
         scratch.box[LOW, a] = scratch.box[HIGH, a] = points[i, a]
@@ -564,18 +620,21 @@ def _loss_with(points, i, space, scratch):
     for a in range(space.dims.shape[1]):
         rank = np.int64(points[i, a])
         distinct = scratch.box[DISTINCT, a]
+        # A value of a set counts if it is not stamped, i.e. not in the box yet.
         if (
             space.dims[FORM, a] == SET
             and scratch.stamps[space.dims[AT, a] + rank] != scratch.stamps[-1]
         ):
             distinct += 1
-        low, high = min(scratch.box[LOW, a], rank), max(scratch.box[HIGH, a], rank)
+        low = min(scratch.box[LOW, a], rank)
+        high = max(scratch.box[HIGH, a], rank)
         total += space.scales[WEIGHT, a] * cell_loss(space, a, low, high, distinct)
     return total
 
 
 @inner
 def _widen(points, i, space, scratch):
+    """Extend the box to a point."""
     for a in range(space.dims.shape[1]):
         rank = np.int64(points[i, a])
         scratch.box[LOW, a] = min(scratch.box[LOW, a], rank)
@@ -586,80 +645,90 @@ def _widen(points, i, space, scratch):
 
 
 @inner
-def _remove(left, where, count, i):
+def _remove(free, where, count, i):
     """Take a point out of those that are left."""
     # The last one takes its place: constant time, and ``where`` finds it again.
-    last = left[count - 1]
-    left[where[i]] = last
+    last = free[count - 1]
+    free[where[i]] = last
     where[last] = where[i]
     where[i] = -1
     return count - 1
 
 
 @njit(cache=True, nogil=True)
-def cluster(points, sizes, rule, space, scratch, groups):
+def cluster_points(points, sizes, rule, space, scratch, groups):
     """Cluster points so that each cluster has at least ``crowd`` of their ``sizes``; returns the
     number of clusters. ``rule`` is ``crowd, pool, far``.
 
-    ``groups`` receives the cluster of each point, −1 for the few that are left over. A cluster
+    ``groups`` receives the cluster of each point, −1 for the few that remain at the end. A cluster
     starts at the point nearest to the start of the last one, or farthest (``far``), and grows by
     the point that adds the least loss, out of the ``pool`` nearest to its start (0: out of all). Of
     equal ones the first point is taken.
     """
-    n, d = points.shape[0], points.shape[1] - 2
+    n = points.shape[0]
+    d = points.shape[1] - 2
     crowd, pool, far = rule
-    left, where = np.arange(n), np.arange(n)
-    near, costs = np.zeros(space.limits.shape[1]), np.zeros(n)
-    chosen = np.empty(n if pool == 0 else min(n, 4 * pool), np.int64)
-    count, remaining, clusters = n, np.int64(0), np.int64(0)
+    free = np.arange(n)
+    where = np.arange(n)
+    near = np.zeros(space.limits.shape[1])
+    costs = np.zeros(n)
+    candidates = np.empty(n if pool == 0 else min(n, 4 * pool), np.int64)
+    count = n
+    remaining = np.int64(0)
+    clusters = np.int64(0)
     for i in range(n):
         groups[i] = -1
         remaining += sizes[i]
-    _measure_from(points, left[0], left, count, space, near, costs)
+    _measure_from(points, free[0], free, count, space, near, costs)
     # k-member clustering (Byun, Kamra, Bertino & Li 2007): greedy, n ∕ k clusters of n distances
     # each, so n² ∕ k.
     while remaining >= crowd:
-        seed = _next_seed(left, count, costs, far)
+        seed = _find_seed(free, count, costs, far)
         _open_box(points, seed, space, scratch)
-        count = _remove(left, where, count, seed)
-        _measure_from(points, seed, left, count, space, near, costs)
-        size, records, loss = (
-            sizes[seed],
-            np.float64(points[seed, d]),
-            _loss_with(points, seed, space, scratch),
-        )
+        count = _remove(free, where, count, seed)
+        _measure_from(points, seed, free, count, space, near, costs)
+        size = sizes[seed]
+        records = np.float64(points[seed, d])
+        loss = _loss_with(points, seed, space, scratch)
         groups[seed] = clusters
-        found = np.int64(-1)
+        candidate_count = np.int64(-1)
         while size < crowd:
-            if found <= 0:
-                found = _pool_of(left, count, pool, costs, chosen)
-            best, least, worst = 0, np.inf, 0.0
+            if candidate_count <= 0:
+                candidate_count = _list_pool(free, count, pool, costs, candidates)
+            best = 0
+            lowest = np.inf
+            worst = 0.0
             # All of the pool are tried again after each member: the box has grown, and with it all
             # losses.
-            for c in range(found):
-                grown = _loss_with(points, chosen[c], space, scratch)
-                score = records * (grown - loss) + points[chosen[c], d] * grown
-                if score < least or (score == least and chosen[c] < chosen[best]):
-                    best, least, worst = c, score, grown
-            i = chosen[best]
+            for c in range(candidate_count):
+                grown = _loss_with(points, candidates[c], space, scratch)
+                # Loss added to those who are in, and the loss of the newcomer's own records.
+                score = records * (grown - loss) + points[candidates[c], d] * grown
+                if score < lowest or (score == lowest and candidates[c] < candidates[best]):
+                    best = c
+                    lowest = score
+                    worst = grown
+            i = candidates[best]
             _widen(points, i, space, scratch)
-            size, records, loss = size + sizes[i], records + points[i, d], worst
+            size = size + sizes[i]
+            records = records + points[i, d]
+            loss = worst
             groups[i] = clusters
-            count = _remove(left, where, count, i)
-            found -= 1
-            chosen[best] = chosen[found]
+            count = _remove(free, where, count, i)
+            candidate_count -= 1
+            candidates[best] = candidates[candidate_count]
         remaining -= size
         clusters += 1
     return clusters
 
 
 @inner
-def _pool_of(left, count, pool, costs, chosen):
-    """The points that are looked at while a cluster grows."""
+def _list_pool(free, count, pool, costs, candidates):
+    """Write the candidates for a growing cluster; returns how many."""
     if pool > 0:
-        return _nearest(left, count, costs, pool, chosen)
+        return _list_nearest(free, count, costs, pool, candidates)
     for i in range(count):
-        chosen[i] = left[i]
+        candidates[i] = free[i]
     return count
 
 
@@ -668,7 +737,8 @@ def _union_loss(lows, highs, distinct, g, h, space):
     """The weighted loss of two boxes as one; values of a set are taken to be different in both."""
     total = 0.0
     for a in range(space.dims.shape[1]):
-        low, high = min(lows[g, a], lows[h, a]), max(highs[g, a], highs[h, a])
+        low = min(lows[g, a], lows[h, a])
+        high = max(highs[g, a], highs[h, a])
         values = (
             distinct[g, a] if g == h else min(distinct[g, a] + distinct[h, a], space.dims[SIZE, a])
         )
@@ -679,19 +749,21 @@ def _union_loss(lows, highs, distinct, g, h, space):
 
 
 @njit(cache=True, nogil=True)
-def nearest_groups(some, others, lows, highs, distinct, records, space):
+def find_nearest_groups(groups, partners, lows, highs, distinct, records, space):
     """For each of some groups, the one of the others that it is cheapest to join; −1 where there is
     none.
     """
     alone = np.empty(records.size)
+    # Loss of each group by itself, which a union replaces.
     for g in range(records.size):
         alone[g] = records[g] * _union_loss(lows, highs, distinct, g, g, space)
-    found = np.full(some.size, -1, np.int64)
+    nearest = np.full(groups.size, -1, np.int64)
     # All pairs; only the few groups that break a promise are on the left side.
-    for s in range(some.size):
-        g, least = some[s], np.inf
-        for o in range(others.size):
-            h = others[o]
+    for s in range(groups.size):
+        g = groups[s]
+        lowest = np.inf
+        for o in range(partners.size):
+            h = partners[o]
             if h == g:
                 continue
             cost = (
@@ -699,7 +771,7 @@ def nearest_groups(some, others, lows, highs, distinct, records, space):
                 - alone[g]
                 - alone[h]
             )
-            if cost < least:
-                least = cost
-                found[s] = h
-    return found
+            if cost < lowest:
+                lowest = cost
+                nearest[s] = h
+    return nearest

@@ -1,8 +1,10 @@
-"""Loops over paths: subsequences of visits, windows of time, and what known points leave of the
-candidates.
+"""Loops over paths: subsequences of visits, windows of time, and how many candidates known points
+leave.
 
-People are runs of points: those of person *i* stand from ``starts[i]`` to ``starts[i + 1]``, in the
-order of time, then of place.
+Arrays. The points (visits) of person *i* stand from ``starts[i]`` to ``starts[i + 1]``, in the
+order of time, then of location. ``ticks`` are times as integers, locations and numbered points are
+0, 1, …. Lists by location or point (``post_starts``, ``people``) are the same visits, by whom they
+belong to.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ class Visits(NamedTuple):
 
     starts: np.ndarray
     ticks: np.ndarray
-    places: np.ndarray
+    locations: np.ndarray
 
 
-class Posted(NamedTuple):
+class PostedPoints(NamedTuple):
     """People as ascending runs of numbered points, and per point who has it."""
 
     starts: np.ndarray
@@ -35,17 +37,20 @@ class Posted(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _extensions(visits, person, matched, depth, seen, places, points):
-    """The places that can follow a matched sequence in one person's visits, each with its first
-    such visit.
+def _list_locations(visits, person, matched, depth, marks, locations, points):
+    """List the locations that can follow a matched sequence in one person's visits, each with its
+    first such visit; returns how many there are.
 
     Visits of one time have no order among them, so the next one may be of the same time as the
-    last, but never the same visit. ``matched`` are the visits of the sequence so far; ``seen`` is
-    left set for the places found. Returns how many there are.
+    last, but never the same visit. ``matched`` are the visits of the sequence so far; ``marks``
+    remains set for the listed locations.
     """
     count = 0
+    # The earliest match of every step leaves most room for the next (greedy subsequence matching),
+    # so one visit per location is enough.
     first = visits.starts[person]
     if depth:
+        # Back to the first visit of the same time.
         first = matched[depth - 1]
         while (
             first > visits.starts[person]
@@ -53,101 +58,121 @@ def _extensions(visits, person, matched, depth, seen, places, points):
         ):
             first -= 1
     for point in range(first, visits.starts[person + 1]):
-        place = visits.places[point]
-        if seen[place]:
+        location = visits.locations[point]
+        if marks[location]:
             continue
+        # A visit that is part of the sequence cannot be used twice.
         used = False
         for step in range(depth):
             if matched[step] == point:
                 used = True
                 break
         if not used:
-            seen[place] = 1
-            places[count] = place
+            marks[location] = 1
+            locations[count] = location
             points[count] = point
             count += 1
     return count
 
 
 class Sequences(NamedTuple):
-    """Where a walk over sequences stands: per depth the entries (person, visit, entry of the
-    sequence before), by the last place.
+    """State of a walk over sequences: per depth the entries (person, visit, entry of the sequence
+    before), grouped by the last location.
 
-    ``ends[depth, number]`` is where the entries of the place ``number`` end. The rest is room for
-    one extension.
+    ``ends[depth, number]`` is where the entries of location ``number`` end. The other arrays are
+    scratch for one extension.
     """
 
-    who: np.ndarray
+    people: np.ndarray
     points: np.ndarray
     links: np.ndarray
     ends: np.ndarray
     counts: np.ndarray
     slots: np.ndarray
     position: np.ndarray
-    seen: np.ndarray
+    marks: np.ndarray
     matched: np.ndarray
 
 
 @njit(cache=True, nogil=True)
 def _count_extensions(visits, search, depth, begin, end, near):
-    """How many people can go on to each place from the sequence of entries ``begin`` to ``end``.
-    Returns how many places there are.
+    """Count the people who can go on to each location from the sequence of entries ``begin`` to
+    ``end``. Returns how many locations there are.
     """
     touched = 0
     for entry in range(begin, end):
-        person = _entered(search, depth, entry)
-        count = _extensions(visits, person, search.matched, depth, search.seen, near[0], near[1])
+        person = _enter_sequence(search, depth, entry)
+        count = _list_locations(
+            # Marks are cleared at once, for the next person.
+            visits,
+            person,
+            search.matched,
+            depth,
+            search.marks,
+            near[0],
+            near[1],
+        )
         for number in range(count):
-            place = near[0, number]
-            search.seen[place] = 0
-            if search.counts[place] == 0:
-                search.slots[touched] = place
+            location = near[0, number]
+            search.marks[location] = 0
+            if search.counts[location] == 0:
+                search.slots[touched] = location
                 touched += 1
-            search.counts[place] += 1
+            search.counts[location] += 1
     return touched
 
 
 @njit(cache=True, nogil=True)
-def _entered(search, depth, entry):
-    """The person of an entry, whose visits so far are put into ``matched``."""
+def _enter_sequence(search, depth, entry):
+    """The person of an entry, whose visits so far are written to ``matched`` by following the links
+    back.
+    """
     if depth == 0:
         return entry
-    step, one = depth - 1, entry
+    step = depth - 1
+    link = entry
     while step >= 0:
-        search.matched[step] = search.points[step, one]
-        one = search.links[step, one]
+        search.matched[step] = search.points[step, link]
+        link = search.links[step, link]
         step -= 1
-    return search.who[depth - 1, entry]
+    return search.people[depth - 1, entry]
 
 
 @njit(cache=True, nogil=True)
 def _list_extensions(visits, search, depth, begin, end, near, k, carriers):
-    """Write the entries of all extensions, by place, and mark whoever has one that is rare."""
+    """Write the entries of all extensions, by location, and mark whoever has one that is rare. The
+    second pass of a counting sort, ``slots`` being the offsets.
+    """
     for entry in range(begin, end):
-        person = _entered(search, depth, entry)
-        count = _extensions(visits, person, search.matched, depth, search.seen, near[0], near[1])
+        person = _enter_sequence(search, depth, entry)
+        count = _list_locations(
+            visits, person, search.matched, depth, search.marks, near[0], near[1]
+        )
         for number in range(count):
-            place = near[0, number]
-            search.seen[place] = 0
-            if search.counts[place] < k:
+            location = near[0, number]
+            search.marks[location] = 0
+            if search.counts[location] < k:
                 carriers[person] = True
-            slot = search.slots[search.position[place]]
-            search.slots[search.position[place]] += 1
-            search.who[depth, slot] = person
+            # Entries of one location lie side by side: ``position`` leads to its offset.
+            slot = search.slots[search.position[location]]
+            search.slots[search.position[location]] += 1
+            search.people[depth, slot] = person
             search.points[depth, slot] = near[1, number]
             search.links[depth, slot] = entry
 
 
 @njit(cache=True, nogil=True)
-def rare_sequences(visits, size, m, k, enough, carriers):
-    """Sequences of at most ``m`` places that some, but fewer than ``k`` people visited in this
-    order, walked depth first.
+def count_rare_sequences(visits, size, m, k, enough, carriers):
+    """Count sequences of at most ``m`` locations that some, but fewer than ``k`` people visited in
+    this order, walked depth first (as PrefixSpan does).
 
-    Those that begin with another such sequence are not looked at. ``carriers`` is set for everybody
-    who has one. Ends after ``enough`` of them (0: never). Returns how many there are and the
-    smallest number of people seen.
+    A rare sequence is not extended: whoever has an extension has the sequence (anti-monotone
+    support, Apriori), so extensions are rare as well. ``carriers`` is set for everybody who has a
+    rare one. Ends after ``enough`` of them (0: never). Returns how many there are and the smallest
+    number of people seen.
     """
-    people, room = visits.starts.size - 1, visits.ticks.size
+    people = visits.starts.size - 1
+    room = visits.ticks.size
     search = Sequences(
         np.empty((m, room), np.int64),
         np.empty((m, room), np.int64),
@@ -160,86 +185,95 @@ def rare_sequences(visits, size, m, k, enough, carriers):
         np.empty(m + 1, np.int64),
     )
     near = np.empty((2, size), np.int64)
-    here, last = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    found, least = 0, people + 1
-    depth, begin, end = (
-        0,
-        0,
-        people,
-    )  # the sequence to extend has `depth` places, and is carried by entries begin..end
+    child = np.zeros(m + 1, np.int64)
+    last = np.zeros(m + 1, np.int64)
+    rare, fewest = 0, people + 1
+    # The sequence to extend has ``depth`` locations and is carried by the entries begin … end − 1.
+    depth = 0
+    begin = 0
+    end = people
     while True:
         touched = _count_extensions(visits, search, depth, begin, end, near)
+        # Locations in ascending order: the walk, and what is counted before it ends, is
+        # reproducible.
         order = np.sort(search.slots[:touched])
+        # Offsets of the locations, and what is rare among them.
         total = 0
         for number in range(touched):
-            place = order[number]
-            search.slots[number], search.position[place] = total, number
-            total += search.counts[place]
+            location = order[number]
+            search.slots[number] = total
+            search.position[location] = number
+            total += search.counts[location]
             search.ends[depth, number] = total
-            least = min(least, search.counts[place])
-            found += search.counts[place] < k
-        if enough and found >= enough:
-            return found, least
+            fewest = min(fewest, search.counts[location])
+            rare += search.counts[location] < k
+        if enough and rare >= enough:
+            return rare, fewest
         _list_extensions(visits, search, depth, begin, end, near, k, carriers)
         for number in range(touched):
             search.counts[order[number]] = 0
-        here[depth], last[depth] = -1, touched
-        # the next sequence to extend: one deeper, or the next beside this one or beside those above
+        child[depth] = -1
+        last[depth] = touched
+        # The next sequence to extend: one deeper, or the next beside this one or beside those above
         # it
         while True:
-            here[depth] += 1
-            if here[depth] >= last[depth] or depth + 1 >= m:
+            child[depth] += 1
+            if child[depth] >= last[depth] or depth + 1 >= m:
                 depth -= 1
                 if depth < 0:
-                    return found, least
+                    return rare, fewest
                 continue
-            begin = 0 if here[depth] == 0 else search.ends[depth, here[depth] - 1]
-            end = search.ends[depth, here[depth]]
+            begin = 0 if child[depth] == 0 else search.ends[depth, child[depth] - 1]
+            end = search.ends[depth, child[depth]]
+            # Prune (Apriori): rare sequences are counted, not extended.
             if end - begin >= k:
                 break
         depth += 1
 
 
 @njit(cache=True, nogil=True)
-def pair_keys(visits, size, keys):
-    """Per person the pairs of places visited in this order, each once, as ``first * size + then``;
-    returns how many there are.
+def list_pairs(visits, size, keys):
+    """Per person the pairs of locations visited in this order, each once, as ``first * size +
+    then``; returns how many there are.
 
     ``keys`` is room for them; an empty one is only counted for. (x, y) is a pair if the first visit
-    to x is not after the last to y, and (x, x) if there are two visits to x.
+    to x is not after the last to y, and (x, x) if there are two visits to x. Costs the square of
+    the locations of a person.
     """
-    found = 0
+    pair_count = 0
     for person in range(visits.starts.size - 1):
-        low, high = visits.starts[person], visits.starts[person + 1]
-        order = np.argsort(visits.places[low:high], kind="mergesort")
+        low = visits.starts[person]
+        high = visits.starts[person + 1]
+        order = np.argsort(visits.locations[low:high], kind="mergesort")
         count = 0
-        places, firsts = np.empty(high - low, np.int64), np.empty(high - low, np.int64)
-        lasts, times = np.empty(high - low, np.int64), np.zeros(high - low, np.int64)
+        locations = np.empty(high - low, np.int64)
+        firsts = np.empty(high - low, np.int64)
+        lasts = np.empty(high - low, np.int64)
+        times = np.zeros(high - low, np.int64)
+        # A stable sort by location keeps the order of time: first and last visit of each location.
         for number in range(order.size):
             point = low + order[number]
-            if count == 0 or places[count - 1] != visits.places[point]:
-                places[count], firsts[count] = visits.places[point], visits.ticks[point]
+            if count == 0 or locations[count - 1] != visits.locations[point]:
+                locations[count], firsts[count] = visits.locations[point], visits.ticks[point]
                 count += 1
             lasts[count - 1] = visits.ticks[point]
             times[count - 1] += 1
-        for one in range(count):
-            for other in range(count):
-                if (one != other and firsts[one] <= lasts[other]) or (
-                    one == other and times[one] > 1
-                ):
+        for i in range(count):
+            for j in range(count):
+                if (i != j and firsts[i] <= lasts[j]) or (i == j and times[i] > 1):
                     if keys.size:
-                        keys[found] = places[one] * size + places[other]
-                    found += 1
-    return found
+                        keys[pair_count] = locations[i] * size + locations[j]
+                    pair_count += 1
+    return pair_count
 
 
 # Windows.
 
 
 @njit(cache=True, nogil=True)
-def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
+def sum_windows(starts, ticks, hashes, low, high, sums, firsts, lasts):
     """Per person the sum of the hashes of the points from ``low`` up to below ``high``, and where
-    they begin and end.
+    they begin and end. Windows move forward only, so both ends do: each is passed once in all.
     """
     for person in range(starts.size - 1):
         first = firsts[person]
@@ -248,32 +282,36 @@ def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
         last = max(first, lasts[person])
         while last < starts[person + 1] and ticks[last] < high:
             last += 1
+        # Sums of hashes do not depend on the order of the points.
         total = np.uint64(0)
         for point in range(first, last):
             total += hashes[point]
         sums[person] = total
-        firsts[person], lasts[person] = first, last
+        firsts[person] = first
+        lasts[person] = last
 
 
 @njit(cache=True, nogil=True)
-def holds_all(posted, person, items):
-    """Whether a person has all of some points."""
+def has_all_points(posted, person, items):
+    """Whether a person has all of some points: one binary search each."""
     for number in range(items.size):
-        low, high = posted.starts[person], posted.starts[person + 1]
-        wanted = items[number]
+        low = posted.starts[person]
+        high = posted.starts[person + 1]
+        item = items[number]
+        # Points of a person are ascending.
         while low < high:
             middle = (low + high) // 2
-            if posted.items[middle] < wanted:
+            if posted.items[middle] < item:
                 low = middle + 1
             else:
                 high = middle
-        if low >= posted.starts[person + 1] or posted.items[low] != wanted:
+        if low >= posted.starts[person + 1] or posted.items[low] != item:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _rarest(posted, items):
+def _find_rarest(posted, items):
     """The point of a set that the fewest people have."""
     best = items[0]
     for number in range(1, items.size):
@@ -285,28 +323,32 @@ def _rarest(posted, items):
 
 
 @njit(cache=True, nogil=True)
-def carriers(posted, items, enough):
-    """How many people have all of some points; counting ends at ``enough``. And one of them."""
-    best = _rarest(posted, items)
-    found, one = 0, np.int64(-1)
-    for place in range(posted.post_starts[best], posted.post_starts[best + 1]):
-        person = posted.people[place]
-        if holds_all(posted, person, items):
-            found += 1
-            one = person
-            if found >= enough:
+def count_carriers(posted, items, enough):
+    """How many people have all of some points, and one of them; counting ends at ``enough``. Only
+    people with the rarest point are looked at.
+    """
+    # Whoever has all points has the rarest one.
+    best = _find_rarest(posted, items)
+    count = 0
+    carrier = np.int64(-1)
+    for position in range(posted.post_starts[best], posted.post_starts[best + 1]):
+        person = posted.people[position]
+        if has_all_points(posted, person, items):
+            count += 1
+            carrier = person
+            if count >= enough:
                 break
-    return found, one
+    return count, carrier
 
 
 @njit(cache=True, nogil=True)
-def small_windows(posted, firsts, lasts, sizes, k, small):
+def mark_small_windows(posted, firsts, lasts, sizes, k, small):
     """Mark people whose points of a window fewer than ``k`` people have; ``sizes`` is how many have
-    exactly these.
+    exactly these: k or more settle it without a search.
     """
     for person in range(firsts.size):
         if lasts[person] > firsts[person] and sizes[person] < k and not small[person]:
-            count, _ = carriers(posted, posted.items[firsts[person] : lasts[person]], k)
+            count, _ = count_carriers(posted, posted.items[firsts[person] : lasts[person]], k)
             small[person] = count < k
 
 
@@ -314,48 +356,53 @@ def small_windows(posted, firsts, lasts, sizes, k, small):
 
 
 @njit(cache=True, nogil=True)
-def _alone(posted, known, count, truth):
-    """1 where only the person meant has all known points, 2 where only somebody else has, 0
+def _find_single(posted, points, count, truth):
+    """1 where only the true person has all known points, 2 where only somebody else has, 0
     otherwise; unknown points (−1) are left out.
     """
-    wanted = np.empty(count, np.int64)
+    items = np.empty(count, np.int64)
+    # Points that nobody of the release can have are left out.
     used = 0
     for number in range(count):
-        if known[number] >= 0:
-            wanted[used] = known[number]
+        if points[number] >= 0:
+            items[used] = points[number]
             used += 1
     if used == 0:
         return 0
-    found, one = carriers(posted, wanted[:used], 2)
-    if found != 1:
+    carrier_count, carrier = count_carriers(posted, items[:used], 2)
+    if carrier_count != 1:
         return 0
-    return 1 if one == truth else 2
+    return 1 if carrier == truth else 2
 
 
 @njit(cache=True, nogil=True)
-def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
-    """Add up, per person and number of points known, how often the person alone has them:
-    ``uniforms[person, draw]`` decide which.
+def sample_unicity(posted, known_starts, known_points, truth, uniforms, hits, wrong):
+    """Add up, per person and number of known points, how often the person alone has them (unicity,
+    de Montjoye et al. 2013): ``uniforms[person, draw]`` decide which points.
 
     The points of a draw are the beginning of one random order, so more points never leave more
     candidates.
     """
-    most = uniforms.shape[2]
-    drawn = np.empty(most, np.int64)
+    point_count = uniforms.shape[2]
+    sample = np.empty(point_count, np.int64)
     for person in range(known_starts.size - 1):
-        own = known[known_starts[person] : known_starts[person + 1]].copy()
+        own = known_points[known_starts[person] : known_starts[person + 1]].copy()
         for draw in range(uniforms.shape[1]):
             answer = 0
-            for number in range(most):
+            for number in range(point_count):
                 if number < own.size:
-                    other = number + np.int64(uniforms[person, draw, number] * (own.size - number))
-                    own[number], own[other] = own[other], own[number]
-                    drawn[number] = own[number]
-                    newest = drawn[number : number + 1]
+                    # A Fisher–Yates shuffle, one step per point.
+                    exchange = number + np.int64(
+                        uniforms[person, draw, number] * (own.size - number)
+                    )
+                    own[number], own[exchange] = own[exchange], own[number]
+                    sample[number] = own[number]
+                    newest = sample[number : number + 1]
+                    # Once alone, the person stays alone while the new points are the person's own.
                     if answer != 1 or not (
-                        newest[0] < 0 or holds_all(posted, truth[person], newest)
+                        newest[0] < 0 or has_all_points(posted, truth[person], newest)
                     ):
-                        answer = _alone(posted, drawn, number + 1, truth[person])
+                        answer = _find_single(posted, sample, number + 1, truth[person])
                 if answer == 1:
                     hits[person, number] += 1
                 elif answer == 2:
@@ -363,48 +410,52 @@ def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
 
 
 @njit(cache=True, nogil=True)
-def exact_unicity(posted, known_starts, known, truth, p, shares):
+def measure_unicity(posted, known_starts, known_points, truth, p, shares):
     """Per person the share of the sets of ``p`` own points that the person alone has; who has fewer
-    is known by all of them.
+    is known by all of them. Visits all combinations.
 
     Returns how many sets point to somebody else alone.
     """
     wrong = 0
     for person in range(known_starts.size - 1):
-        own = known[known_starts[person] : known_starts[person + 1]]
+        own = known_points[known_starts[person] : known_starts[person + 1]]
         size = min(p, own.size)
         if size == 0:
             continue
-        chosen = np.arange(size)
-        drawn = np.empty(size, np.int64)
+        # The first combination is 0, 1, … size − 1.
+        indices = np.arange(size)
+        sample = np.empty(size, np.int64)
         alone, total = 0, 0
         while True:
             for number in range(size):
-                drawn[number] = own[chosen[number]]
-            answer = _alone(posted, drawn, size, truth[person])
+                sample[number] = own[indices[number]]
+            answer = _find_single(posted, sample, size, truth[person])
             total += 1
             alone += answer == 1
             wrong += answer == 2
-            place = size - 1
-            while place >= 0 and chosen[place] == own.size - size + place:
-                place -= 1
-            if place < 0:
+            # The next combination in lexicographic order: raise the last index that can rise.
+            position = size - 1
+            while position >= 0 and indices[position] == own.size - size + position:
+                position -= 1
+            if position < 0:
                 break
-            chosen[place] += 1
-            for later in range(place + 1, size):
-                chosen[later] = chosen[later - 1] + 1
+            indices[position] += 1
+            for later in range(position + 1, size):
+                indices[later] = indices[later - 1] + 1
         shares[person] = alone / total
     return wrong
 
 
 @njit(cache=True, nogil=True)
-def visited(visits, person, tick, place):
-    """Whether a person was at a place at a time."""
-    low, high = visits.starts[person], visits.starts[person + 1]
+def was_at(visits, person, tick, location):
+    """Whether a person was at a location at a time: binary search by (time, location)."""
+    low = visits.starts[person]
+    high = visits.starts[person + 1]
+    # Visits are sorted by time, then location.
     while low < high:
         middle = (low + high) // 2
         if visits.ticks[middle] < tick or (
-            visits.ticks[middle] == tick and visits.places[middle] < place
+            visits.ticks[middle] == tick and visits.locations[middle] < location
         ):
             low = middle + 1
         else:
@@ -412,72 +463,78 @@ def visited(visits, person, tick, place):
     return (
         low < visits.starts[person + 1]
         and visits.ticks[low] == tick
-        and visits.places[low] == place
+        and visits.locations[low] == location
     )
 
 
 @njit(cache=True, nogil=True)
-def shifted_candidates(visits, post_starts, post_points, owners, knowledge, most):
-    """How many people have known visits (times, places) when all their times are moved by one shift
-    of at most ``most``; and one of them.
+def count_shifted_candidates(visits, post_starts, post_points, owners, knowledge, longest_shift):
+    """How many people have known visits (times, locations) when all their times are moved by one
+    shift of at most ``longest_shift``; and one of them. Counting ends at two.
 
-    The visits at the first known place are the anchors: each tells the shift, which the others must
-    keep.
+    The visits at the first known location are the anchors: each gives the shift, which the others
+    must keep.
     """
-    times, places = knowledge
-    found, one = 0, np.int64(-1)
-    for entry in range(post_starts[places[0]], post_starts[places[0] + 1]):
+    times, locations = knowledge
+    count = 0
+    candidate = np.int64(-1)
+    for entry in range(post_starts[locations[0]], post_starts[locations[0] + 1]):
         point = post_points[entry]
         shift = visits.ticks[point] - times[0]
         person = owners[point]
-        if person == one or shift > most or -shift > most:
+        # The same person again, or a shift that is too long.
+        if person == candidate or shift > longest_shift or -shift > longest_shift:
             continue
         fits = True
         for number in range(1, times.size):
-            if not visited(visits, person, times[number] + shift, places[number]):
+            if not was_at(visits, person, times[number] + shift, locations[number]):
                 fits = False
                 break
         if fits:
-            found += 1
-            one = person
-            if found >= 2:
+            count += 1
+            candidate = person
+            if count >= 2:
                 break
-    return found, one
+    return count, candidate
 
 
 @njit(cache=True, nogil=True)
-def shift_attack(visits, posting, known, truth, chosen, most, hits):
-    """Add up per person and number of points known how often only the person fits, whatever the
+def attack_shifts(visits, posting, known_visits, truth, draws, longest_shift, hits):
+    """Add up per person and number of known points how often only the person fits, whatever the
     shift.
 
-    ``chosen[person, draw]`` are places in the person's run of ``known`` visits, those of the first
-    points first.
+    ``draws[person, draw]`` are positions in the person's run of ``known_visits`` visits, those of
+    the first points first. Once alone stays alone: further true points never bring candidates back.
     """
     post_starts, post_points, owners = posting
-    for person in range(known.starts.size - 1):
-        base = known.starts[person]
-        size = known.starts[person + 1] - base
-        for draw in range(chosen.shape[1]):
+    for person in range(known_visits.starts.size - 1):
+        base = known_visits.starts[person]
+        size = known_visits.starts[person + 1] - base
+        for draw in range(draws.shape[1]):
             alone = False
-            for number in range(chosen.shape[2]):
+            for number in range(draws.shape[2]):
                 if number < size and not alone:
                     count = 0
-                    times, places = np.empty(number + 1, np.int64), np.empty(number + 1, np.int64)
+                    times = np.empty(number + 1, np.int64)
+                    locations = np.empty(number + 1, np.int64)
                     for step in range(number + 1):
-                        point = base + chosen[person, draw, step]
-                        if known.places[point] >= 0:
-                            times[count], places[count] = known.ticks[point], known.places[point]
+                        point = base + draws[person, draw, step]
+                        if known_visits.locations[point] >= 0:
+                            times[count], locations[count] = (
+                                known_visits.ticks[point],
+                                known_visits.locations[point],
+                            )
                             count += 1
                     if count:
-                        found, one = shifted_candidates(
+                        candidates, candidate = count_shifted_candidates(
                             visits,
                             post_starts,
                             post_points,
                             owners,
-                            (times[:count], places[:count]),
-                            most,
+                            (times[:count], locations[:count]),
+                            longest_shift,
                         )
-                        alone = found == 1 and one == truth[person]
+                        alone = candidates == 1 and candidate == truth[person]
                 if alone:
                     hits[person, number] += 1
 
@@ -486,24 +543,26 @@ def shift_attack(visits, posting, known, truth, chosen, most, hits):
 
 
 @njit(cache=True, nogil=True)
-def must_go(members, weights, most):
+def bound_hitting_weight(members, weights, limit):
     """A lower bound for the weight of points that hit all sets (rows of ``members``, −1 behind the
-    last); ends above ``most``.
+    last); ends above ``limit``.
 
-    Every set in turn takes as much as the lightest of its points has left: whoever deletes one of
-    them pays at least that.
+    Weak duality of the weighted hitting set: every set in turn takes as much as the lightest of its
+    points has left; whoever deletes one of its points pays at least that, and no weight is used
+    twice.
     """
-    left = weights.copy()
+    remaining = weights.copy()
     total = 0
     for row in range(members.shape[0]):
-        least = left[members[row, 0]]
+        lightest = remaining[members[row, 0]]
         for column in range(1, members.shape[1]):
             if members[row, column] >= 0:
-                least = min(least, left[members[row, column]])
+                lightest = min(lightest, remaining[members[row, column]])
+        # What the set takes is gone for the sets behind it.
         for column in range(members.shape[1]):
             if members[row, column] >= 0:
-                left[members[row, column]] -= least
-        total += least
-        if total > most:
+                remaining[members[row, column]] -= lightest
+        total += lightest
+        if total > limit:
             break
     return total

@@ -1,9 +1,9 @@
 """Loops over points of a table's space: every class is a point, every quasi-identifier a dimension.
 
-A dimension is a line (numbers, dates, ordered values), a tree (values under a hierarchy, in its
-depth-first order) or a set (values without either). Values are ranks 0, 1, …; a missing value has
-the last rank. ``points`` has one row a
-class: its ranks, then the number of its records, then the number of the class.
+Arrays. A dimension is a line (numbers, dates, ordered values), a tree (values under a hierarchy, in
+its depth-first order) or a set (values without either). Values are ranks 0, 1, …; a missing value
+has the last rank. ``points`` has one row per class: its ranks, then the number of its records, then
+the number of the class. Losses are between 0 (one value) and 1 (suppressed).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Scratch(NamedTuple):
     cuts: NDArray[np.int64]
 
 
-def scratch_for(space: Space, children: int = 1) -> Scratch:
+def make_scratch(space: Space, children: int = 1) -> Scratch:
     """Room for a space and at most so many children of a tree's node to be cut off."""
     sizes = space.dims[SIZE]
     whole = [
@@ -79,9 +79,10 @@ def scratch_for(space: Space, children: int = 1) -> Scratch:
 
 
 @inner
-def meeting_level(space, a, low, high):
+def find_meeting_level(space, a, low, high):
     """The lowest level of a tree on which two ranks are under one node."""
-    size, base = space.dims[SIZE, a], space.dims[TREE_AT, a]
+    size = space.dims[SIZE, a]
+    base = space.dims[TREE_AT, a]
     level = 0
     # All ranks meet at the root, so this ends.
     while space.nodes[base + level * size + low] != space.nodes[base + level * size + high]:
@@ -95,7 +96,8 @@ def cell_loss(space, a, low, high, distinct):
     it is a set.
     """
     if space.dims[FORM, a] == TREE:
-        level = meeting_level(space, a, low, high)
+        # In a tree, the loss of the lowest node above both ranks.
+        level = find_meeting_level(space, a, low, high)
         return space.losses[space.dims[TREE_AT, a] + level * space.dims[SIZE, a] + low]
     if low == high:
         return 0.0
@@ -104,17 +106,19 @@ def cell_loss(space, a, low, high, distinct):
         return 1.0
     if space.scales[SPAN, a] <= 0.0:
         return 0.0
+    # On a line, the width of the range as a share of the span.
     if space.dims[FORM, a] == LINE:
         width = (
             space.limits[HIGH, space.dims[AT, a] + high]
             - space.limits[LOW, space.dims[AT, a] + low]
         )
         return min(1.0, width / space.scales[SPAN, a])
+    # In a set, the number of values beyond one as a share of all but one.
     return (distinct - 1.0) / space.scales[SPAN, a]
 
 
 @inner
-def measure(points, start, end, space, scratch):
+def measure_box(points, start, end, space, scratch):
     """The box around some points, and the loss of each of its cells; points without records do not
     count.
     """
@@ -148,7 +152,7 @@ def measure(points, start, end, space, scratch):
 
 
 @inner
-def by_width(space, scratch):
+def sort_dimensions(space, scratch):
     """Put the dimensions in order of weight times width, the widest first; equal ones stay in their
     order.
     """
@@ -168,7 +172,7 @@ def by_width(space, scratch):
 
 
 @inner
-def _sort(values, n):
+def _sort_values(values, n):
     """Shell sort of a few ranks with their amounts."""
     gap = 1
     # Gaps 1, 4, 13, 40, … (Knuth): n^1.5 at worst, no recursion and no room.
@@ -176,7 +180,8 @@ def _sort(values, n):
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, n):
-            rank, amount = values[RANK, i], values[AMOUNT, i]
+            rank = values[RANK, i]
+            amount = values[AMOUNT, i]
             j = i
             while j >= gap and values[RANK, j - gap] > rank:
                 values[RANK, j] = values[RANK, j - gap]
@@ -188,18 +193,16 @@ def _sort(values, n):
 
 
 @inner
-def value_weights(points, start, end, a, scratch):
+def count_values(points, start, end, a, scratch):
     """The ranks that occur in one dimension, ascending, and their records; returns how many there
     are.
 
     By histogram, or by sorting where few points lie in a wide range.
     """
-    d, low, high, values = (
-        points.shape[1] - 2,
-        scratch.box[LOW, a],
-        scratch.box[HIGH, a],
-        scratch.values,
-    )
+    d = points.shape[1] - 2
+    low = scratch.box[LOW, a]
+    high = scratch.box[HIGH, a]
+    values = scratch.values
     n = np.int64(0)
     # A histogram costs the range, a sort n log n: eight ranks a point is where they meet.
     if high - low < 8 * (end - start):
@@ -218,17 +221,17 @@ def value_weights(points, start, end, a, scratch):
             values[RANK, n] = points[i, a]
             values[AMOUNT, n] = points[i, d]
             n += 1
-    _sort(values, n)
-    found = 0
+    _sort_values(values, n)
+    last = 0
     # Equal ranks lie side by side now, and are added up in place.
     for i in range(1, n):
-        if values[RANK, found] == values[RANK, i]:
-            values[AMOUNT, found] += values[AMOUNT, i]
+        if values[RANK, last] == values[RANK, i]:
+            values[AMOUNT, last] += values[AMOUNT, i]
         else:
-            found += 1
-            values[RANK, found] = values[RANK, i]
-            values[AMOUNT, found] = values[AMOUNT, i]
-    return found + 1
+            last += 1
+            values[RANK, last] = values[RANK, i]
+            values[AMOUNT, last] = values[AMOUNT, i]
+    return last + 1
 
 
 @inner
@@ -237,21 +240,21 @@ def join_cells(space, a, values, n):
     returns how many do.
     """
     base = space.dims[AT, a]
-    found = np.int64(-1)
+    count = np.int64(-1)
     # Values ascend, so those of one cell follow one another: in place, one pass.
     for i in range(n):
         last = space.cells[HIGH, base + values[RANK, i]]
-        if found >= 0 and values[RANK, found] == last:
-            values[AMOUNT, found] += values[AMOUNT, i]
+        if count >= 0 and values[RANK, count] == last:
+            values[AMOUNT, count] += values[AMOUNT, i]
         else:
-            found += 1
-            values[RANK, found] = last
-            values[AMOUNT, found] = values[AMOUNT, i]
-    return found + 1
+            count += 1
+            values[RANK, count] = last
+            values[AMOUNT, count] = values[AMOUNT, i]
+    return count + 1
 
 
 @njit(cache=True, nogil=True)
-def boxes(points, ids, groups, count):
+def find_boxes(points, ids, groups, count):
     """The least and greatest rank of every dimension in each group: point ``ids[i]`` belongs to
     ``groups[i]``.
 
@@ -275,7 +278,7 @@ def boxes(points, ids, groups, count):
 
 
 @njit(cache=True, nogil=True)
-def people_inside(points, ids, groups, people, lows, highs):
+def count_people_inside(points, ids, groups, people, lows, highs):
     """How many of the ``people`` of each point lie inside the box of its group; summed per
     group.
     """

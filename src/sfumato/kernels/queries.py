@@ -1,4 +1,8 @@
-"""Loops over counting queries, of which up to 64 are asked at once: a bit of a word each."""
+"""Loops over counting queries, of which up to 64 are asked at once.
+
+Arrays. Bit q of ``words[i]`` (uint64) says whether record *i* counts for query *q*; ``amounts[i]``
+(int64) is how often it counts.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +19,31 @@ def add_by_bit(words, amounts):
     sums = np.zeros(64, np.int64)
     for i in range(words.size):
         word = words[i]
+        # x & −x is the lowest set bit; it is cleared after its amount is added.
         while word:
             lowest = word & (~word + np.uint64(1))
-            sums[_place(lowest)] += amounts[i]
+            sums[_bit_number(lowest)] += amounts[i]
             word ^= lowest
     return sums
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _place(bit):
-    """Which bit a word with one bit has: six halvings."""
-    place = 0
+def _bit_number(bit):
+    """The number of the only set bit of a word, by six tests: each mask has the bits whose number
+    has one binary digit 1.
+    """
+    # Upper half of the word → the number has the digit 32, and so on.
+    number = 0
     if bit & np.uint64(0xFFFFFFFF00000000):
-        place += 32
+        number += 32
     if bit & np.uint64(0xFFFF0000FFFF0000):
-        place += 16
+        number += 16
     if bit & np.uint64(0xFF00FF00FF00FF00):
-        place += 8
+        number += 8
     if bit & np.uint64(0xF0F0F0F0F0F0F0F0):
-        place += 4
+        number += 4
     if bit & np.uint64(0xCCCCCCCCCCCCCCCC):
-        place += 2
+        number += 2
     if bit & np.uint64(0xAAAAAAAAAAAAAAAA):
-        place += 1
-    return place
+        number += 1
+    return number

@@ -1,5 +1,8 @@
 """Loops over classes in the order of their keys, in which those that share the highest bits lie
 side by side: runs.
+
+Arrays. ``keys`` are packed keys of one uint64 word, ``records`` (int64) their records; columns own
+bit fields as in :mod:`sfumato.kernels.keys`.
 """
 
 from __future__ import annotations
@@ -27,19 +30,18 @@ class ClimbingColumns(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def roll_up_runs(keys, records, run_shift, columns, cells):
-    """What :func:`sfumato.kernels.lattice.roll_up` gives of keys of one word without the class of
-    every old one, by a table of cells; no hash, no comparison.
+    """Roll up keys of one word as :func:`sfumato.kernels.lattice.roll_up` does, without the new
+    class of every old one, by a table of cells; no hash, no comparison.
 
     Classes lie in runs that share the bits from ``run_shift`` on, which do not climb (64: all are
     one run). Within a run the codes of the other columns give a cell below ``cells``: column *a*
     adds ``steps[offsets[a] + code]``, its code after climbing times the number of cells of the
     columns before it, and ``climbs`` has that code itself. ``numbers`` has for a cell the last new
-    class that was seen
-    there: one of an earlier run is told by its number, which is below the first of this run, so
-    nothing is emptied between runs.
+    class that was met there: one of an earlier run has a number below the first of this run, so
+    nothing is cleared between runs.
 
     Legal where no run comes twice, as in the order of the keys: else no classes come back, with
-    False. A look-up a column and one in ``numbers``, which is small enough to stay in the cache.
+    False. A look-up per column and one in ``numbers``, which is small enough to stay in the cache.
     """
     shifts, widths, climbs, steps, offsets = columns
     n = keys.size
@@ -49,16 +51,17 @@ def roll_up_runs(keys, records, run_shift, columns, cells):
     count = np.int32(0)
     first = np.int32(0)
     run = np.uint64(0)
-    kept = np.uint64(0)  # bits that do not belong to a run
+    # The bits that name a run.
+    run_mask = np.uint64(0)
     if run_shift < 64:
-        kept = ~np.uint64(0) << np.uint64(run_shift)
+        run_mask = ~np.uint64(0) << np.uint64(run_shift)
     # One pass in the order of the keys.
     for i in range(n):
         key = keys[i]
-        if key & kept != run:
-            if key & kept < run:
+        if key & run_mask != run:
+            if key & run_mask < run:
                 return new_keys[:0].copy(), new_records[:0].copy(), False
-            run = key & kept
+            run = key & run_mask
             first = count
         cell = np.uint64(0)
         for a in range(shifts.size):

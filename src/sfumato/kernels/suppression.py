@@ -1,10 +1,11 @@
 """Loops of cell suppression: which records to suppress so that nobody is too rare.
 
-A *unit* is a set of equal records: a packed key, the columns that are missing in it as bits, and
-how many of its records still show all their cells (``left``). Column *c* owns the bits
+Arrays. A *unit* is a set of equal records: a packed key, the columns that are missing in it as
+bits, and how many of its records still show all their cells (``intact``). Column *c* owns the bits
 ``fields[c]`` of word ``words[c]`` of a key. ``frequencies`` are those of a record of the unit that
-shows all its cells. ``absent`` has bits for cells that cannot be hidden, since they are missing
-already and yet match nothing but missing ones.
+shows all its cells: the records that agree with it, where a hidden or missing cell agrees with
+everything. ``absent`` has bits for cells that cannot be hidden, since they are missing already and
+yet match nothing but missing ones.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def group_shown(keys, rows, shown):
-    """Number rows alike that agree: the group of each, what is shown of each group, and a hash
+def group_by_shown_bits(keys, rows, shown_bits):
+    """Number rows alike that agree: the group of each, the shown bits of each group, and a hash
     table of the groups.
     """
     bits = 4
@@ -38,58 +39,60 @@ def group_shown(keys, rows, shown):
     while (1 << bits) < 2 * rows.size:
         bits += 1
     table = np.full(1 << bits, _EMPTY, np.int32)
-    mask, high = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
+    mask = np.uint64((1 << bits) - 1)
+    high = np.uint64(64 - bits)
     ids = np.empty(rows.size, np.int64)
-    known = np.empty((rows.size, shown.size), np.uint64)
+    group_bits = np.empty((rows.size, shown_bits.size), np.uint64)
     count = np.int32(0)
-    # probed here as in find_shown: put into a function of its own it takes twice as long
+    # Probed here as in find_shown: put into a function of its own it takes twice as long.
     for r in range(rows.size):
         i = rows[r]
         h = np.uint64(0)
-        for w in range(shown.size):
-            h = (h ^ (keys[i, w] & shown[w])) * _SPREAD
+        for w in range(shown_bits.size):
+            h = (h ^ (keys[i, w] & shown_bits[w])) * _SPREAD
             h ^= h >> _HALF
         h = (h * _SPREAD) >> high
         g = table[h]
         while g >= 0:
-            same = True
-            for w in range(shown.size):
-                same &= known[g, w] == keys[i, w] & shown[w]
-            if same:
+            equal = True
+            for w in range(shown_bits.size):
+                equal &= group_bits[g, w] == keys[i, w] & shown_bits[w]
+            if equal:
                 break
             h = (h + _ONE) & mask
             g = table[h]
         if g < 0:
             g = count
             table[h] = g
-            for w in range(shown.size):
-                known[g, w] = keys[i, w] & shown[w]
+            for w in range(shown_bits.size):
+                group_bits[g, w] = keys[i, w] & shown_bits[w]
             count += np.int32(1)
         ids[r] = g
-    return ids, known[:count], table
+    return ids, group_bits[:count], table
 
 
 @njit(cache=True, nogil=True)
-def find_shown(keys, rows, shown, known, table):
-    """The group of each row among known ones, −1 where there is none."""
+def find_groups(keys, rows, shown_bits, group_bits, table):
+    """The group of each row among those of a hash table, −1 where there is none."""
     bits = 0
     while (1 << bits) < table.size:
         bits += 1
-    mask, high = np.uint64(table.size - 1), np.uint64(64 - bits)
+    mask = np.uint64(table.size - 1)
+    high = np.uint64(64 - bits)
     ids = np.empty(rows.size, np.int64)
     for r in range(rows.size):
         i = rows[r]
         h = np.uint64(0)
-        for w in range(shown.size):
-            h = (h ^ (keys[i, w] & shown[w])) * _SPREAD
+        for w in range(shown_bits.size):
+            h = (h ^ (keys[i, w] & shown_bits[w])) * _SPREAD
             h ^= h >> _HALF
         h = (h * _SPREAD) >> high
         g = table[h]
         while g >= 0:
-            same = True
-            for w in range(shown.size):
-                same &= known[g, w] == keys[i, w] & shown[w]
-            if same:
+            equal = True
+            for w in range(shown_bits.size):
+                equal &= group_bits[g, w] == keys[i, w] & shown_bits[w]
+            if equal:
                 break
             h = (h + _ONE) & mask
             g = table[h]
@@ -98,41 +101,43 @@ def find_shown(keys, rows, shown, known, table):
 
 
 @njit(cache=True, nogil=True)
-def count_agreeing(keys, amounts, order, starts, shown):
+def count_agreeing(keys, amounts, order, starts, shown_bits):
     """Per row, the records that agree with it in what is shown of both.
 
-    ``order[starts[p]:starts[p+1]]`` are the rows of pattern *p*, which shows the bits ``shown[p]``;
-    row *i* stands for ``amounts[i]`` records.
+    ``order[starts[p]:starts[p+1]]`` are the rows of pattern *p*, which shows the bits
+    ``shown_bits[p]``; row *i* stands for ``amounts[i]`` records.
     """
-    found = np.zeros(amounts.size, np.int64)
-    # patterns are few and records many: records meet by way of a hash table for each pair of
-    # patterns, never one by one
+    agreeing = np.zeros(amounts.size, np.int64)
+    # Patterns are few and records many: records meet by way of a hash table for each pair of
+    # patterns, never one by one.
     # O(patterns² · rows): a missing cell agrees with everything, which is not transitive, so no
     # single grouping would do.
     for p in range(starts.size - 1):
         for q in range(p, starts.size - 1):
-            small, large = order[starts[p] : starts[p + 1]], order[starts[q] : starts[q + 1]]
-            if small.size > large.size:  # the table of the smaller side stays in the cache
+            small = order[starts[p] : starts[p + 1]]
+            large = order[starts[q] : starts[q + 1]]
+            # The table of the smaller side stays in the cache.
+            if small.size > large.size:
                 small, large = large, small
-            both = shown[p] & shown[q]
-            ids, known, table = group_shown(keys, small, both)
-            mine = np.zeros(len(known), np.int64)
-            theirs = np.zeros(len(known), np.int64)
+            shared_bits = shown_bits[p] & shown_bits[q]
+            ids, group_bits, table = group_by_shown_bits(keys, small, shared_bits)
+            small_records = np.zeros(len(group_bits), np.int64)
+            large_records = np.zeros(len(group_bits), np.int64)
             for r in range(small.size):
-                mine[ids[r]] += amounts[small[r]]
+                small_records[ids[r]] += amounts[small[r]]
             # Within a pattern both sides are the same rows, counted once.
             if p == q:
                 for r in range(small.size):
-                    found[small[r]] += mine[ids[r]]
+                    agreeing[small[r]] += small_records[ids[r]]
                 continue
-            at = find_shown(keys, large, both, known, table)
+            at = find_groups(keys, large, shared_bits, group_bits, table)
             for r in range(large.size):
                 if at[r] >= 0:
-                    found[large[r]] += mine[at[r]]
-                    theirs[at[r]] += amounts[large[r]]
+                    agreeing[large[r]] += small_records[at[r]]
+                    large_records[at[r]] += amounts[large[r]]
             for r in range(small.size):
-                found[small[r]] += theirs[ids[r]]
-    return found
+                agreeing[small[r]] += large_records[ids[r]]
+    return agreeing
 
 
 class UnitCounts(NamedTuple):
@@ -140,7 +145,7 @@ class UnitCounts(NamedTuple):
 
     frequencies: NDArray[np.int64]
     """Records that agree with a record of the unit that shows all its cells."""
-    left: NDArray[np.int64]
+    intact: NDArray[np.int64]
     """Records of the unit that still show all their cells."""
 
 
@@ -156,7 +161,7 @@ class UnitGroups(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def groups_of(keys, rows, hiding, absent, amounts, unit_counts, k):
+def list_groups(keys, rows, hiding, absent, amounts, unit_counts, k):
     """The groups of some units that agree when columns are hidden, those with at least k records of
     all units.
 
@@ -164,12 +169,12 @@ def groups_of(keys, rows, hiding, absent, amounts, unit_counts, k):
     that are not rare, −1 where there is none. ``hiding`` is the bits of a key that stay shown, and
     the hidden columns as bits.
     """
-    shown, hidden = hiding
-    frequencies, left = unit_counts
-    ids, known, table = group_shown(keys, rows, shown)
-    at = find_shown(keys, np.arange(amounts.size), shown, known, table)
-    totals = np.zeros(len(known), np.int64)
-    donors = np.full(len(known), -1, np.int64)
+    shown_bits, hidden = hiding
+    frequencies, intact = unit_counts
+    ids, group_bits, table = group_by_shown_bits(keys, rows, shown_bits)
+    at = find_groups(keys, np.arange(amounts.size), shown_bits, group_bits, table)
+    totals = np.zeros(len(group_bits), np.int64)
+    donors = np.full(len(group_bits), -1, np.int64)
     # Records of all units count towards k, also those that are not to be covered now.
     for i in range(amounts.size):
         g = at[i]
@@ -178,36 +183,36 @@ def groups_of(keys, rows, hiding, absent, amounts, unit_counts, k):
         totals[g] += amounts[i]
         # A donor must not be rare itself, must have records left, and must have all the cells that
         # are hidden.
-        if frequencies[i] < k or left[i] == 0 or absent[i] & hidden:
+        if frequencies[i] < k or intact[i] == 0 or absent[i] & hidden:
             continue
-        if donors[g] < 0 or left[i] > left[donors[g]]:
+        if donors[g] < 0 or intact[i] > intact[donors[g]]:
             donors[g] = i
-    return _listed(rows, ids, totals >= k, donors)
+    return _list_members(rows, ids, totals >= k, donors)
 
 
 @njit(cache=True, nogil=True)
-def _listed(rows, ids, wanted, donors):
-    """The members of the wanted groups, one group after the other."""
-    place = np.full(wanted.size, -1, np.int64)
+def _list_members(rows, ids, is_listed, donors):
+    """The members of the wanted groups, one group after the other: a counting sort."""
+    new_number = np.full(is_listed.size, -1, np.int64)
     count = 0
-    for g in range(wanted.size):
-        if wanted[g]:
-            place[g] = count
+    for g in range(is_listed.size):
+        if is_listed[g]:
+            new_number[g] = count
             count += 1
     starts = np.zeros(count + 1, np.int64)
     for r in range(rows.size):
-        if place[ids[r]] >= 0:
-            starts[place[ids[r]] + 1] += 1
+        if new_number[ids[r]] >= 0:
+            starts[new_number[ids[r]] + 1] += 1
     for g in range(count):
         starts[g + 1] += starts[g]
     members = np.empty(starts[count], np.int64)
     cursor = starts[:-1].copy()
     for r in range(rows.size):
-        g = place[ids[r]]
+        g = new_number[ids[r]]
         if g >= 0:
             members[cursor[g]] = rows[r]
             cursor[g] += 1
-    return starts, members, donors[wanted]
+    return starts, members, donors[is_listed]
 
 
 class PackedUnits(NamedTuple):
@@ -222,9 +227,10 @@ class PackedUnits(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _apart(all_units, i, j):
+def _differing_columns(all_units, i, j):
     """The columns in which two units differ and neither is missing, as bits."""
     apart = np.int64(0)
+    # A difference anywhere in the column's field is one set bit.
     for c in range(all_units.words.size):
         if (
             all_units.keys[i, all_units.words[c]] ^ all_units.keys[j, all_units.words[c]]
@@ -234,24 +240,26 @@ def _apart(all_units, i, j):
 
 
 @njit(cache=True, nogil=True)
-def _worth(members, frequencies, left, k, by_deficit):
-    """Records to suppress when every member is on its own, over those that suffice for all
-    together.
+def _gain_ratio(members, frequencies, intact, k, by_deficit):
+    """Ratio of the records to suppress when every member is on its own to those that suffice for
+    all together.
 
     Together: when *t* records are suppressed, members that lack at most *t* are helped, those that
-    lack more are suppressed themselves.
+    lack more are suppressed themselves. Costs the members and k steps.
     """
     alone = 0
-    most = 0
+    largest = 0
+    # Histogram of what members lack …
     for u in members:
         deficit = k - frequencies[u]
-        if deficit > 0 and left[u] > 0:
-            alone += min(deficit, left[u])
-            most = max(most, deficit)
-            by_deficit[deficit] += left[u]
-    together = most
+        if deficit > 0 and intact[u] > 0:
+            alone += min(deficit, intact[u])
+            largest = max(largest, deficit)
+            by_deficit[deficit] += intact[u]
+    # … of which the cheapest t is found from the top; the histogram is cleared on the way.
+    together = largest
     above = 0
-    for deficit in range(most, 0, -1):
+    for deficit in range(largest, 0, -1):
         together = min(together, max(above, deficit))
         above += by_deficit[deficit]
         by_deficit[deficit] = 0
@@ -259,50 +267,53 @@ def _worth(members, frequencies, left, k, by_deficit):
 
 
 @njit(cache=True, nogil=True)
-def _before(worth, one, other):
-    return worth[one] > worth[other] or (worth[one] == worth[other] and one < other)
+def _comes_first(worth, first, second):
+    """Whether one group comes before another in the heap: more gain, or the lower number."""
+    return worth[first] > worth[second] or (worth[first] == worth[second] and first < second)
 
 
 @njit(cache=True, nogil=True)
 def _sift(heap, worth, size):
-    """Let the first entry of a heap sink to its place."""
+    """Let the first entry of a binary heap sink to its position."""
     at = 0
     while 2 * at + 1 < size:
         child = 2 * at + 1
-        if child + 1 < size and _before(worth, heap[child + 1], heap[child]):
+        if child + 1 < size and _comes_first(worth, heap[child + 1], heap[child]):
             child += 1
-        if not _before(worth, heap[child], heap[at]):
+        if not _comes_first(worth, heap[child], heap[at]):
             return
         heap[at], heap[child] = heap[child], heap[at]
         at = child
 
 
 @njit(cache=True, nogil=True)
-def cover(all_units, absent, hidden, unit_groups, k, unit_counts):
-    """Suppress records, the group that gains most first, until no member of any group is too rare.
+def cover_units(all_units, absent, hidden, unit_groups, k, unit_counts):
+    """Suppress records, the group that gains most first, until no member of any group is too rare
+    (greedy set cover with lazy updates).
 
-    Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Brings ``frequencies``
-    and ``left`` up to date and returns unit and group of every record suppressed.
+    Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Updates ``frequencies``
+    and ``intact`` and returns unit and group of every suppressed record.
     """
     starts, members, donors = unit_groups
-    frequencies, left = unit_counts
+    frequencies, intact = unit_counts
     size = starts.size - 1
     by_deficit = np.zeros(k + 1, np.int64)
     worth = np.empty(size)
     for g in range(size):
-        worth[g] = _worth(members[starts[g] : starts[g + 1]], frequencies, left, k, by_deficit)
+        worth[g] = _gain_ratio(
+            members[starts[g] : starts[g + 1]], frequencies, intact, k, by_deficit
+        )
     heap = np.argsort(-worth, kind="mergesort")
     units = [np.int64(0) for _ in range(0)]
     groups = [np.int64(0) for _ in range(0)]
-    while (
-        size > 0
-        # only the group on top is worked out anew: all of them after every record would be
-        # quadratic
-    ):
+    # Lazy greedy: only the group on top is worked out anew, since all of them after every record
+    # would be quadratic; one whose gain fell goes back into the heap.
+    while size > 0:
         g = heap[0]
         inside = members[starts[g] : starts[g + 1]]
-        now = _worth(inside, frequencies, left, k, by_deficit)
-        if 0 < now < worth[g]:  # others have helped its members since: it must wait for its turn
+        now = _gain_ratio(inside, frequencies, intact, k, by_deficit)
+        # Others have helped its members since: it must wait for its turn.
+        if 0 < now < worth[g]:
             worth[g] = now
             _sift(heap, worth, size)
             continue
@@ -323,79 +334,86 @@ def _cover_group(all_units, hideable, members, donor, k, unit_counts, units):
     """Suppress records of one group until no member is too rare, or nothing can be hidden that
     helps.
     """
-    frequencies, left = unit_counts
+    frequencies, intact = unit_counts
     while True:
-        rarest = _rarest(members, k, frequencies, left)
+        rarest = _find_rarest(members, k, frequencies, intact)
         if rarest < 0:
             return
         u = members[rarest]
-        chosen = np.int64(-1)
-        if not hideable[rarest] or k - frequencies[u] < left[u]:
-            # its own records are no help to one another, a record from elsewhere is a help to all
-            # of them
-            if donor >= 0 and left[donor] > 0:
-                chosen = donor
+        unit = np.int64(-1)
+        if not hideable[rarest] or k - frequencies[u] < intact[u]:
+            # Its own records are no help to one another, a record from elsewhere is a help to all
+            # of them.
+            if donor >= 0 and intact[donor] > 0:
+                unit = donor
             else:
-                chosen = _largest_other(members, hideable, u, left)
-            if chosen >= 0 and not _apart(all_units, u, chosen):
-                chosen = np.int64(-1)
-        if chosen < 0:
+                unit = _largest_other(members, hideable, u, intact)
+            if unit >= 0 and not _differing_columns(all_units, u, unit):
+                unit = np.int64(-1)
+        if unit < 0:
             if not hideable[rarest]:
                 return
-            chosen = u
-        left[chosen] -= 1
-        units.append(chosen)
-        for other in members:
-            if _apart(all_units, other, chosen):
-                frequencies[other] += 1
+            unit = u
+        intact[unit] -= 1
+        units.append(unit)
+        # A suppressed record now agrees with every member it differed from before.
+        for member in members:
+            if _differing_columns(all_units, member, unit):
+                frequencies[member] += 1
 
 
 @njit(cache=True, nogil=True)
-def _rarest(members, k, frequencies, left):
-    """Where the member is that lacks most, of these the one with fewest records left; −1 when none
-    is too rare.
+def _find_rarest(members, k, frequencies, intact):
+    """The index of the member that lacks most, of these the one with fewest records left; −1 when
+    none is too rare.
     """
     rarest = -1
     for at in range(members.size):
         u = members[at]
-        if frequencies[u] >= k or left[u] == 0:
+        if frequencies[u] >= k or intact[u] == 0:
             continue
         if rarest < 0 or frequencies[u] < frequencies[members[rarest]]:
             rarest = at
-        elif frequencies[u] == frequencies[members[rarest]] and left[u] < left[members[rarest]]:
+        elif frequencies[u] == frequencies[members[rarest]] and intact[u] < intact[members[rarest]]:
             rarest = at
     return rarest
 
 
 @njit(cache=True, nogil=True)
-def _largest_other(members, hideable, unit, left):
+def _largest_other(members, hideable, unit, intact):
     """The other member that can be hidden with most records left, −1 where there is none."""
-    found = np.int64(-1)
+    largest = np.int64(-1)
     for at in range(members.size):
         u = members[at]
-        if u != unit and hideable[at] and left[u] > 0 and (found < 0 or left[u] > left[found]):
-            found = u
-    return found
+        if (
+            u != unit
+            and hideable[at]
+            and intact[u] > 0
+            and (largest < 0 or intact[u] > intact[largest])
+        ):
+            largest = u
+    return largest
 
 
 @njit(cache=True, nogil=True)
-def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
-    """Show again what nobody needs hidden, record by record; all hide the same
-    columns (``hiding`` as in :func:`groups_of`).
+def restore_cells(all_units, hiding, watched, units, k, unit_counts, relied_on):
+    """Show again what nobody needs hidden, record by record; all hide the same columns (``hiding``
+    as in :func:`list_groups`).
 
     ``watched`` are the units that would be too rare by themselves. A record keeps hidden what those
     need that have exactly k records, and all of it when it would be too rare itself. ``relied_on``
     marks units whose frequency must not fall below k. Returns what each record hides afterwards.
     """
-    keys, missing = all_units.keys, all_units.missing
-    shown, hidden = hiding
-    frequencies, left = unit_counts
-    plain = watched[missing[watched] == 0]
-    odd = watched[missing[watched] != 0]
-    ids, known, table = group_shown(keys, plain, shown)
-    at = find_shown(keys, units, shown, known, table)
-    starts, members, _ = _listed(
-        plain, ids, np.ones(len(known), np.bool_), np.zeros(len(known), np.int64)
+    keys = all_units.keys
+    missing = all_units.missing
+    shown_bits, hidden = hiding
+    frequencies, intact = unit_counts
+    complete = watched[missing[watched] == 0]
+    incomplete = watched[missing[watched] != 0]
+    ids, group_bits, table = group_by_shown_bits(keys, complete, shown_bits)
+    at = find_groups(keys, units, shown_bits, group_bits, table)
+    starts, members, _ = _list_members(
+        complete, ids, np.ones(len(group_bits), np.bool_), np.zeros(len(group_bits), np.int64)
     )
     near = np.empty(watched.size, np.int64)
     needed = np.full(units.size, hidden, np.int64)
@@ -403,33 +421,38 @@ def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
         x = units[i]
         if frequencies[x] < k:
             continue
-        if missing[x]:  # wildcards agree with units of other groups too
-            count = _gather(all_units, plain, x, hidden, near, 0)
+        # Missing cells agree with units of other groups too.
+        if missing[x]:
+            count = _gather(all_units, complete, x, hidden, near, 0)
         else:
             g = at[i]
             inside = members[starts[g] : starts[g + 1]] if g >= 0 else members[:0]
             count = _gather(all_units, inside, x, hidden, near, 0)
-        count = _gather(all_units, odd, x, hidden, near, count)
+        count = _gather(all_units, incomplete, x, hidden, near, count)
+        # Units at exactly k that agree only because of a hidden column need that column hidden.
         needed[i] = 0
+        # Those that no longer agree with the record lose one.
         for u in near[:count]:
             if relied_on[u] and frequencies[u] <= k:
-                needed[i] |= _apart(all_units, u, x)
+                needed[i] |= _differing_columns(all_units, u, x)
         if needed[i] == hidden:
             continue
         for u in near[:count]:
-            if _apart(all_units, u, x) & ~needed[i]:
+            if _differing_columns(all_units, u, x) & ~needed[i]:
                 frequencies[u] -= 1
         relied_on[x] = True
         if needed[i] == 0:
-            left[x] += 1
+            intact[x] += 1
     return needed
 
 
 @njit(cache=True, nogil=True)
 def _gather(all_units, candidates, x, hidden, near, count):
-    """Add to ``near`` the units that agree with a record only because it hides some columns."""
+    """Append to ``near`` the units that agree with a record only because it hides some columns;
+    returns how many there are.
+    """
     for u in candidates:
-        apart = _apart(all_units, u, x)
+        apart = _differing_columns(all_units, u, x)
         if apart and not apart & ~hidden:
             near[count] = u
             count += 1

@@ -1,9 +1,12 @@
-"""Loops that grow a tree on predictors given as bins, and send records down it.
+"""Loops that grow a classification or regression tree (CART) on predictors given as bins, and send
+records down it.
 
-Predictors come as bins of one byte, one row of the array a predictor. One list of records is cut in
-two at every split and stays one list: a node is a stretch of it, from ``lo`` to ``hi``. Nodes are
-numbered in preorder, a node before its left child and all below that before its right one. A record
-goes left when its bin is at most the ``cut``; a leaf has −1 for its ``feature``.
+Arrays. ``bins[f, i]`` is the bin of record *i* in predictor *f*, one byte. One list of records
+(``order``) is cut in two at every split and stays one list: a node is a stretch of it, from ``lo``
+to ``hi``. ``nodes`` has the rows feature, cut, left, right, parent, lo, hi, depth and a column per
+node. Nodes are numbered in preorder, a node before its left child and all below that before its
+right one. A record goes left when its bin is at most the ``cut``; a leaf has −1 for its
+``feature``.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ class ClassRoom(NamedTuple):
 
     counts: NDArray[np.int32]
     """(bins × classes,): records of each bin and class."""
-    left: NDArray[np.int64]
+    left_counts: NDArray[np.int64]
     """(classes,): records of each class left of the cut."""
     starts: NDArray[np.int64]
     """(256,): where each bin ends among the sorted targets."""
@@ -39,7 +42,7 @@ class ClassRoom(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _counted_cut(bins, target, segment, width, least, room):
+def _counted_cut(bins, target, segment, width, leaf_size, room):
     """The best cut of one predictor by counts of bins × classes: its score Σ L²/n_L + Σ R²/n_R, and
     the last bin on the left.
 
@@ -47,7 +50,9 @@ def _counted_cut(bins, target, segment, width, least, room):
     there, and h(h − 2R) on the right.
     """
     order, lo, hi = segment
-    counts, left, totals = room.counts, room.left, room.totals
+    counts = room.counts
+    left_counts = room.left_counts
+    totals = room.totals
     classes = totals.size
     for i in range(width * classes):
         counts[i] = 0
@@ -57,25 +62,26 @@ def _counted_cut(bins, target, segment, width, least, room):
     squares_left = np.int64(0)
     squares_right = np.int64(0)
     for k in range(classes):
-        left[k] = 0
+        left_counts[k] = 0
         squares_right += totals[k] * totals[k]
     n_left = np.int64(0)
     best, cut = 0.0, -1
+    # Bins from left to right: all records of a bin move over at once.
     for b in range(width - 1):
         before = n_left
         for k in range(classes):
             h = np.int64(counts[b * classes + k])
             if h > 0:
-                squares_left += h * (2 * left[k] + h)
-                squares_right += h * (h - 2 * (totals[k] - left[k]))
-                left[k] += h
+                squares_left += h * (2 * left_counts[k] + h)
+                squares_right += h * (h - 2 * (totals[k] - left_counts[k]))
+                left_counts[k] += h
                 n_left += h
         n_right = hi - lo - n_left
         # The right side only shrinks from here on: no later cut can be legal.
-        if n_right < least:
+        if n_right < leaf_size:
             break
         # A bin without records gives the cut of the bin before it, which came first.
-        if n_left > before and n_left >= least:
+        if n_left > before and n_left >= leaf_size:
             score = squares_left / n_left + squares_right / n_right
             if score > best * EQUAL:
                 best, cut = score, b
@@ -88,10 +94,12 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
     bin. ``starts[b]`` ends bin b.
     """
     # Bins are bytes: 255 is the highest there is.
-    low, high = np.int64(255), np.int64(0)
+    low = np.int64(255)
+    high = np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
-        low, high = min(low, own), max(high, own)
+        low = min(low, own)
+        high = max(high, own)
     if low == high:
         return low, high
     # Counting sort over the bins between lowest and highest; stable, two passes over the records.
@@ -112,12 +120,15 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
 
 
 @njit(cache=True, nogil=True)
-def _walked_cut(bins, target, segment, least, room):
+def _walked_cut(bins, target, segment, leaf_size, room):
     """As :func:`_counted_cut`, record by record: for nodes with fewer records than there are bins ×
     classes.
     """
     order, lo, hi = segment
-    starts, sorted_target, left, totals = room.starts, room.sorted_target, room.left, room.totals
+    starts = room.starts
+    sorted_target = room.sorted_target
+    left_counts = room.left_counts
+    totals = room.totals
     low, high = _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target)
     best, cut = 0.0, -1
     if low == high:
@@ -125,40 +136,42 @@ def _walked_cut(bins, target, segment, least, room):
     squares_left = np.int64(0)
     squares_right = np.int64(0)
     for k in range(totals.size):
-        left[k] = 0
+        left_counts[k] = 0
         squares_right += totals[k] * totals[k]
-    place = 0
+    position = 0
     # A record of class k moves left: L² grows by 2L + 1, R² by 1 − 2R. Integers, so sums are exact.
     for b in range(low, high):
         end = starts[b]
-        if end == place:
+        if end == position:
             continue
-        while place < end:
-            k = sorted_target[place]
-            squares_left += 2 * left[k] + 1
-            squares_right += 1 - 2 * (totals[k] - left[k])
-            left[k] += 1
-            place += 1
-        n_right = hi - lo - place
-        if n_right < least:
+        while position < end:
+            k = sorted_target[position]
+            squares_left += 2 * left_counts[k] + 1
+            squares_right += 1 - 2 * (totals[k] - left_counts[k])
+            left_counts[k] += 1
+            position += 1
+        n_right = hi - lo - position
+        if n_right < leaf_size:
             break
-        if place >= least:
-            score = squares_left / place + squares_right / n_right
+        if position >= leaf_size:
+            score = squares_left / position + squares_right / n_right
             if score > best * EQUAL:
                 best, cut = score, b
     return best, cut
 
 
 @njit(cache=True, nogil=True)
-def _summed_cut(bins, target, segment, least, counts, sums):
+def _summed_cut(bins, target, segment, leaf_size, counts, sums):
     """The best cut of one predictor for a target of numbers: its score S_L²/n_L + S_R²/n_R, and the
     last bin on the left.
     """
     order, lo, hi = segment
-    low, high = np.int64(255), np.int64(0)
+    low = np.int64(255)
+    high = np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
-        low, high = min(low, own), max(high, own)
+        low = min(low, own)
+        high = max(high, own)
     best, cut = 0.0, -1
     if low == high:
         return best, cut
@@ -180,9 +193,10 @@ def _summed_cut(bins, target, segment, least, counts, sums):
         n_left += counts[b]
         sum_left += sums[b]
         n_right = hi - lo - n_left
-        if n_right < least:
+        if n_right < leaf_size:
             break
-        if n_left >= least:
+        if n_left >= leaf_size:
+            # Least squares: the sum of squared errors falls by exactly the rise of this score.
             score = sum_left * sum_left / n_left + (total - sum_left) * (total - sum_left) / n_right
             if score > best * EQUAL:
                 best, cut = score, b
@@ -190,27 +204,27 @@ def _summed_cut(bins, target, segment, least, counts, sums):
 
 
 @njit(cache=True, nogil=True)
-def _parted(bins, cut, order, lo, hi, scratch):
+def _part_records(bins, cut, order, lo, hi, scratch):
     """Put the records that go left before those that go right, each in the order they had; returns
     where the right ones begin.
     """
-    place, others = lo, 0
+    position, right_count = lo, 0
     # Stable partition: left ones are written in place, which never overtakes the read, right ones
     # wait in the scratch.
     for i in range(lo, hi):
         if bins[order[i]] <= cut:
-            order[place] = order[i]
-            place += 1
+            order[position] = order[i]
+            position += 1
         else:
-            scratch[others] = order[i]
-            others += 1
-    for i in range(others):
-        order[place + i] = scratch[i]
-    return place
+            scratch[right_count] = order[i]
+            right_count += 1
+    for i in range(right_count):
+        order[position + i] = scratch[i]
+    return position
 
 
 @njit(cache=True, nogil=True)
-def _class_split(bins, widths, target, segment, least, room):
+def _class_split(bins, widths, target, segment, leaf_size, room):
     """The best split of a node by Gini impurity: how much it gains (in records times impurity), the
     predictor and the cut.
     """
@@ -224,23 +238,27 @@ def _class_split(bins, widths, target, segment, least, room):
     squares = np.int64(0)
     for k in range(totals.size):
         squares += totals[k] * totals[k]
-    best, feature, cut = 0.0, -1, -1
+    best = 0.0
+    feature = -1
+    cut = -1
     # One class only: nothing can be gained.
     if squares == n * n:
         return 0.0, feature, cut, n - squares / n
     # Counting costs n + bins × classes, walking n steps and a sort: the cheaper one is taken.
     for f in range(bins.shape[0]):
         if n >= widths[f] * totals.size:
-            score, at = _counted_cut(bins[f], target, segment, widths[f], least, room)
+            score, at = _counted_cut(bins[f], target, segment, widths[f], leaf_size, room)
         else:
-            score, at = _walked_cut(bins[f], target, segment, least, room)
+            score, at = _walked_cut(bins[f], target, segment, leaf_size, room)
         if at >= 0 and score > best * EQUAL:
-            best, feature, cut = score, f, at
+            best = score
+            feature = f
+            cut = at
     return best - squares / n, feature, cut, n - squares / n
 
 
 @njit(cache=True, nogil=True)
-def _number_split(bins, target, order, lo, hi, least, room):
+def _number_split(bins, target, order, lo, hi, leaf_size, room):
     """The best split of a node by variance: how much it gains (in sums of squares), the predictor
     and the cut.
     """
@@ -252,43 +270,52 @@ def _number_split(bins, target, order, lo, hi, least, room):
         y = target[order[i]]
         total += y
         squares += y * y
-        smallest, largest = min(smallest, y), max(largest, y)
-    best, feature, cut = 0.0, -1, -1
+        smallest = min(smallest, y)
+        largest = max(largest, y)
+    best = 0.0
+    feature = -1
+    cut = -1
     impurity = squares - total * total / (hi - lo)
+    # All targets are equal: nothing can be gained.
     if smallest == largest:
         return 0.0, feature, cut, 0.0
     for f in range(bins.shape[0]):
-        score, at = _summed_cut(bins[f], target, (order, lo, hi), least, counts, sums)
+        score, at = _summed_cut(bins[f], target, (order, lo, hi), leaf_size, counts, sums)
         if at >= 0 and score > best * EQUAL:
-            best, feature, cut = score, f, at
+            best = score
+            feature = f
+            cut = at
     return best - total * total / (hi - lo), feature, cut, impurity
 
 
 @njit(cache=True, nogil=True)
-def _begin(n, least):
+def _make_room(n, leaf_size):
     """Room for a tree of n records: feature, cut, left, right, parent, lo, hi, depth of the nodes,
     the records, and scratch.
     """
-    # Leaves hold at least ``least`` records, and a binary tree has one inner node fewer than
+    # Leaves hold at least ``leaf_size`` records, and a binary tree has one inner node fewer than
     # leaves.
-    most = 2 * (n // least + 1) + 1
-    nodes = np.full((8, most), -1, np.int64)
+    node_limit = 2 * (n // leaf_size + 1) + 1
+    nodes = np.full((8, node_limit), -1, np.int64)
     order = np.arange(n).astype(np.int32)
-    return nodes, order, np.empty(n, np.int32), np.empty((most, 5), np.int64)
+    return nodes, order, np.empty(n, np.int32), np.empty((node_limit, 5), np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _enter(nodes, node, stack, top):
+def _enter_node(nodes, node, stack, top):
     """Take the next node off the stack, and tell its parent."""
     lo, hi, parent, side, depth = stack[top]
-    nodes[4, node], nodes[5, node], nodes[6, node], nodes[7, node] = parent, lo, hi, depth
+    nodes[4, node] = parent
+    nodes[5, node] = lo
+    nodes[6, node] = hi
+    nodes[7, node] = depth
     if parent >= 0:
         nodes[2 + side, parent] = node
     return lo, hi, depth
 
 
 @njit(cache=True, nogil=True)
-def _push(stack, top, lo, middle, hi, node, depth):
+def _push_children(stack, top, lo, middle, hi, node, depth):
     """The two children of a node; the left one comes off the stack first, so that nodes are
     numbered in preorder.
     """
@@ -298,16 +325,16 @@ def _push(stack, top, lo, middle, hi, node, depth):
 
 
 @njit(cache=True, nogil=True)
-def grow_classes(bins, widths, target, classes, least, complexity, deepest):
+def grow_class_tree(bins, widths, target, classes, leaf_size, complexity, deepest):
     """A tree for a target of classes, by Gini impurity.
 
     ``bins[f, i]`` is the bin of record i in predictor f, below ``widths[f]``; leaves hold at least
-    ``least`` records; a split must gain at least ``complexity`` of the impurity of the root, and
-    the root has depth 0. Returns feature, cut, left, right, parent, lo, hi and depth of the nodes
-    (a row each), and the records in the order of the leaves.
+    ``leaf_size`` records; a split must gain at least ``complexity`` of the impurity of the root,
+    and the root has depth 0. Returns feature, cut, left, right, parent, lo, hi and depth of the
+    nodes (a row each), and the records in the order of the leaves.
     """
     n = target.size
-    nodes, order, scratch, stack = _begin(n, least)
+    nodes, order, scratch, stack = _make_room(n, leaf_size)
     widest = np.int64(1)
     for f in range(widths.size):
         widest = max(widest, widths[f])
@@ -319,84 +346,92 @@ def grow_classes(bins, widths, target, classes, least, complexity, deepest):
         np.empty(classes, np.int64),
     )
     stack[0] = 0, n, -1, 0, 0
-    top, made, needed = 1, 0, 0.0
+    top, node_count, needed = 1, 0, 0.0
     # CART (Breiman, Friedman, Olshen & Stone 1984), depth first in preorder: the stack holds at
     # most one open node a level and side.
     while top > 0:
         top -= 1
-        lo, hi, depth = _enter(nodes, made, stack, top)
-        made += 1
+        lo, hi, depth = _enter_node(nodes, node_count, stack, top)
+        node_count += 1
         # Two leaves of the smallest size would not fit, or the tree is deep enough.
-        if hi - lo < 2 * least or depth >= deepest:
+        if hi - lo < 2 * leaf_size or depth >= deepest:
             continue
-        gain, f, cut, impurity = _class_split(bins, widths, target, (order, lo, hi), least, room)
+        gain, f, cut, impurity = _class_split(
+            bins, widths, target, (order, lo, hi), leaf_size, room
+        )
         # The complexity parameter of CART is relative to the impurity of the root.
-        if made == 1:
+        if node_count == 1:
             needed = complexity * impurity
         if f < 0 or gain <= needed:
             continue
-        nodes[0, made - 1], nodes[1, made - 1] = f, cut
-        middle = _parted(bins[f], cut, order, lo, hi, scratch)
-        top = _push(stack, top, lo, middle, hi, made - 1, depth)
-    return nodes[:, :made].copy(), order
+        nodes[0, node_count - 1] = f
+        nodes[1, node_count - 1] = cut
+        middle = _part_records(bins[f], cut, order, lo, hi, scratch)
+        top = _push_children(stack, top, lo, middle, hi, node_count - 1, depth)
+    return nodes[:, :node_count].copy(), order
 
 
 @njit(cache=True, nogil=True)
-def grow_numbers(bins, target, least, complexity, deepest):
-    """A tree for a target of numbers, by variance; as :func:`grow_classes`. The target should have
-    mean 0: squares are summed.
+def grow_number_tree(bins, target, leaf_size, complexity, deepest):
+    """A tree for a target of numbers, by variance; as :func:`grow_class_tree`. The target should
+    have mean 0: squares are summed.
     """
     n = target.size
-    nodes, order, scratch, stack = _begin(n, least)
+    nodes, order, scratch, stack = _make_room(n, leaf_size)
+    # Bins are bytes: room for 256 counts and sums.
     room = np.empty(256, np.int64), np.empty(256, np.float64)
     stack[0] = 0, n, -1, 0, 0
-    top, made, needed = 1, 0, 0.0
+    top, node_count, needed = 1, 0, 0.0
     # As in grow_classes, by variance.
     while top > 0:
         top -= 1
-        lo, hi, depth = _enter(nodes, made, stack, top)
-        made += 1
-        if hi - lo < 2 * least or depth >= deepest:
+        lo, hi, depth = _enter_node(nodes, node_count, stack, top)
+        node_count += 1
+        if hi - lo < 2 * leaf_size or depth >= deepest:
             continue
-        gain, f, cut, impurity = _number_split(bins, target, order, lo, hi, least, room)
-        if made == 1:
+        gain, f, cut, impurity = _number_split(bins, target, order, lo, hi, leaf_size, room)
+        if node_count == 1:
             needed = complexity * impurity
         if f < 0 or gain <= needed:
             continue
-        nodes[0, made - 1], nodes[1, made - 1] = f, cut
-        middle = _parted(bins[f], cut, order, lo, hi, scratch)
-        top = _push(stack, top, lo, middle, hi, made - 1, depth)
-    return nodes[:, :made].copy(), order
+        nodes[0, node_count - 1] = f
+        nodes[1, node_count - 1] = cut
+        middle = _part_records(bins[f], cut, order, lo, hi, scratch)
+        top = _push_children(stack, top, lo, middle, hi, node_count - 1, depth)
+    return nodes[:, :node_count].copy(), order
 
 
 @njit(cache=True, nogil=True)
-def _close_together(nodes):
+def _pack_nodes(nodes):
     """Feature, cut, right child and the child with more records of every node, side by side: a
-    record asks for them at once.
+    record needs them together.
 
     The left child of a node is the one after it.
     """
     packed = np.empty((nodes.shape[1], 4), np.int32)
     for node in range(nodes.shape[1]):
-        left, right = nodes[2, node], nodes[3, node]
-        packed[node, 0], packed[node, 1], packed[node, 2], packed[node, 3] = (
-            nodes[0, node],
-            nodes[1, node],
-            right,
-            right,
-        )
-        if left >= 0 and nodes[6, left] - nodes[5, left] >= nodes[6, right] - nodes[5, right]:
-            packed[node, 3] = left
+        left_child = nodes[2, node]
+        right_child = nodes[3, node]
+        packed[node, 0] = nodes[0, node]
+        packed[node, 1] = nodes[1, node]
+        packed[node, 2] = right_child
+        packed[node, 3] = right_child
+        if (
+            left_child >= 0
+            and nodes[6, left_child] - nodes[5, left_child]
+            >= nodes[6, right_child] - nodes[5, right_child]
+        ):
+            packed[node, 3] = left_child
     return packed
 
 
 @njit(cache=True, nogil=True)
-def route(nodes, bins):
+def route_records(nodes, bins):
     """The leaf that every record falls into; a bin that did not occur goes to the child with more
-    records.
+    records. Depth × records steps.
     """
-    packed = _close_together(nodes)
-    found = np.zeros(bins.shape[1], np.int64)
+    packed = _pack_nodes(nodes)
+    leaves = np.zeros(bins.shape[1], np.int64)
     # One step down a level and record; the left child is the next node, so most steps read on.
     for i in range(bins.shape[1]):
         node = 0
@@ -408,5 +443,5 @@ def route(nodes, bins):
                 node += 1
             else:
                 node = packed[node, 2]
-        found[i] = node
-    return found
+        leaves[i] = node
+    return leaves

@@ -1,4 +1,8 @@
-"""Loops over minimal sample uniques: smallest sets of columns on which a record is alone.
+"""Loops over minimal sample uniques (SUDA): smallest sets of columns on which a record is alone.
+
+Arrays. ``live`` are the rows still in the walk, ``ids`` the group of each of them on the present
+subset of columns, ``sizes[row]`` how many records a row stands for; ``bits[record, word]`` has one
+bit per subset.
 
 Subsets of columns are walked depth first; each refines the groups of the one before by one column.
 A record that is alone on a subset is alone on every larger one and shares its values with nobody,
@@ -13,7 +17,7 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def refine(ids, groups, column, live, sizes, refined, table):
+def refine_groups(ids, groups, column, live, sizes, refined, table):
     """Groups refined by one column, for the ``live`` records.
 
     ``column`` is its codes and how many there are; ``refined`` receives the new ids and the sizes
@@ -23,10 +27,9 @@ def refine(ids, groups, column, live, sizes, refined, table):
     codes, cardinality = column
     fresh, counts = refined
     pairs = groups * cardinality
-    found = 0
-    if (
-        pairs <= table.size
-    ):  # a slot for every pair of group and code: nothing to hash, nothing to compare
+    count = 0
+    # A slot for every pair of group and code: nothing to hash, nothing to compare.
+    if pairs <= table.size:
         for slot in range(pairs):
             table[slot] = -1
         # Group and code make a slot: constant time a record.
@@ -34,25 +37,27 @@ def refine(ids, groups, column, live, sizes, refined, table):
             row = live[position]
             slot = ids[position] * cardinality + codes[row]
             if table[slot] < 0:
-                table[slot] = found
-                counts[found] = 0
-                found += 1
+                table[slot] = count
+                counts[count] = 0
+                count += 1
             group = table[slot]
             fresh[position] = group
             counts[group] += sizes[row]
-        return found
+        return count
     return _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts)
 
 
 @njit(cache=True, nogil=True)
 def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
+    """:func:`refine_groups` by a hash table of the pairs that occur."""
     slots = 16
-    while slots < 2 * live.size:  # at most half full, so that a search ends after a step or two
+    # At most half full, so that a search ends after a step or two.
+    while slots < 2 * live.size:
         slots *= 2
     mask = np.uint64(slots - 1)
     keys = np.empty(slots, np.int64)
     owner = np.full(slots, -1, np.int64)
-    found = 0
+    count = 0
     for position in range(live.size):
         row = live[position]
         key = ids[position] * cardinality + codes[row]
@@ -60,26 +65,27 @@ def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
         while owner[slot] >= 0 and keys[slot] != key:
             slot = (slot + np.uint64(1)) & mask
         if owner[slot] < 0:
-            owner[slot] = found
+            owner[slot] = count
             keys[slot] = key
-            counts[found] = 0
-            found += 1
+            counts[count] = 0
+            count += 1
         group = owner[slot]
         fresh[position] = group
         counts[group] += sizes[row]
-    return found
+    return count
 
 
 @njit(cache=True, nogil=True)
-def mark_uniques(live, refined, single, bits, subset, kept, kept_ids):
+def mark_uniques(live, refined, single, bits, subset, live_next, next_ids):
     """Set the bit of a subset for every record that is alone on it; the others go on. Returns how
     many go on.
 
     ``single`` is the number of a record among those that are alone on all columns, or −1: only they
-    are marked. ``refined`` is as :func:`refine` wrote it.
+    are marked. ``refined`` is as :func:`refine_groups` wrote it.
     """
     fresh, counts = refined
-    word, bit = subset >> 6, np.uint64(subset & 63)
+    word = subset >> 6
+    bit = np.uint64(subset & 63)
     going = 0
     # Alone on a subset is alone on every superset, so the record leaves the walk (SUDA, Elliot,
     # Manning & Ford 2002).
@@ -88,20 +94,20 @@ def mark_uniques(live, refined, single, bits, subset, kept, kept_ids):
         if counts[fresh[position]] == 1:
             bits[single[row], word] |= np.uint64(1) << bit
         else:
-            kept[going] = row
-            kept_ids[going] = fresh[position]
+            live_next[going] = row
+            next_ids[going] = fresh[position]
             going += 1
     return going
 
 
 @njit(cache=True, nogil=True)
-def score_minimal(bits, masks, places, weights, scores, parts, amounts):
+def score_minimal_uniques(bits, masks, index_of_mask, weights, scores, parts, amounts):
     """Per record: the sum of the weights of its minimal subsets, the share of each column, and how
     many there are.
 
-    ``masks[j]`` are the columns of subset *j* (a bit each), smaller subsets first; ``places[mask]``
-    is *j*, or −1. A subset is minimal when the record is not alone on any subset with one column
-    less.
+    ``masks[j]`` are the columns of subset *j* (a bit each), smaller subsets first;
+    ``index_of_mask[mask]`` is *j*, or −1. A subset is minimal when the record is not alone on any
+    subset with one column less.
     """
     columns = parts.shape[1]
     for row in range(bits.shape[0]):
@@ -113,13 +119,12 @@ def score_minimal(bits, masks, places, weights, scores, parts, amounts):
             smaller = False
             for column in range(columns):
                 if mask >> column & 1 and mask != 1 << column:
-                    below = places[mask ^ (1 << column)]
+                    below = index_of_mask[mask ^ (1 << column)]
                     if bits[row, below >> 6] >> np.uint64(below & 63) & np.uint64(1):
                         smaller = True
                         break
-            if (
-                smaller
-            ):  # alone on a smaller subset: alone here too, though the walk had left it out
+            # Alone on a smaller subset: alone here too, though the walk had left it out.
+            if smaller:
                 bits[row, subset >> 6] |= np.uint64(1) << np.uint64(subset & 63)
             elif alone:
                 amounts[row] += 1

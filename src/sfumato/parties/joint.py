@@ -173,7 +173,7 @@ class JointRelease(JointQuestion):
         if (self.l is not None or self.t is not None) and "sensitive" not in roles:
             raise SchemaError("l and t are about sensitive columns, and no column has that role")
         for name in unknown:
-            if self.assemble == "histogram" or self.described[name].role != "plain":
+            if self.assemble == "histogram" or self.described[name].role != "keep":
                 raise SchemaError(
                     f"column {name!r} needs a public domain, or a range of whole numbers"
                     " ('between')"

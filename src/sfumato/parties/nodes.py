@@ -45,7 +45,7 @@ class PublicColumn:
     sensitive may do without a domain where rows are handed over in pieces.
     """
 
-    role: Literal["quasi", "sensitive", "plain"]
+    role: Literal["quasi", "sensitive", "keep"]
     domain: Annotated[list[Any], Field(description="the values that may occur")] = Field(
         default_factory=list
     )

@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.core import registry
 from sfumato.core.classes import ladder_of
 from sfumato.core.hierarchy import TOP, Hierarchy
-from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.schema import UNITS, Attribute, Kind, Role, Schema
 from sfumato.core.words import join_words
 from sfumato.errors import SchemaError
 from sfumato.policy.documents import Findings
@@ -360,12 +360,12 @@ def uncovered(hierarchy: Hierarchy, labels: Sequence[str | None], counts: Sequen
 
 
 ROLES = {
-    Group.EI: Role.DIRECT,
+    Group.EI: Role.DROP,
     Group.QID: Role.QUASI,
     Group.SD: Role.SENSITIVE,
-    Group.NSD: Role.PLAIN,
+    Group.NSD: Role.KEEP,
 }
-DESIGN = (Role.WEIGHT, Role.UNIT, Role.STRATUM)
+DESIGN = (Role.WEIGHT, *UNITS, Role.STRATUM)
 """Roles that only the table knows."""
 
 LEFT_OUT = "left out"
@@ -380,7 +380,7 @@ def described_columns(
     """The schema of a table under the policies, the top level of each hierarchy, and what was
     decided.
 
-    What is withheld gets the role direct, which is dropped. The table's own hierarchies are used
+    What is withheld gets the role drop, which is dropped. The table's own hierarchies are used
     where it has some, and policies must agree with them; otherwise the entries of the policies are
     put together. A column that must be coarser and has neither can only be withheld as a whole,
     value by value.
@@ -390,7 +390,7 @@ def described_columns(
     used = _used(dataset, merged)
     for column in dataset.columns:
         if (column == COLUMN and merged.own) or column in merged.withheld:
-            attributes[column] = Attribute((Role.DIRECT,))
+            attributes[column] = Attribute((Role.DROP,))
         elif column in merged.groups:
             attributes[column] = _attribute(
                 dataset, used, column, merged, entries, findings, decisions
@@ -415,13 +415,13 @@ def _attribute(
 ) -> Attribute:
     original = dataset.schema.attributes.get(column)
     roles = tuple(ROLES[group] for group in merged.groups[column])
-    if original is not None and Role.DIRECT not in roles:
-        if original.has(Role.DIRECT):
-            roles = (Role.DIRECT,)
+    if original is not None and Role.DROP not in roles:
+        if original.has(Role.DROP):
+            roles = (Role.DROP,)
         design = tuple(role for role in original.roles if role in DESIGN)
-        if design and roles == (Role.PLAIN,):
+        if design and roles == (Role.KEEP,):
             roles = design
-        elif Role.STRATUM in design and Role.PLAIN not in roles:
+        elif Role.STRATUM in design and Role.KEEP not in roles:
             roles = (*roles, Role.STRATUM)
     hierarchy = _hierarchy(dataset, used, column, roles, merged, entries, findings, decisions)
     if original is None:
@@ -449,7 +449,7 @@ def _hierarchy(
     original = dataset.schema.attributes.get(column)
     own = original.hierarchy if original is not None else None
     rows = entries.get(column, ())
-    if Role.DIRECT in roles:
+    if Role.DROP in roles:
         return None
     if own is not None:
         if rows:
@@ -508,7 +508,7 @@ def _tops(dataset: Table, merged: Guarantee, findings: Findings) -> dict[str, in
     tops = {}
     floors = merged.floors
     for column in dict.fromkeys([*floors, *merged.caps]):
-        if dataset.schema[column].has(Role.DIRECT):
+        if dataset.schema[column].has(Role.DROP):
             continue
         tops[column] = ladder_of(dataset, column, dataset.encoded(column)).top
         if floors.get(column, 0) > tops[column]:

@@ -207,10 +207,10 @@ class Released:
             if (
                 datum is None
                 or datum.group in (Group.EI, Group.NSD)
-                or not {Role.PLAIN, Role.QUASI, Role.SENSITIVE} & set(attribute.roles)
+                or not {Role.KEEP, Role.QUASI, Role.SENSITIVE} & set(attribute.roles)
             ):
                 continue
-            roles = {*attribute.roles, ROLES[datum.group]} - {Role.PLAIN}
+            roles = {*attribute.roles, ROLES[datum.group]} - {Role.KEEP}
             schema[name] = dataclasses.replace(attribute, roles=tuple(roles))
         return self.dataset.with_schema(Schema(schema))
 

@@ -113,7 +113,7 @@ class Policies:
         ]
         column = pl.Series(COLUMN, names, dtype=pl.String).gather(encoded.codes).alias(COLUMN)
         return dataset.with_columns({COLUMN: column}).with_attribute(
-            COLUMN, Attribute((Role.DIRECT,))
+            COLUMN, Attribute((Role.DROP,))
         )
 
     def compile(

@@ -95,7 +95,7 @@ def _read_otherwise(verdict: Verdict, reading: ReadAsOne) -> Verdict:
 
 
 def _refuse_direct(name: str, schema: Schema, columns: Iterable[str]) -> None:
-    left = [column for column in schema.direct if column in columns]
+    left = [column for column in schema.dropped_columns if column in columns]
     if left:
         raise ReleaseRefused(f"{name} still holds direct identifiers: {', '.join(left)}")
 
@@ -119,7 +119,7 @@ def _describe_table(
     for step in recipe.steps:
         schema = step.released_schema(schema, table.columns)
     _refuse_direct(table.source.name, schema, table.columns)
-    schema = schema.without(schema.direct)
+    schema = schema.without(schema.dropped_columns)
     schema.check(table.columns, table.source)
     if everyone is None:
         schema = _without_hierarchies(schema)

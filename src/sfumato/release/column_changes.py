@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sfumato.core.schema import Role
+from sfumato.core.schema import UNITS, Role
 from sfumato.core.words import inflect
 from sfumato.release.report.wording import RENUMBERED
 
@@ -83,13 +83,13 @@ def _change(
     before = _distinct_values(original, name)
     level, top = levels.get(name, (None, None))
     if name not in shared.columns:
-        reason = "its role is direct" if Role.DIRECT in roles else "suppressed as a whole"
+        reason = "its role is direct" if Role.DROP in roles else "suppressed as a whole"
         return ColumnChange(name, roles, f"dropped: {reason}", level, top, before, None)
     if local and level is None and not blanks:
         action = "generalised cell by cell"
-    elif Role.UNIT in roles and not shared.drawn:
+    elif UNITS & set(roles) and not shared.drawn:
         action = RENUMBERED
-    elif Role.UNIT in roles or level is None:  # drawn units keep the numbers they were drawn with
+    elif UNITS & set(roles) or level is None:  # drawn units keep the numbers they were drawn with
         action = AS_IT_IS
     elif level == 0:
         action = f"kept exact (level 0 of {top})"

@@ -188,7 +188,9 @@ def certified(
     accounts = [step.account(recipe.schema) for step in recipe.steps]
     if all(account.effect is not Effect.ACCOUNTED for account in accounts):
         return None
-    walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])
+    walk = _Walk(
+        [name for name in recipe.schema.attributes if name not in recipe.schema.dropped_columns]
+    )
     steps: Sequence[Any] = recipe.steps
     parts = tuple(walk.step(step, account) for step, account in zip(steps, accounts, strict=True))
     reasons = [

@@ -19,7 +19,7 @@ def feasible(recipe: Recipe, table: Table) -> bool:
     """
     claimed = {name for step in recipe.steps if not step.keeps_quasi for name in step.claims}
     shared = table.with_schema(recipe.schema)
-    shared = shared.drop(set(recipe.schema.direct) - claimed)
+    shared = shared.drop(set(recipe.schema.dropped_columns) - claimed)
     try:
         for place, step in enumerate(recipe.steps):
             if step.keeps_quasi:

@@ -13,7 +13,7 @@ from sfumato.core import registry
 from sfumato.core.attack import NOT_IN_FILE, Intruder
 from sfumato.core.encoding import require_same_codes
 from sfumato.core.randomness import Seed
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import UNITS, Role, Schema
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _five_of_any(pair: TablePair) -> tuple[str, ...]:
 
 def _pseudonymous(pair: TablePair, name: str) -> bool:
     """Whether a column that names people or units was released with other names than it had."""
-    names = {Role.DIRECT, Role.UNIT} & set(pair.original.schema[name].roles)
+    names = {Role.DROP, *UNITS} & set(pair.original.schema[name].roles)
     return bool(names) and not (pair.aligned and pair.truthful(name).mean() > 0.5)
 
 

@@ -55,7 +55,7 @@ class LazyRelease(TableRelease):
         """Assess the combinations that were counted, without direct identifiers."""
         counted = original.combinations
         return assess(
-            counted.drop(counted.schema.direct), recipe.meet, population=context.population
+            counted.drop(counted.schema.dropped_columns), recipe.meet, population=context.population
         )
 
     @classmethod

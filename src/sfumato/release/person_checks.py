@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 RECODED = (Kind.NOMINAL, Kind.ORDINAL)
 """Kinds that a quasi-identifier may have after recoding, whatever it was."""
-UNPUBLISHED = (Role.DIRECT, Role.ASK)
+UNPUBLISHED = (Role.DROP, Role.ASK)
 
 Fields = Mapping[str, Any]
 Schemas = Mapping[str, "Schema"]
@@ -189,7 +189,7 @@ def dropped_columns(certificate: Fields, shared: SharedFolder, original: Origina
         column
         for columns in columns_in_recipe(certificate["recipe"]).values()
         for column, spec in columns.items()
-        if "direct" in spec["role"]
+        if "drop" in spec["role"]
     ]
     if sorted(certificate["dropped_columns"]) == sorted(names):
         return None

@@ -54,7 +54,7 @@ def read_public_recipe(recipe: Fields, shape: Shape) -> Recipe:
         # A direct identifier can be accepted once a step replaced it, and that step may be one that
         # its owner keeps.
         columns = recipe.get("columns", {})
-        direct = [name for name, spec in columns.items() if "direct" in spec.get("role", ())]
+        direct = [name for name, spec in columns.items() if "drop" in spec.get("role", ())]
         parts["accept"] = {
             name: spec for name, spec in recipe["accept"].items() if name not in direct
         }

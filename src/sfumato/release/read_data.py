@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.table import LazyTable
 
 
-RECODED = {Role.QUASI, Role.DIRECT}
+RECODED = {Role.QUASI, Role.DROP}
 """Roles of columns that are not released as they are."""
 
 
@@ -267,7 +267,7 @@ def describe_tables(
     names = and_more([table.source.name for table in tables.values()], 3) if named else first.name
     source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=said)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
-    bare = {name: schemas[name].without(schemas[name].direct) for name in tables}
+    bare = {name: schemas[name].without(schemas[name].dropped_columns) for name in tables}
     return registry.data_class(shape).from_tables(kept, bare, source)
 
 
@@ -350,8 +350,8 @@ def _distinct(
     keys = table.frame.select(
         schema.columns(Role.KEY)
     )  # never written as they are, so they stay what they are
-    frame = table.frame.drop([*schema.direct, *keys.columns])
-    plain = Schema.from_roles({"plain": frame.columns})
+    frame = table.frame.drop([*schema.dropped_columns, *keys.columns])
+    plain = Schema.from_roles({"keep": frame.columns})
     shared = Table(frame, source=table.source).with_schema(plain)  # type: ignore[arg-type]
     refuse_unwritable(shared, format, header=Form.of(format, table.source).header)
     made, notes = made_one(shared, format)

@@ -62,7 +62,7 @@ def direct_identifiers_gone(certificate: Fields, shared: SharedFolder, original:
     name, direct_columns, left = "direct identifiers gone", list[str](), list[str]()
     replaced = {column for columns in pseudonym_columns(certificate) for column in columns}
     for table, columns in columns_in_recipe(certificate["recipe"]).items():
-        direct = [column for column, spec in columns.items() if "direct" in spec["role"]]
+        direct = [column for column, spec in columns.items() if "drop" in spec["role"]]
         there = shared.tables[table].columns if table in shared.tables else ()
         direct_columns += direct
         left += [column for column in direct if column in there and column not in replaced]

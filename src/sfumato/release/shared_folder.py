@@ -239,7 +239,7 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
         kind=kind,
         hierarchy=None if listed or "quasi" in roles else registry.build("hierarchies", hierarchy),
         missing=certificate.get("missing_rule", {}).get(name, "category"),
-        unit=said.get("unit", "person"),
+        unit=said.get("unit"),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core.schema import Role
+from sfumato.core.schema import UNITS, Role
 from sfumato.methods.formulas.binning import (
     Binned,
     binned,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.release.table_release import TableRelease
 
-HIDDEN = frozenset({Role.DIRECT, Role.UNIT, Role.WEIGHT})
+HIDDEN = frozenset({Role.DROP, *UNITS, Role.WEIGHT})
 """Columns with these roles are not drawn: they identify people or belong to the survey's design."""
 FEWEST = 5
 """A value that fewer records have is not named."""

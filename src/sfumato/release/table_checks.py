@@ -76,9 +76,9 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
     said, unknown, known = certificate["roles"], _unknown(certificate), expected.attributes
     if strange := [c for c in names if c not in known and c not in unknown]:
         yield f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}"
-    replaced = {c for c in unknown if c not in known or known[c].has(Role.DIRECT)}
+    replaced = {c for c in unknown if c not in known or known[c].has(Role.DROP)}
     roles = {
-        c: [Role.PLAIN] if c in replaced else list(known[c].roles)
+        c: [Role.KEEP] if c in replaced else list(known[c].roles)
         for c in names
         if c in known or c in replaced
     }
@@ -88,7 +88,7 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
             f" {first_names(other)}"
         )
     dropped = [c for c in certificate["recipe"]["columns"] if c not in names]
-    gone = [c for c in dropped if c in known and not known[c].has(Role.DIRECT)]
+    gone = [c for c in dropped if c in known and not known[c].has(Role.DROP)]
     if gone := [c for c in gone if c not in left_out_columns(certificate)]:
         yield (
             f"{count_of(len(gone), 'column')} are missing, and no step left them out:"

@@ -88,7 +88,7 @@ class TableRelease(Release):
     @classmethod
     def assess_original(cls, original: Any, recipe: Recipe, context: Context) -> Any:
         """Assess the table as it is, without its direct identifiers, while the steps run."""
-        table = original.drop(original.schema.direct)
+        table = original.drop(original.schema.dropped_columns)
         if accounts(recipe.steps, recipe.schema):
             table = without_hierarchies(table, table.schema.quasi)
         return meanwhile(assessing(table, recipe.goals, population=context.population))
@@ -191,7 +191,7 @@ class TableRelease(Release):
         of_the_table: list[str] = []
         if self.released.schema.columns(Role.WEIGHT):
             of_the_table += weight_warnings(self.released)
-        if self.released.schema.columns(Role.UNIT):
+        if self.released.schema.units:
             of_the_table += link_warnings(self.released, self.original)
         if self.held_out is not None:
             of_the_table += self._seen_before()
@@ -234,7 +234,7 @@ class TableRelease(Release):
 
     def before_step(self, place: int) -> Table:
         """The table as a step of the recipe saw it, by its place."""
-        shared = self.original.drop(self.original.schema.direct)
+        shared = self.original.drop(self.original.schema.dropped_columns)
         for step, (_, plan) in zip(self.recipe.steps[:place], self.plans, strict=False):
             shared = step.apply(shared, plan)
         return shared

@@ -23,7 +23,7 @@ def as_released(schema: Schema) -> Schema:
     So do sensitive columns, which are no quasi-identifiers and are released as they are: distances
     between their values need it.
     """
-    kept = schema.without(schema.direct).attributes
+    kept = schema.without(schema.dropped_columns).attributes
     return Schema({name: said if _as_it_is(said) else _bare(said) for name, said in kept.items()})
 
 
@@ -106,4 +106,4 @@ def _told(attribute: Attribute) -> dict[str, Any]:
 
 def direct_in(recipe: Recipe) -> list[str]:
     """The direct identifiers that a recipe names, in all its tables."""
-    return [name for schema in recipe.schemas.values() for name in schema.columns(Role.DIRECT)]
+    return [name for schema in recipe.schemas.values() for name in schema.columns(Role.DROP)]

@@ -175,7 +175,7 @@ RATED = {
     "u4": "f1:4 f2:2",
     "u5": "f1:5 f4:2 f5:1",
 }
-RATINGS = Schema.from_roles({"unit": "user", "item": "film", "plain": "stars"})
+RATINGS = Schema.from_roles({"person": "user", "item": "film", "keep": "stars"})
 
 
 def rated(people: dict[str, str]) -> Baskets:
@@ -210,7 +210,7 @@ def test_worked_scoreboard(ratings, scores, eccentricity, bits):
 
 
 def test_days_add_to_how_alike_items_are():
-    schema = Schema.from_roles({"unit": "user", "item": "film", "plain": "day"})
+    schema = Schema.from_roles({"person": "user", "item": "film", "keep": "day"})
 
     def watched(day):
         rows = {"user": ["u", "u", "v"], "film": ["f", "g", "f"], "day": [day, 7, 60]}

@@ -161,7 +161,7 @@ def test_a_release_without_its_grades_is_checked_by_the_same_recipe(tmp_path):
     data.write_text("who,what,stars\n" + "".join(",".join(row) + "\n" for row in rows))
     recipe = tmp_path / "ratings.yaml"
     recipe.write_text(
-        "sfumato: 1\nshape: baskets\ncolumns: {who: unit, what: item, stars: plain}\n"
+        "sfumato: 1\nshape: baskets\ncolumns: {who: person, what: item, stars: keep}\n"
         "meet: [{km_anonymity: {k: 2, m: 2}}]\nsteps: [suppress_items]\n"
     )
     sf.run(data, recipe, seconds=0).write(tmp_path / "out")

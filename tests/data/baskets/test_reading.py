@@ -19,12 +19,12 @@ from sfumato.methods.hierarchies import tree
 from tests.data.baskets.ten import BASKETS, people_of, sets_of
 
 ROLES = {
-    "unit": "who",
+    "person": "who",
     "item": "what",
     "quasi": "age",
     "sensitive": "ill",
-    "plain": "stars",
-    "direct": "name",
+    "keep": "stars",
+    "drop": "name",
 }
 LONG = pl.DataFrame(
     {
@@ -97,7 +97,7 @@ def test_lists_of_items():
     }
     named = read(
         table.with_columns(who=pl.Series(["z", "y", "x", "w"])),
-        {"unit": "who", "item": "what", "quasi": "age"},
+        {"person": "who", "item": "what", "quasi": "age"},
     )
     assert named.to_tables()["data"]["who"].to_list() == [1, 2, 3, 4]
 
@@ -123,7 +123,7 @@ def test_what_is_written_is_read_back(baskets):
 def _long(baskets):
     rows = [(p, item) for p, own in enumerate(baskets) for item in sorted(own) or [None]]
     table = pl.DataFrame(rows, schema={"who": pl.Int64, "what": pl.String}, orient="row")
-    return read(table, {"unit": "who", "item": "what"})
+    return read(table, {"person": "who", "item": "what"})
 
 
 def test_the_order_of_rows_tells_nothing():
@@ -134,8 +134,8 @@ def test_the_order_of_rows_tells_nothing():
 def test_people_in_a_table_of_their_own():
     people = pl.DataFrame({"who": ["p9", "p1", "p2"], "age": [9, 1, 2], "name": ["n", "o", "m"]})
     data = pl.DataFrame({"who": ["p2", "p1", "p2"], "what": ["a", "b", "c"]})
-    roles = {"unit": "who", "quasi": "age", "direct": "name"}
-    baskets = read(data, {"unit": "who", "item": "what"}, people, roles)
+    roles = {"person": "who", "quasi": "age", "drop": "name"}
+    baskets = read(data, {"person": "who", "item": "what"}, people, roles)
     assert sets_of(baskets) == [{"b"}, {"a", "c"}, set()]  # in the order of their names
     assert baskets.quasi == ("age",)
     tables = baskets.shuffled(np.random.default_rng(4)).to_tables()
@@ -150,14 +150,14 @@ def test_people_in_a_table_of_their_own():
         (["b"], 1),
     ]
     lists = pl.DataFrame({"who": ["p1", "p2"], "what": [["a"], ["b"]]})
-    listed = read(lists, {"unit": "who", "item": "what"}, people, roles)
+    listed = read(lists, {"person": "who", "item": "what"}, people, roles)
     assert listed.own["age"].to_list() == [1, 2]
 
 
 WRONG = {
     "no item": (
         LONG,
-        {**ROLES, "item": [], "plain": ["stars", "what"]},
+        {**ROLES, "item": [], "keep": ["stars", "what"]},
         "one column with role item; 0",
     ),
     "two items": (
@@ -165,7 +165,7 @@ WRONG = {
         {**ROLES, "item": ["what", "ill"], "sensitive": []},
         "one column with role item; 2",
     ),
-    "nobody's": (LONG, {**ROLES, "unit": [], "plain": ["stars", "who"]}, "whose it is"),
+    "nobody's": (LONG, {**ROLES, "person": [], "keep": ["stars", "who"]}, "whose it is"),
     "no role": (
         LONG,
         {k: v for k, v in ROLES.items() if k != "quasi"},
@@ -174,10 +174,10 @@ WRONG = {
     "no column": (LONG.drop("age"), ROLES, "no column 'age'"),
     "another shape": (
         LONG,
-        {**ROLES, "plain": [], "time": "stars"},
+        {**ROLES, "keep": [], "time": "stars"},
         "has role time, for which baskets have no use",
     ),
-    "weights": (LONG, {**ROLES, "plain": [], "weight": "stars"}, "has role weight"),
+    "weights": (LONG, {**ROLES, "keep": [], "weight": "stars"}, "has role weight"),
     "no person": (
         LONG.with_columns(who=pl.Series([None, *["p"] * 5])),
         ROLES,
@@ -200,7 +200,7 @@ WRONG = {
     ),
     "twice in lists": (
         pl.DataFrame({"who": [1, 1], "what": [["a"], ["b"]]}),
-        {"unit": "who", "item": "what"},
+        {"person": "who", "item": "what"},
         r"1 row\(s\) of visits.csv repeat a person",
     ),
 }
@@ -214,7 +214,7 @@ def test_what_is_wrong_is_told_without_a_value(table, roles, message):
 
 
 PEOPLE = pl.DataFrame({"who": ["p1", "p2"], "age": [1, 2]})
-PEOPLE_ROLES = {"unit": "who", "quasi": "age"}
+PEOPLE_ROLES = {"person": "who", "quasi": "age"}
 DATA = pl.DataFrame({"who": ["p1", "p2"], "what": ["a", "b"]})
 BESIDE = {
     "undescribed": (DATA, PEOPLE, None, "must be said"),
@@ -225,14 +225,14 @@ BESIDE = {
         r"1 person\(s\) of visits.csv are not in",
     ),
     "twice": (DATA, PEOPLE.vstack(PEOPLE), PEOPLE_ROLES, r"2 row\(s\) repeat one or name none"),
-    "no unit": (DATA, PEOPLE, {"plain": "who", "quasi": "age"}, "must have role unit"),
+    "no unit": (DATA, PEOPLE, {"keep": "who", "quasi": "age"}, "must have role person"),
     "in both": (DATA.with_columns(age=1), PEOPLE, PEOPLE_ROLES, "leave them in one"),
 }
 
 
 @pytest.mark.parametrize(("data", "people", "roles", "message"), BESIDE.values(), ids=BESIDE.keys())
 def test_a_table_of_people_that_does_not_fit(data, people, roles, message):
-    own = {"unit": "who", "item": "what", **({"quasi": "age"} if "age" in data.columns else {})}
+    own = {"person": "who", "item": "what", **({"quasi": "age"} if "age" in data.columns else {})}
     with pytest.raises(SchemaError, match=message) as refused:
         read(data, own, people, roles)
     assert "p7" not in str(refused.value)
@@ -312,8 +312,8 @@ def test_the_order_of_a_file_tells_nothing_whatever_its_form():
         {"who": ["p3", "p1", "p2"], "what": [["b"], ["a", "b"], []], "age": [3, 1, 2]}
     )
     for roles in (
-        {"unit": "who", "item": "what", "quasi": "age"},
-        {"direct": "who", "item": "what", "quasi": "age"},
+        {"person": "who", "item": "what", "quasi": "age"},
+        {"drop": "who", "item": "what", "quasi": "age"},
     ):
         assert (
             released(read(held, roles))
@@ -323,7 +323,7 @@ def test_the_order_of_a_file_tells_nothing_whatever_its_form():
     data = pl.DataFrame({"who": ["p2", "p1", "p2"], "what": ["a", "b", "c"]})
     people = pl.DataFrame({"who": ["p9", "p1", "p2"], "age": [9, 1, 2]})
     both = [
-        read(data, {"unit": "who", "item": "what"}, beside, {"unit": "who", "quasi": "age"})
+        read(data, {"person": "who", "item": "what"}, beside, {"person": "who", "quasi": "age"})
         for beside in (people, people.reverse())
     ]
     assert released(both[0]) == released(both[1])
@@ -333,6 +333,8 @@ def test_the_order_of_a_file_tells_nothing_whatever_its_form():
 def test_a_table_of_people_may_hold_nothing_but_who_they_are(what):
     data = pl.DataFrame({"who": ["p2", "p1"], "what": what})
     people = pl.DataFrame({"who": ["p1", "p2"], "name": ["x", "y"]})
-    baskets = read(data, {"unit": "who", "item": "what"}, people, {"unit": "who", "direct": "name"})
+    baskets = read(
+        data, {"person": "who", "item": "what"}, people, {"person": "who", "drop": "name"}
+    )
     assert baskets.to_tables()["people"].to_dict(as_series=False) == {"who": [1, 2]}
     assert sets_of(baskets) == [{"b"}, {"a"}]

@@ -101,7 +101,7 @@ def test_from_file_to_verified_release(tmp_path, monkeypatch, capfd):
     ]
     pl.DataFrame(rows, schema=["who", "what"], orient="row").write_csv(file)
     recipe.write_text(
-        "sfumato: 1\nshape: baskets\ncolumns:\n  who: {role: unit}\n  what: {role: item}\nmeet:\n-"
+        "sfumato: 1\nshape: baskets\ncolumns:\n  who: {role: person}\n  what: {role: item}\nmeet:\n-"
         " hidden_rules: {rules: ['b -> c'], support: 4, confidence: 0.7}\nsteps:\n- hide_rules:"
         " {method: exact}\n"
     )

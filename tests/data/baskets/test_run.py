@@ -15,8 +15,8 @@ RECIPE = """
 sfumato: 1
 shape: baskets
 columns:
-  name: direct
-  person: unit
+  name: drop
+  person: person
   item: {role: item, hierarchy: {tree: {nested: {"*": {P: {A: [a1, a2, a3], B: [b1, b2]}, C: [c1, c2]}}}}}
 meet:
   - km_anonymity: {k: 2, m: 2}
@@ -110,13 +110,13 @@ def test_people_beside(sfumato, tmp_path):
         {"person": range(1, 12), "age": [20 + i % 3 for i in range(11)], "name": ["n"] * 11}
     ).write_csv("people.csv")
     recipe = (
-        RECIPE.replace("  name: direct\n", "")
+        RECIPE.replace("  name: drop\n", "")
         .replace("km_anonymity", "k_km_anonymity")
         .replace("item_recoding", "grouped_recoding")
     )
     recipe += (
-        "people:\n  file: people.csv\n  columns: {person: unit, age: {role: quasi, kind: numeric},"
-        " name: direct}\n"
+        "people:\n  file: people.csv\n  columns: {person: person, age: {role: quasi, kind: numeric},"
+        " name: drop}\n"
     )
     (tmp_path / "recipe.yaml").write_text(recipe)
     code, said = sfumato("run", "items.csv", "-r", "recipe.yaml", "-o", "out")
@@ -180,7 +180,7 @@ def test_bad_input_is_named_and_nothing_is_written(sfumato, tmp_path, recipe, ta
 def test_from_python():
     people = sf.read_baskets(
         rows().drop("name"),
-        {"unit": "person", "item": "item"},
+        {"person": "person", "item": "item"},
         columns=sf.ColumnDetails(hierarchies={"item": sf.tree(examples.set_valued.SEVEN)}),
     )
     release = sf.anonymize(

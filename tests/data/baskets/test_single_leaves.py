@@ -15,7 +15,7 @@ def released(rows, tree, algorithm, k=2):
     frame = pl.DataFrame(rows, schema=["person", "item"], orient="row")
     people = sf.read_baskets(
         frame,
-        {"unit": "person", "item": "item"},
+        {"person": "person", "item": "item"},
         columns=sf.ColumnDetails(hierarchies={"item": sf.tree({"*": tree})}),
     )
     step = sf.baskets.ItemRecoding(algorithm=algorithm)

@@ -28,7 +28,7 @@ TREE = "{tree: {nested: {food: {green: [kale, leek], spice: [mace]}}}}"
 RECIPE = """
 shape: baskets
 columns:
-  who: unit
+  who: person
   item: {{role: item, hierarchy: {tree}}}
   sex: {{role: {sex}}}
 meet:
@@ -106,7 +106,7 @@ def keeps(step, rows):
 def test_what_is_written_keeps_the_promise_and_can_be_checked(run, tmp_path, step):
     rows = [f"p{n},{item},{'fm'[n % 2]}" for n, own in enumerate(BASKETS) for item in own.split()]
     (tmp_path / "carts.csv").write_text("\n".join(["who,item,sex", *rows]) + "\n")
-    sex = "direct" if step.startswith("disassociation") else "quasi"
+    sex = "drop" if step.startswith("disassociation") else "quasi"
     recipe = tmp_path / "carts.yaml"
     recipe.write_text(RECIPE.format(tree=TREE, sex=sex, promise=MEANS[step], step=step))
     out = tmp_path / "out"

@@ -79,7 +79,7 @@ def test_draws_follow_their_weights() -> None:
 
 def test_hospital_has_all_roles(admissions: pl.DataFrame) -> None:
     schema = examples.hospital(rows=20).schema
-    assert schema.direct == ("patient_name", "insurance_number", "email")
+    assert schema.dropped_columns == ("patient_name", "insurance_number", "email")
     assert schema.quasi == (
         "age",
         "sex",
@@ -90,7 +90,7 @@ def test_hospital_has_all_roles(admissions: pl.DataFrame) -> None:
         "admission_date",
     )
     assert schema.sensitive == ("diagnosis", "cost")
-    assert schema.columns(Role.PLAIN) == ("ward", "length_of_stay")
+    assert schema.columns(Role.KEEP) == ("ward", "length_of_stay")
     assert admissions.height == 3000
 
 

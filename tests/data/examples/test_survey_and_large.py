@@ -18,7 +18,7 @@ def survey() -> pl.DataFrame:
 
 def test_survey_has_design_roles() -> None:
     schema = examples.survey(rows=30).schema
-    assert schema.columns(Role.UNIT) == ("household",)
+    assert schema.units == ("household",)
     assert schema["household"].unit == "household"
     assert schema.person is None
     assert schema["region"].roles == (Role.QUASI, Role.STRATUM)

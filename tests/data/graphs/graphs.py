@@ -11,7 +11,7 @@ from sfumato.core.source import Source
 from sfumato.data.graphs.graph import PeopleGraph
 
 TIES = Schema.from_roles({"from": "a", "to": "b"})
-PEOPLE = Schema.from_roles({"unit": "id"})
+PEOPLE = Schema.from_roles({"person": "id"})
 
 
 def graph(people: int, pairs, own: dict | None = None, roles: dict | None = None) -> PeopleGraph:
@@ -21,7 +21,7 @@ def graph(people: int, pairs, own: dict | None = None, roles: dict | None = None
         schema={"a": pl.Int64, "b": pl.Int64},
     )
     table = pl.DataFrame({"id": list(range(people)), **(own or {})})
-    beside = Schema.from_roles({"unit": "id", **(roles or {})})
+    beside = Schema.from_roles({"person": "id", **(roles or {})})
     return PeopleGraph.from_tables(
         {"data": data, "people": table}, {"data": TIES, "people": beside}, Source("ties")
     )

@@ -87,10 +87,10 @@ def test_bad_rows_are_named_with_counts(data, people, words):
     ("roles", "words"),
     [
         ({"from": "a", "to": "b", "weight": "w"}, "ties with weights are not served"),
-        ({"from": "a", "to": "b", "plain": "w"}, "say something about single ties"),
-        ({"from": ["a", "b"], "direct": "w"}, "role to"),
+        ({"from": "a", "to": "b", "keep": "w"}, "say something about single ties"),
+        ({"from": ["a", "b"], "drop": "w"}, "role to"),
         ({"from": "a", "to": "b"}, "has no role"),
-        ({"from": "a", "to": "b", "direct": "w", "plain": "z"}, "no column 'z'"),
+        ({"from": "a", "to": "b", "drop": "w", "keep": "z"}, "no column 'z'"),
     ],
 )
 def test_columns_that_do_not_fit_are_named(roles, words):
@@ -99,7 +99,7 @@ def test_columns_that_do_not_fit_are_named(roles, words):
 
 
 def test_a_column_of_role_direct_is_dropped_and_may_be_gone():
-    schema = Schema.from_roles({"from": "a", "to": "b", "direct": "w"})
+    schema = Schema.from_roles({"from": "a", "to": "b", "drop": "w"})
     assert edges(read({"a": [1], "b": [2], "w": ["x"]}, schema=schema)) == edges(
         read({"a": [1], "b": [2]}, schema=schema)
     )
@@ -109,11 +109,11 @@ def test_people_need_one_unit_and_no_hierarchies():
     from sfumato.methods.hierarchies import suppress
 
     beside = Schema(
-        {"id": Attribute((Role.UNIT,)), "sex": Attribute((Role.QUASI,), hierarchy=suppress())}
+        {"id": Attribute((Role.PERSON,)), "sex": Attribute((Role.QUASI,), hierarchy=suppress())}
     )
     with pytest.raises(SchemaError, match="take the hierarchy of sex out"):
         read({"a": [1], "b": [2]}, {"id": [1, 2], "sex": ["f", "m"]}, beside=beside)
-    with pytest.raises(SchemaError, match="must have role unit"):
+    with pytest.raises(SchemaError, match="must have role person"):
         read({"a": [1], "b": [2]}, {"id": [1, 2]}, beside=Schema.from_roles({"quasi": "id"}))
     with pytest.raises(SchemaError, match="there is no table of people"):
         PeopleGraph.from_tables(
@@ -135,7 +135,7 @@ def test_errors_and_reprs_show_no_id():
 
 
 def test_the_column_directed_says_it_of_all_ties():
-    schema = Schema.from_roles({"from": "a", "to": "b", "plain": "directed"})
+    schema = Schema.from_roles({"from": "a", "to": "b", "keep": "directed"})
     made = read({"a": [1, 2], "b": [2, 3], "directed": [True, True]}, schema=schema)
     assert made.directed is True and made.to_tables()["data"]["directed"].to_list() == [True, True]
     assert (
@@ -211,12 +211,12 @@ def test_the_order_of_rows_does_not_matter():
     one = read(
         {"a": [u for u, _ in rows], "b": [v for _, v in rows]},
         {"id": ["w", "x", "y", "z"], "sex": list("ffmm")},
-        beside=Schema.from_roles({"unit": "id", "quasi": "sex"}),
+        beside=Schema.from_roles({"person": "id", "quasi": "sex"}),
     )
     other = read(
         {"a": [u for u, _ in rows[::-1]], "b": [v for _, v in rows[::-1]]},
         {"id": ["z", "y", "x", "w"], "sex": list("mmff")},
-        beside=Schema.from_roles({"unit": "id", "quasi": "sex"}),
+        beside=Schema.from_roles({"person": "id", "quasi": "sex"}),
     )
     assert one.arcs.tolist() == other.arcs.tolist()
     assert one.own.equals(other.own)

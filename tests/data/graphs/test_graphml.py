@@ -25,7 +25,7 @@ def written(graph, path):
 def as_graph(path, ends=ENDS, people=None):
     return PeopleGraph.from_tables(
         PeopleGraph.read_own_format(path),
-        {"data": Schema.from_roles(ends), "people": Schema.from_roles(people or {"unit": "id"})},
+        {"data": Schema.from_roles(ends), "people": Schema.from_roles(people or {"person": "id"})},
         Source(path.name),
     )
 
@@ -37,7 +37,7 @@ def test_people_and_their_columns(tmp_path):
     oracle.add_node("eve", age=29)
     oracle.add_edge("ada", "bob")
     made = as_graph(
-        written(oracle, tmp_path / "g.graphml"), people={"unit": "id", "quasi": ["age", "sex"]}
+        written(oracle, tmp_path / "g.graphml"), people={"person": "id", "quasi": ["age", "sex"]}
     )
     assert made.counts() == {"people": 3, "edges": 1, "without_edges": 1}
     assert made.own.to_dict(as_series=False) == {"age": [36, 41, 29], "sex": ["f", "m", None]}
@@ -46,7 +46,7 @@ def test_people_and_their_columns(tmp_path):
 
 def test_the_flag_of_directed_graphs(tmp_path):
     file = written(nx.DiGraph([("a", "b"), ("b", "c")]), tmp_path / "g.graphml")
-    made = as_graph(file, {**ENDS, "plain": "directed"})
+    made = as_graph(file, {**ENDS, "keep": "directed"})
     assert made.directed is True
     assert made.arcs.T.tolist() == [[0, 1], [1, 2]]
     with pytest.raises(SchemaError, match="'directed'"):
@@ -57,7 +57,7 @@ def test_attributes_of_ties_need_a_role(tmp_path):
     file = written(nx.Graph([("a", "b", {"since": 3})]), tmp_path / "g.graphml")
     with pytest.raises(SchemaError, match="'since'"):
         as_graph(file)
-    assert as_graph(file, {**ENDS, "direct": "since"}).people == 2
+    assert as_graph(file, {**ENDS, "drop": "since"}).people == 2
 
 
 def test_parallel_ties_are_one(tmp_path):
@@ -116,7 +116,7 @@ def test_what_is_written_is_read_back(tmp_path, directed):
     made = karate.with_arcs(*karate.arcs.astype(np.int64)) if directed else karate
     made.to_graphml(tmp_path / "out.graphml")
     again = as_graph(
-        tmp_path / "out.graphml", {**ENDS, **({"plain": "directed"} if directed else {})}
+        tmp_path / "out.graphml", {**ENDS, **({"keep": "directed"} if directed else {})}
     )
     assert again.arcs.tolist() == made.arcs.tolist()
     assert (again.people, bool(again.directed)) == (34, directed)

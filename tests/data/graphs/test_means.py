@@ -381,7 +381,7 @@ def test_audit_of_private_degrees_never_exceeds_the_claim():
 
 
 def test_people_who_are_nobody_have_no_columns():
-    people = graph(3, [(0, 1)], {"sex": ["f", "m", "f"]}, {"plain": "sex"})
+    people = graph(3, [(0, 1)], {"sex": ["f", "m", "f"]}, {"keep": "sex"})
     with pytest.raises(SchemaError, match=r"1 column.s. of people's own cannot go along: sex"):
         made(PrivateDegrees(1.0), people)
 
@@ -453,11 +453,13 @@ def test_people_keep_their_other_columns():
         6,
         [(0, 1), (1, 2), (3, 4)],
         {"ill": list("nynnyn"), "note": list("abcdef")},
-        {"sensitive": "ill", "plain": "note"},
+        {"sensitive": "ill", "keep": "note"},
     )
     released = made(DegreeAnonymization(2), people)
     assert released.own.equals(people.own)
-    assert Schema.from_roles({"unit": "id", "sensitive": "ill", "plain": "note"}) == released.beside
+    assert (
+        Schema.from_roles({"person": "id", "sensitive": "ill", "keep": "note"}) == released.beside
+    )
     assert released.shuffled(np.random.default_rng(0)).to_tables()["people"].columns == [
         "id",
         "ill",

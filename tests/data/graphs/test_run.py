@@ -22,7 +22,7 @@ shape: graph
 columns: {person: {role: from}, friend: {role: to}}
 people:
   file: people.csv
-  columns: {id: {role: unit}, name: {role: direct}, sex: {role: quasi}, ill: {role: sensitive}}
+  columns: {id: {role: person}, name: {role: drop}, sex: {role: quasi}, ill: {role: sensitive}}
 meet: [{k_degree: 4}]
 steps: [{degree_anonymization: 4}]
 """
@@ -30,7 +30,7 @@ GRAPHML = """
 sfumato: 1
 shape: graph
 columns: {source: {role: from}, target: {role: to}}
-people: {columns: {id: {role: unit}, age: {role: quasi}}}
+people: {columns: {id: {role: person}, age: {role: quasi}}}
 meet: [{k_neighbour_sets: 3}, {h_refinement_k: {k: 3, rounds: 4}}, {k_neighbourhood: 3}]
 steps: [{neighbour_set_blowup: 3}]
 """
@@ -185,8 +185,8 @@ def test_directed_ties_by_pairs(folder, ran):
 def test_private_degrees_are_certified_for_one_tie(folder, ran):
     pl.read_csv(folder / "ties.csv").write_parquet(folder / "ties.parquet")
     pl.read_csv(folder / "people.csv").write_parquet(folder / "people.parquet")
-    recipe = RECIPE.replace("people.csv", "people.parquet").replace("role: quasi", "role: direct")
-    recipe = recipe.replace("role: sensitive", "role: direct").replace("k_degree: 4", "k_degree: 1")
+    recipe = RECIPE.replace("people.csv", "people.parquet").replace("role: quasi", "role: drop")
+    recipe = recipe.replace("role: sensitive", "role: drop").replace("k_degree: 4", "k_degree: 1")
     (folder / "recipe.yaml").write_text(
         recipe.replace("degree_anonymization: 4", "private_degrees: 1.5")
     )
@@ -231,7 +231,7 @@ def test_recipes_of_graphs_are_written_as_they_are_read(tmp_path):
 
 def _forged(certificate, how):
     if how == "quasi told plain":
-        certificate["people"]["columns"]["sex"]["role"] = "plain"
+        certificate["people"]["columns"]["sex"]["role"] = "keep"
     elif how == "people not told":
         del certificate["people"]
     elif how == "people told nowhere":

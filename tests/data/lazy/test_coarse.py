@@ -311,7 +311,7 @@ def test_persons_are_renumbered_in_the_classes_of_a_generalised_table(
     frame = people().with_columns(patient=pl.Series([f"P{row // 2}" for row in range(4000)]))
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 3900)
     table = held("polars", tmp_path / "in", frame).with_roles(
-        quasi=["age", "zip", "sex"], sensitive=["illness"], unit=["patient"]
+        quasi=["age", "zip", "sex"], sensitive=["illness"], person=["patient"]
     )
     released = sf.anonymize(table, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)], seed=2)
     assert "least within levels ≥" in plan_of(released)["warning"]

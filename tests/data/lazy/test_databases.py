@@ -482,7 +482,7 @@ def test_the_original_is_never_replaced_however_it_is_spelled(
     uri = filled(uri_of(kind, tmp_path, request), people)
     filled(uri, people, "earlier")
     held = sf.read(uri, table="visits", engine=engine).with_roles(
-        quasi=["age", "sex"], plain=["cost"]
+        quasi=["age", "sex"], keep=["cost"]
     )
     held = held.with_hierarchies(age=sf.intervals(5, 10, 20), sex=sf.suppress())
     release = sf.anonymize(held, [sf.KAnonymity(3)], RECIPES["global"], seed=5)
@@ -612,7 +612,7 @@ RECIPE = """
 columns:
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
   sex: {role: quasi, hierarchy: suppress}
-  cost: {role: plain, kind: numeric}
+  cost: {role: keep, kind: numeric}
 meet:
   - k_anonymity: {k: 3}
 steps:

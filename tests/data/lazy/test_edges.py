@@ -52,7 +52,7 @@ def people(rows: int = ROWS) -> pl.DataFrame:
 
 
 def described(table: Any, **more: list[str]) -> Any:
-    roles = {"direct": ["name"], "quasi": ["age", "zip"], "sensitive": ["ill"], "plain": ["cost"]}
+    roles = {"drop": ["name"], "quasi": ["age", "zip"], "sensitive": ["ill"], "keep": ["cost"]}
     roles = {role: [*roles.get(role, []), *more.get(role, [])] for role in {*roles, *more}}
     return table.with_roles(**roles).with_hierarchies(
         age=sf.intervals(5, 10, 20), zip=sf.mask_right(5)
@@ -90,13 +90,13 @@ AWKWARD: dict[str, tuple[pl.DataFrame, dict[str, list[str]]]] = {
             (pl.col("age") > 30).alias("old"),
             pl.col("cost").cast(pl.Decimal(10, 2)).alias("exact"),
         ),
-        {"plain": ["day", "at", "old", "exact"]},
+        {"keep": ["day", "at", "old", "exact"]},
     ),
     "names in use": (
         people().with_columns(
             pl.lit(1).alias("records"), pl.lit(1).alias("sfumato order"), pl.lit("x").alias("len")
         ),
-        {"plain": ["records", "sfumato order", "len"]},
+        {"keep": ["records", "sfumato order", "len"]},
     ),
     "nan": (
         people().with_columns(
@@ -158,15 +158,15 @@ def test_an_awkward_table_is_released_as_in_memory(
 @pytest.mark.parametrize(
     ("change", "more", "says"),
     [
-        ({"odd": pl.lit([1, 2])}, {"plain": ["odd"]}, "odd of .* hold lists or objects"),
-        ({"*": pl.lit(1)}, {"plain": ["*"]}, "column number 6 is called"),
+        ({"odd": pl.lit([1, 2])}, {"keep": ["odd"]}, "odd of .* hold lists or objects"),
+        ({"*": pl.lit(1)}, {"keep": ["*"]}, "column number 6 is called"),
         (
             {
                 "note": pl.concat_str(
                     pl.lit("came in late with a broken arm, number "), pl.int_range(pl.len())
                 )
             },
-            {"plain": ["note"]},
+            {"keep": ["note"]},
             "hold free text.*note",
         ),
     ],
@@ -190,7 +190,7 @@ def test_free_text_beyond_the_sample_is_seen(
     folder = in_parts(people().with_columns(notes), tmp_path)
     with pytest.raises(SchemaError, match="free text"):
         sf.anonymize(
-            described(sf.read(folder, engine=engine), plain=["note"]),
+            described(sf.read(folder, engine=engine), keep=["note"]),
             [sf.KAnonymity(3)],
             STEPS,
             seed=5,

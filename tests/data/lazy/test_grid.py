@@ -144,10 +144,10 @@ def table() -> pl.DataFrame:
 
 def described(data: Any) -> Any:
     return data.with_roles(
-        direct=DIRECT,
+        drop=DIRECT,
         quasi=["age", "sex", "zip"],
         sensitive=["diagnosis", "cost"],
-        plain=[
+        keep=[
             "ward",
             "length_of_stay",
             "nationality",
@@ -286,8 +286,8 @@ def of_persons() -> pl.DataFrame:
 
 
 def of_units(data: Any) -> Any:
-    made = described(data).with_roles(unit=["person", "home"])
-    home = dataclasses.replace(made.schema["home"], unit="household")
+    made = described(data).with_roles(person=["person", "home"])
+    home = dataclasses.replace(made.schema["home"], roles=("household",))
     return made.with_attribute("home", home)
 
 

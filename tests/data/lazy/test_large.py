@@ -29,10 +29,10 @@ def table(rows: int = 3000) -> pl.DataFrame:
 
 def described(data: Any) -> Any:
     return data.with_roles(
-        direct=["patient_name", "insurance_number", "email"],
+        drop=["patient_name", "insurance_number", "email"],
         quasi=["age", "sex", "zip"],
         sensitive=["diagnosis", "cost"],
-        plain=[
+        keep=[
             "ward",
             "length_of_stay",
             "nationality",
@@ -171,10 +171,10 @@ def test_persons_of_a_large_table_are_assessed_and_verified(engine: str, tmp_pat
     (tmp_path / "in").mkdir()
     people = table().with_columns(patient=pl.int_range(pl.len()) // 4)
     people.write_parquet(tmp_path / "in" / "part.parquet")
-    large = described(sf.read(tmp_path / "in", engine=engine)).with_roles(unit="patient")
+    large = described(sf.read(tmp_path / "in", engine=engine)).with_roles(person="patient")
     assert (
         sf.assess(large).smallest_class
-        == sf.assess(described(sf.read(people)).with_roles(unit="patient")).smallest_class
+        == sf.assess(described(sf.read(people)).with_roles(person="patient")).smallest_class
     )
     sf.anonymize(large, [sf.KAnonymity(3)], COARSE, seed=5).write(tmp_path / "out")
     assert sf.verify(tmp_path / "out" / "share").holds
@@ -191,7 +191,7 @@ def test_persons_of_a_large_table_are_assessed_and_verified(engine: str, tmp_pat
 def test_rows_are_drawn_one_by_one_whoever_they_belong_to() -> None:
     people = described(
         sf.read(table().with_columns(patient=pl.int_range(pl.len()) // 4).lazy())
-    ).with_roles(unit="patient")
+    ).with_roles(person="patient")
     sf.anonymize(people, [sf.KAnonymity(3)], [sf.Sample(0.5, unit="row"), *COARSE], seed=5)
     with pytest.raises(ParameterError, match="step sample works on all records at once"):
         sf.anonymize(people, [sf.KAnonymity(3)], [sf.Sample(0.5), *COARSE], seed=5)
@@ -202,5 +202,5 @@ def test_values_that_a_collation_takes_for_one_are_counted_apart() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t (name VARCHAR COLLATE NOCASE, n INTEGER)")
     connection.execute("INSERT INTO t VALUES ('x', 1), ('X', 1)")
-    people = sf.read(connection.table("t")).with_roles(quasi=["name"], plain=["n"])
+    people = sf.read(connection.table("t")).with_roles(quasi=["name"], keep=["n"])
     assert sf.assess(people).smallest_class == 1

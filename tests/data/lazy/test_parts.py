@@ -40,7 +40,7 @@ def released(frames: list[pl.DataFrame], engine: str, folder: Path, **options: A
     for number, frame in enumerate(frames):
         frame.write_parquet(folder / f"{number}.parquet")
     table = sf.read(folder, engine=engine).with_roles(
-        quasi=["age", "zip"], sensitive=["illness"], plain=["stay"]
+        quasi=["age", "zip"], sensitive=["illness"], keep=["stay"]
     )
     described = table.with_hierarchies(age=sf.intervals(5, 10), zip=sf.mask_right(5))
     # Invented rows count up: how long somebody stayed tells the age.

@@ -22,11 +22,11 @@ from tests.interfaces.cli import conftest
 
 RECIPE = """
 columns:
-  name: {role: direct}
+  name: {role: drop}
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
   zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
   ill: {role: sensitive}
-  cost: {role: plain, kind: numeric}
+  cost: {role: keep, kind: numeric}
 meet:
   - k_anonymity: {k: 3}
   - t_closeness: {sensitive: ill, t: 0.9}

@@ -100,9 +100,9 @@ def test_people_in_a_table_of_their_own():
     schema = Schema({n: a for n, a in oracle.schema().attributes.items() if n != "illness"})
     beside = Schema(
         {
-            "who": Attribute((Role.UNIT,)),
+            "who": Attribute((Role.PERSON,)),
             "illness": Attribute((Role.SENSITIVE,)),
-            "name": Attribute((Role.DIRECT,)),
+            "name": Attribute((Role.DROP,)),
         }
     )
     table = pl.DataFrame({"who": [2, 1, 3], "illness": ["y", "x", "x"], "name": ["B", "A", "C"]})
@@ -154,7 +154,7 @@ def test_what_is_wrong_with_a_file_is_said_without_its_values(frame, said):
 
 def test_roles_are_asked_for():
     with pytest.raises(SchemaError) as caught:
-        read(rows(), Schema.from_roles({"plain": ["person", "hour", "place", "illness"]}))
+        read(rows(), Schema.from_roles({"keep": ["person", "hour", "place", "illness"]}))
     assert len(caught.value.problems) == 3
     with pytest.raises(SchemaError, match="item, which paths do not know"):
         read(rows(), oracle.schema().replace("illness", roles=("item",)))
@@ -222,7 +222,7 @@ def test_grids_nest_and_cells_contain_their_points(points, cell):
             "y": [b for _, b in points],
         }
     )
-    schema = Schema.from_roles({"unit": "p", "time": "t", "place": ["x", "y"]})
+    schema = Schema.from_roles({"person": "p", "time": "t", "place": ["x", "y"]})
     people = read(frame, schema)
     levels = tower_of(people, cell=cell)
     for level in range(1, levels.top + 1):
@@ -241,7 +241,7 @@ def test_grids_nest_and_cells_contain_their_points(points, cell):
 
 def test_longitude_and_latitude_are_halved_in_turn():
     frame = pl.DataFrame({"p": [1, 2], "t": [1, 1], "lat": [52.5, 48.1], "lon": [13.4, 11.6]})
-    schema = Schema.from_roles({"unit": "p", "time": "t", "place": ["lat", "lon"]})
+    schema = Schema.from_roles({"person": "p", "time": "t", "place": ["lat", "lon"]})
     levels = tower_of(read(frame, schema), bits=12)
     assert levels.sides[1] == (180 / 2**6, 360 / 2**6)
     assert levels.tables[1]["lat"].to_list() == ["[47.8125, 50.625)", "[50.625, 53.4375)"]
@@ -250,7 +250,7 @@ def test_longitude_and_latitude_are_halved_in_turn():
 
 
 def test_coordinates_that_are_none():
-    schema = Schema.from_roles({"unit": "p", "time": "t", "place": ["x", "y"]})
+    schema = Schema.from_roles({"person": "p", "time": "t", "place": ["x", "y"]})
     frame = pl.DataFrame({"p": [1, 2], "t": [1, 1], "x": [1.0, float("inf")], "y": [1.0, 2.0]})
     with pytest.raises(SchemaError, match="1 of 2 points have a coordinate"):
         read(frame, schema)
@@ -279,7 +279,7 @@ def test_a_recipe_says_what_whole_numbers_count(unit, of_an_hour, as_text):
     frame = pl.DataFrame(
         {"p": [1, 2, 3], "t": [str(t) for t in ticks] if as_text else ticks, "x": ["a", "b", "c"]}
     )
-    roles = {"unit": "p", "time": "t", "place": "x"}
+    roles = {"person": "p", "time": "t", "place": "x"}
     people = sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"t": unit}))
     assert people.clock == Clock(unit, plain=True) and people.clock.hour == of_an_hour
     assert f"whole numbers of {unit}" in people.notes[0]
@@ -293,7 +293,7 @@ def test_a_recipe_says_what_whole_numbers_count(unit, of_an_hour, as_text):
 
 def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():
     frame = pl.DataFrame({"p": [1, 2], "t": [5, 6], "x": ["a", "b"]})
-    roles = {"unit": "p", "time": "t", "place": "x"}
+    roles = {"person": "p", "time": "t", "place": "x"}
     guessed = sf.read_paths(frame, roles)
     assert guessed.clock.kind == "hours" and "taken for hours since nobody says" in guessed.notes[0]
     with pytest.raises(SchemaError, match="has unit hours, but holds days"):
@@ -306,7 +306,7 @@ def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():
         ParameterError, match="unit must be seconds, minutes, hours or days, not 'weeks'"
     ):
         sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"t": "weeks"}))
-    with pytest.raises(ParameterError, match="unit must be person or household"):
+    with pytest.raises(ParameterError, match="only a column with role 'time' has a unit"):
         sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"p": "minutes"}))
 
 

@@ -206,4 +206,4 @@ def _all(people):
 
 def _without():
     people = examples.mobility(5, days=1)
-    return people.schema.replace("income", roles=("plain",))
+    return people.schema.replace("income", roles=("keep",))

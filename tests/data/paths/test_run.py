@@ -17,7 +17,7 @@ RECIPE = """
 sfumato: 1
 shape: paths
 columns:
-  person: {role: unit}
+  person: {role: person}
   time: {role: time}
   x: {role: place, kind: numeric}
   y: {role: place, kind: numeric}
@@ -118,7 +118,7 @@ def small_file(run, folder, steps, meet="lkc_privacy: {k: 2, l: 2}", people=SMAL
         "who,hour,place,illness\n" + "\n".join(map(",".join, rows)) + "\n"
     )
     (folder / "day.yaml").write_text(
-        "shape: paths\ncolumns:\n  who: unit\n  hour: time\n  place: {role: place, hierarchy:"
+        "shape: paths\ncolumns:\n  who: person\n  hour: time\n  place: {role: place, hierarchy:"
         " {tree: {nested: {'*': {north: [a, b, c], south: [d, e, f]}}}}}\n  illness:"
         f" sensitive\nmeet:\n  - {meet}\nsteps:\n  - {steps}\n"
     )

@@ -132,7 +132,7 @@ def test_frequent_pairs(paths):
 
 
 def square(points):
-    schema = Schema.from_roles({"unit": "p", "time": "t", "place": ["x", "y"]})
+    schema = Schema.from_roles({"person": "p", "time": "t", "place": ["x", "y"]})
     frame = pl.DataFrame(
         [(1, t, x, y) for t, (x, y) in enumerate(points)], schema=["p", "t", "x", "y"], orient="row"
     )

@@ -38,7 +38,7 @@ def changed(share, said, table, change):
     frame = change(pl.read_csv(share / section["file"], infer_schema=False))
     frame.write_csv(share / section["file"])
     section["rows"] = frame.height
-    section["columns"] = {c: section["columns"].get(c, {"role": "plain"}) for c in frame.columns}
+    section["columns"] = {c: section["columns"].get(c, {"role": "keep"}) for c in frame.columns}
     section["form"].pop("types", None)
 
 
@@ -47,7 +47,7 @@ def with_column(frame):
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("role", ["plain", "sensitive", "unit", "direct", "weight"])
+@pytest.mark.parametrize("role", ["keep", "sensitive", "person", "drop", "weight"])
 def test_a_column_that_the_recipe_does_not_have(share, table, role):
     def edit(said):
         changed(share, said, table, with_column)

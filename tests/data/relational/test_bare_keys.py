@@ -38,7 +38,7 @@ def three(people=None, visits=None, rx=None, ids=IDS):
             name,
             Schema.from_roles(
                 {
-                    "plain": [
+                    "keep": [
                         c
                         for c in frame.columns
                         if c not in (*keys[name][0].values(), keys[name][1])
@@ -127,7 +127,7 @@ def test_ordinary_numbers_are_not_taken_for_keys(seed, name, step, first):
     draws = np.random.default_rng(seed)
     keys = keys_left(draws, int(draws.integers(100, 20_000)), first, step)
     frame = pl.DataFrame({"pid": keys, name: ordinary(name, draws, len(keys))})
-    schema = with_keys("people", Schema.from_roles({"plain": [name]}), key="pid")
+    schema = with_keys("people", Schema.from_roles({"keep": [name]}), key="pid")
     assert (
         bare_keys(RelatedTables.from_tables({"people": frame}, {"people": schema}, Source()).parts)
         == []
@@ -141,7 +141,7 @@ def test_planted_keys_are_found_though_others_stand_between_them(seed, share, ap
     others = draws.integers(1_000_000, 2_000_000, 300)
     planted = np.where(np.arange(300) < share * 300, draws.permutation(keys), others)
     frame = pl.DataFrame({"pid": keys, "doctor": planted})
-    schema = with_keys("people", Schema.from_roles({"plain": ["doctor"]}), key="pid")
+    schema = with_keys("people", Schema.from_roles({"keep": ["doctor"]}), key="pid")
     (told,) = bare_keys(
         RelatedTables.from_tables({"people": frame}, {"people": schema}, Source()).parts
     )
@@ -193,15 +193,13 @@ def test_a_release_with_keys_in_another_column_is_refused_and_one_without_is_mad
     steps: [key_pseudonyms]
     """
     read = recipe_files.read_yaml
-    for role in ("plain", "sensitive", "quasi"):
+    for role in ("keep", "sensitive", "quasi"):
         said = recipe_files.any_from_dict(read(recipe.format(role=role), "recipe"))
-        with pytest.raises(
-            SchemaError, match=r"column 'doctor' holds keys of 'people'.*role direct"
-        ):
+        with pytest.raises(SchemaError, match=r"column 'doctor' holds keys of 'people'.*role drop"):
             sf.run(frames, said, seed=1, seconds=0)
     release = sf.run(
         frames,
-        recipe_files.any_from_dict(read(recipe.format(role="direct"), "recipe")),
+        recipe_files.any_from_dict(read(recipe.format(role="drop"), "recipe")),
         seed=1,
         seconds=0,
     )
@@ -238,8 +236,8 @@ def cut_tables(key, *, split, shuffle=True):
     }
     said = f"""
     tables:
-      people: {{key: pid, columns: {{age: {{role: plain}}}}}}
-      visits: {{key: vid, belongs_to: {{people: pid}}, columns: {{age: {{role: plain}}}}}}
+      people: {{key: pid, columns: {{age: {{role: keep}}}}}}
+      visits: {{key: vid, belongs_to: {{people: pid}}, columns: {{age: {{role: keep}}}}}}
     meet: [{{persons_k_anonymity: {{k: 1}}}}]
     steps: [{{key_pseudonyms: {{split: {str(split).lower()}{key}}}}}]
     """

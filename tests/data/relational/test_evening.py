@@ -100,7 +100,7 @@ def test_it_holds_on_the_written_files(tmp_path):
             "people": {"key": "person_id", "columns": {"sex": {"role": "quasi"}}},
             "visits": {
                 "belongs_to": {"people": "person_id"},
-                "columns": {"ward": {"role": "plain"}},
+                "columns": {"ward": {"role": "keep"}},
             },
         },
         "meet": [{"persons_k_anonymity": {"k": 5, "knows": "counts"}}],

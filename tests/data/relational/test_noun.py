@@ -200,7 +200,7 @@ CLINIC = {
     "people": {
         "key": "person_id",
         "columns": {
-            "name": "direct",
+            "name": "drop",
             "age": "quasi",
             "sex": "quasi",
             "region": "quasi",
@@ -210,11 +210,11 @@ CLINIC = {
     "visits": {
         "key": "visit_id",
         "belongs_to": {"people": "person_id"},
-        "columns": {"ward": "quasi", "month": "quasi", "cost": "plain"},
+        "columns": {"ward": "quasi", "month": "quasi", "cost": "keep"},
     },
     "prescriptions": {
         "belongs_to": {"visits": "visit_id"},
-        "columns": {"drug": "sensitive", "days": "plain"},
+        "columns": {"drug": "sensitive", "days": "keep"},
     },
 }
 

@@ -168,7 +168,7 @@ def test_what_has_no_place_in_an_order_is_refused():
 RECIPE = """
 tables:
   people: {key: id, columns: {g: quasi, salary: {role: sensitive, kind: numeric%s}}}
-  visits: {belongs_to: {people: id}, columns: {ward: {role: plain}}}
+  visits: {belongs_to: {people: id}, columns: {ward: {role: keep}}}
 meet:
   - persons_t_closeness: {sensitive: people.salary, t: 0.7, knows: own, distance: %s}
 steps:

@@ -180,7 +180,7 @@ def test_codes_among_numbers_leave_a_release_that_verifies(tmp_path, sfumato, co
     recipe, out = tmp_path / "r.yaml", tmp_path / "out"
     assert sfumato("profile", folder, "-o", recipe)[0] == 0
     assert "lab: {role: ask, kind: numeric}" in recipe.read_text()
-    recipe.write_text(recipe.read_text().replace("role: ask", "role: plain"))
+    recipe.write_text(recipe.read_text().replace("role: ask", "role: keep"))
     assert sfumato("run", folder, "-r", recipe, "-o", out, "--attack", "0")[0] == 0
     released, talk, _ = sfumato("verify", out)
     assert released == 7, talk
@@ -191,7 +191,7 @@ def test_a_column_of_words_is_no_amount():
         "people": {"key": "person_id", "columns": {"age": "quasi", "sex": "quasi"}},
         "visits": {
             "belongs_to": {"people": "person_id"},
-            "columns": {"ward": {"role": "plain", "kind": "numeric"}},
+            "columns": {"ward": {"role": "keep", "kind": "numeric"}},
         },
     }
     with pytest.raises(

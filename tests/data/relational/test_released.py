@@ -27,8 +27,8 @@ tables:
     file: people.csv
     key: person_id
     columns:
-      person_id: {role: direct}
-      name: {role: direct}
+      person_id: {role: drop}
+      name: {role: drop}
       age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [10, 20, 40]}}}
       sex: {role: quasi, hierarchy: {suppress: {}}}
       region: {role: quasi, hierarchy: {tree: {nested: {"*": {coast: [harbour, cliffs], inland: [hills, river, plain]}}}}}
@@ -39,14 +39,14 @@ tables:
     columns:
       ward: {role: quasi, hierarchy: {suppress: {}}}
       month: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [3, 6]}}}
-      cost: {role: plain, kind: numeric}
+      cost: {role: keep, kind: numeric}
   prescriptions:
     file: rx.csv
     belongs_to: {visits: visit_id}
     orphans: drop
     columns:
       drug: {role: sensitive}
-      days: {role: plain, kind: numeric, missing_values: [99]}
+      days: {role: keep, kind: numeric, missing_values: [99]}
 meet:
   - k_anonymity: {k: 3, table: people}
   - alpha_k_anonymity: {sensitive: diagnosis, alpha: 0.9, k: 2, values: [gout], table: people}

@@ -263,8 +263,8 @@ def test_local_means_recode_people_for_promises_about_persons(means):
     tables:
       people:
         key: person_id
-        columns: {{name: {{role: direct}}, age: {{role: quasi, kind: numeric}}, sex: {{role: quasi}}, region: {{role: quasi}}, diagnosis: {{role: sensitive}}}}
-      visits: {{belongs_to: {{people: person_id}}, columns: {{visit_id: {{role: direct}}, ward: {{role: plain}}, month: {{role: plain}}, cost: {{role: plain}}}}}}
+        columns: {{name: {{role: drop}}, age: {{role: quasi, kind: numeric}}, sex: {{role: quasi}}, region: {{role: quasi}}, diagnosis: {{role: sensitive}}}}
+      visits: {{belongs_to: {{people: person_id}}, columns: {{visit_id: {{role: drop}}, ward: {{role: keep}}, month: {{role: keep}}, cost: {{role: keep}}}}}}
     meet: [persons_k_anonymity: {{k: 3, knows: own}}]
     steps: [{means}: {{table: people}}]
     """

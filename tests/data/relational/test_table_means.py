@@ -126,7 +126,7 @@ def test_people_go_by_how_many_rows_they_have():
         ),
         ({"mondrian": {"table": 3}}, "mondrian: table should be the name of a table"),
         ({"mondrian": {}}, "say which: 'mondrian: {…, table: NAME}'"),
-        ({"pseudonymize": {"columns": ["name"], "method": "counter", "table": "people"}}, "direct"),
+        ({"pseudonymize": {"columns": ["name"], "method": "counter", "table": "people"}}, "drop"),
         (
             {"mondrian": {"table": "people", "aim": [{"cap_rows": {}}]}},
             "aim: 'cap_rows' is not a known model",
@@ -158,7 +158,7 @@ def test_tables_that_are_not_there_or_are_the_peoples_are_refused():
 CARE = {
     "people": {"key": "id", "columns": {"born": "quasi"}},
     "stays": {"key": "stay", "belongs_to": {"people": "id"}, "columns": {"day": "quasi"}},
-    "tests": {"belongs_to": {"stays": "stay"}, "columns": {"at": "plain"}},
+    "tests": {"belongs_to": {"stays": "stay"}, "columns": {"at": "keep"}},
 }
 
 
@@ -329,8 +329,8 @@ def test_a_step_in_the_peoples_table_drops_people_everywhere():
         "people": {
             "key": "person_id",
             "columns": {
-                "name": "direct",
-                "age": "plain",
+                "name": "drop",
+                "age": "keep",
                 "sex": "quasi",
                 "region": "quasi",
                 "diagnosis": "sensitive",
@@ -339,11 +339,11 @@ def test_a_step_in_the_peoples_table_drops_people_everywhere():
         "visits": {
             "key": "visit_id",
             "belongs_to": {"people": "person_id"},
-            "columns": {"ward": "plain", "month": "plain", "cost": "plain"},
+            "columns": {"ward": "keep", "month": "keep", "cost": "keep"},
         },
         "prescriptions": {
             "belongs_to": {"visits": "visit_id"},
-            "columns": {"drug": "plain", "days": "plain"},
+            "columns": {"drug": "keep", "days": "keep"},
         },
     }
     people = sf.read_tables(examples.clinic_tables(), said)

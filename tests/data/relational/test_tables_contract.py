@@ -60,7 +60,7 @@ def dated():
     people = examples.clinic()
     rows = people["visits"]
     day = pl.Series("day", np.arange(len(rows)) + 19_000).cast(pl.Int32).cast(pl.Date)
-    schema = Schema({**rows.schema.attributes, "day": Attribute(("plain",), kind="date")})
+    schema = Schema({**rows.schema.attributes, "day": Attribute(("keep",), kind="date")})
     return people.with_rows(
         dataclasses.replace(rows, frame=rows.frame.with_columns(day), schema=schema)
     )

@@ -232,7 +232,7 @@ def test_the_nearest_table_counts_and_further_keys_are_dropped():
     assert keys["stays"] == ("stay_no", ("patients", "patient"))
     assert keys["drugs"] == (None, ("stays", "stay_no"))
     (patient,) = [c for c in found.tables[-1].columns if c.name == "patient"]
-    assert patient.roles == ("direct",)
+    assert patient.roles == ("drop",)
 
 
 def test_orphans_are_proposed_to_be_dropped_and_strangers_left_out():
@@ -273,9 +273,9 @@ def test_of_two_columns_with_keys_of_one_table_the_one_of_the_same_name_is_taken
         "belongs_to: {pupils: pupil}  # guess: 100 % of its values are a pupil of pupils, and it"
         " has the same name" in text
     )
-    assert "tutor_pupil: {role: direct}  # guess: its values are keys of pupils" in text
-    answered = text.replace("course: {role: ask", "course: {role: plain").replace(
-        "course: ask", "course: plain"
+    assert "tutor_pupil: {role: drop}  # guess: its values are keys of pupils" in text
+    answered = text.replace("course: {role: ask", "course: {role: keep").replace(
+        "course: ask", "course: keep"
     )
     assert answered != text  # the course has an unknown name, so somebody must decide on it
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(answered, "proposed"), base=tmp_path)

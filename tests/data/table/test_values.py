@@ -136,16 +136,16 @@ def test_notes_name_columns_where_somebody_vouches_for_the_names(tmp_path):
     """
     table, recipe = tmp_path / "people.csv", tmp_path / "people.yaml"
     table.write_text("Alice,zip\n1,04109\n-9,04110\n3,04111\n")
-    recipe.write_text("sfumato: 1\ncolumns: {Alice: plain, zip: plain}\nmissing_values: [-9]\n")
+    recipe.write_text("sfumato: 1\ncolumns: {Alice: keep, zip: keep}\nmissing_values: [-9]\n")
     other = tmp_path / "other.yaml"
-    other.write_text("sfumato: 1\ncolumns: {age: plain, sex: plain, town: plain}\n")
+    other.write_text("sfumato: 1\ncolumns: {age: keep, sex: keep, town: keep}\n")
     by_place = ("column 2 stays text: the name is that of a code",)
     by_name = ("column 'zip' stays text: the name is that of a code",)
     codes = "1 cells read as missing by their code, in column 'Alice'"
     assert sf.read(table).source.notes == sf.read(table, recipe=other).source.notes == by_place
     assert sf.read(table, header=True).source.notes == by_place
     assert set(sf.read(table, recipe=recipe).source.notes) == {*by_name, codes}
-    people = sf.read(table).with_roles(plain=["Alice", "zip"])
+    people = sf.read(table).with_roles(keep=["Alice", "zip"])
     assert pickle.loads(pickle.dumps(people.source)).notes == by_place
     table.with_suffix(".parquet").write_bytes(parquet(pl.DataFrame({"age": [1, -9]})))
     assert sf.read(table.with_suffix(".parquet"), missing_values=[-9]).source.notes == (

@@ -2,7 +2,7 @@
 
 The names are those of health, survey, money, personnel and justice files in several languages; the
 values are invented here. A role of ``quasi+sensitive`` is both. What should be dropped is
-``direct``; ``ask`` marks what nobody can decide without knowing the table.
+``drop``; ``ask`` marks what nobody can decide without knowing the table.
 """
 
 from __future__ import annotations
@@ -168,171 +168,171 @@ SHAPES: dict[str, Callable[[random.Random, int], object]] = {
 TABLES = {
     "hospital, English": (
         """
-        mrn code direct; patient_name full direct; first given direct; last family direct; middle_initial given direct
+        mrn code drop; patient_name full drop; first given drop; last family drop; middle_initial given drop
         dob birth quasi; AgeAtAdmission age quasi; gender sex quasi; race ethnic quasi+sensitive; zip_code zip quasi
-        address_line_1 street direct; home_phone phone direct; email_addr email direct; admission_date event quasi
+        address_line_1 street drop; home_phone phone drop; email_addr email drop; admission_date event quasi
         discharge_dt event quasi; primary_diagnosis illness sensitive; icd10_code illness sensitive; attending_physician full quasi
-        ward few quasi; insurance_number digits direct; clinical_notes text direct; smoker yes sensitive; bmi measure sensitive
-        height_cm centimetres quasi; weight_kg kilograms quasi; hiv_status few sensitive; next_of_kin full direct
-        total_charges money sensitive; readmitted rare flag plain; consent_version constant plain"""
+        ward few quasi; insurance_number digits drop; clinical_notes text drop; smoker yes sensitive; bmi measure sensitive
+        height_cm centimetres quasi; weight_kg kilograms quasi; hiv_status few sensitive; next_of_kin full drop
+        total_charges money sensitive; readmitted rare flag keep; consent_version constant keep"""
     ),
     "clinical trial": (
         """
-        usubjid code direct; subjid sparse direct; siteid few plain; arm few plain; visitnum likert plain; screening_number digits direct
-        trt_start event quasi; ptno sparse direct; cd4 counts ask; hgb measure ask; karnof likert plain; sexual_orientation few sensitive
-        birthyr year quasi; country_of_birth country quasi; adverse_event_description text direct; responder flag plain
-        wtkg kilograms quasi; randomisation_number sparse direct; initials given direct"""
+        usubjid code drop; subjid sparse drop; siteid few keep; arm few keep; visitnum likert keep; screening_number digits drop
+        trt_start event quasi; ptno sparse drop; cd4 counts ask; hgb measure ask; karnof likert keep; sexual_orientation few sensitive
+        birthyr year quasi; country_of_birth country quasi; adverse_event_description text drop; responder flag keep
+        wtkg kilograms quasi; randomisation_number sparse drop; initials given drop"""
     ),
     "hospital, German": (
         """
-        Patientennummer code direct; Nachname family direct; Vorname given direct; Geburtsname family direct; Geburtsdatum birth quasi
-        Geschlecht sex quasi; PLZ zip quasi; Wohnort city quasi; Straße street direct; Hausnummer house direct
-        Telefonnummer phone direct; Krankenkasse many quasi; Versichertennummer digits direct; Hauptdiagnose illness sensitive
-        Aufnahmedatum event quasi; Entlassungsdatum event quasi; Fallnummer case direct; Familienstand marital quasi
+        Patientennummer code drop; Nachname family drop; Vorname given drop; Geburtsname family drop; Geburtsdatum birth quasi
+        Geschlecht sex quasi; PLZ zip quasi; Wohnort city quasi; Straße street drop; Hausnummer house drop
+        Telefonnummer phone drop; Krankenkasse many quasi; Versichertennummer digits drop; Hauptdiagnose illness sensitive
+        Aufnahmedatum event quasi; Entlassungsdatum event quasi; Fallnummer case drop; Familienstand marital quasi
         Staatsangehörigkeit country quasi; Beruf job quasi; Konfession few sensitive; Pflegegrad likert sensitive
-        Bemerkungen text direct; Körpergröße centimetres quasi; Gewicht kilograms quasi; Hausarzt full quasi"""
+        Bemerkungen text drop; Körpergröße centimetres quasi; Gewicht kilograms quasi; Hausarzt full quasi"""
     ),
     "survey, French": (
         """
-        identifiant running direct; nom family direct; prénom given direct; courriel email direct; téléphone phone direct
+        identifiant running drop; nom family drop; prénom given drop; courriel email drop; téléphone phone drop
         date_de_naissance birth quasi; sexe sex quasi; code_postal zip quasi; commune city quasi; profession job quasi
         niveau_d_études degree quasi; situation_matrimoniale marital quasi; nombre_d_enfants small count quasi
         revenu_mensuel money sensitive; religion few sensitive; intention_de_vote many sensitive; pays_de_naissance country quasi
-        commentaires text direct; poids_de_sondage even expansion weight; strate stratum stratum; satisfaction likert plain"""
+        commentaires text drop; poids_de_sondage even expansion weight; strate stratum stratum; satisfaction likert keep"""
     ),
     "administration, Spanish": (
         """
-        dni code direct; nombre given direct; apellidos family direct; primer_apellido family direct; fecha_nacimiento birth quasi
+        dni code drop; nombre given drop; apellidos family drop; primer_apellido family drop; fecha_nacimiento birth quasi
         sexo sex quasi; código_postal zip quasi; municipio city quasi; provincia region quasi; nacionalidad country quasi
-        estado_civil marital quasi; ocupación job quasi; nivel_educativo degree quasi; teléfono phone direct
-        correo_electrónico email direct; dirección street direct; ingresos money sensitive; discapacidad yes sensitive
-        número_de_expediente case direct; diagnóstico illness sensitive; observaciones text direct"""
+        estado_civil marital quasi; ocupación job quasi; nivel_educativo degree quasi; teléfono phone drop
+        correo_electrónico email drop; dirección street drop; ingresos money sensitive; discapacidad yes sensitive
+        número_de_expediente case drop; diagnóstico illness sensitive; observaciones text drop"""
     ),
     "registers, Italian, Dutch and Portuguese": (
         """
-        cognome family direct; nome given direct; codice_fiscale code direct; data_di_nascita birth quasi; sesso sex quasi
+        cognome family drop; nome given drop; codice_fiscale code drop; data_di_nascita birth quasi; sesso sex quasi
         comune_di_residenza city quasi; stato_civile marital quasi; titolo_di_studio degree quasi; reddito money sensitive
-        achternaam family direct; voornaam given direct; bsn digits direct; geboortedatum birth quasi; geslacht sex quasi
+        achternaam family drop; voornaam given drop; bsn digits drop; geboortedatum birth quasi; geslacht sex quasi
         postcode zip quasi; woonplaats city quasi; beroep job quasi; burgerlijke_staat marital quasi; salaris money sensitive
-        sobrenome family direct; nome_da_mãe full direct; cpf digits direct; bairro city quasi; raça ethnic quasi+sensitive
-        escolaridade degree quasi; salário money sensitive; opmerkingen text direct"""
+        sobrenome family drop; nome_da_mãe full drop; cpf digits drop; bairro city quasi; raça ethnic quasi+sensitive
+        escolaridade degree quasi; salário money sensitive; opmerkingen text drop"""
     ),
     "registers, Polish and Nordic": (
         """
-        imię given direct; nazwisko family direct; pesel digits direct; data_urodzenia birth quasi; płeć sex quasi
+        imię given drop; nazwisko family drop; pesel digits drop; data_urodzenia birth quasi; płeć sex quasi
         kod_pocztowy zip quasi; miejscowość city quasi; zawód job quasi; wykształcenie degree quasi; stan_cywilny marital quasi
-        dochód money sensitive; rozpoznanie illness sensitive; uwagi text direct; förnamn given direct; efternamn family direct
-        personnummer digits direct; födelsedatum birth quasi; kön sex quasi; postnummer zip quasi; yrke job quasi
-        inkomst money sensitive; etternavn family direct; fødselsdato birth quasi; bostedskommune city quasi; etunimi given direct"""
+        dochód money sensitive; rozpoznanie illness sensitive; uwagi text drop; förnamn given drop; efternamn family drop
+        personnummer digits drop; födelsedatum birth quasi; kön sex quasi; postnummer zip quasi; yrke job quasi
+        inkomst money sensitive; etternavn family drop; fødselsdato birth quasi; bostedskommune city quasi; etunimi given drop"""
     ),
     "labour force survey": (
         """
-        hhid household unit; age age quasi; sex sex word quasi; marital_stat marital quasi; tax_filer_stat many quasi
+        hhid household person; age age quasi; sex sex word quasi; marital_stat marital quasi; tax_filer_stat many quasi
         class_of_worker few quasi; detailed_occupation_recode many quasi; education degree quasi; wage_per_hour money sensitive
         union_member yes sensitive; instance_weight expansion weight; veterans_admin yes quasi; citizenship country quasi
-        hispanic_origin ethnic quasi+sensitive; region_of_previous_residence region quasi; fill_inc_questionnaire rare flag plain
-        dividends money sensitive; q17_trust likert plain; interviewer_comments text direct; full_or_part_time_stat few plain
-        year constant plain; num_persons_in_household small count quasi; mode_of_interview few plain; q3_open text direct"""
+        hispanic_origin ethnic quasi+sensitive; region_of_previous_residence region quasi; fill_inc_questionnaire rare flag keep
+        dividends money sensitive; q17_trust likert keep; interviewer_comments text drop; full_or_part_time_stat few keep
+        year constant keep; num_persons_in_household small count quasi; mode_of_interview few keep; q3_open text drop"""
     ),
     "bank and insurance": (
         """
-        customer_no sparse direct; acct_holder_name full direct; iban code direct; card_number digits direct; cust_lastname family direct
-        loan_amount money sensitive; credit_score counts sensitive; account_balance money sensitive; default_flag rare flag plain
+        customer_no sparse drop; acct_holder_name full drop; iban code drop; card_number digits drop; cust_lastname family drop
+        loan_amount money sensitive; credit_score counts sensitive; account_balance money sensitive; default_flag rare flag keep
         branch_city city quasi; occupation job quasi; employment_length_years score quasi; home_ownership few quasi
-        date_of_birth birth quasi; postcode zip quasi; marital_status marital quasi; policy_number code direct; claim_number case direct
-        claim_description text direct; claim_amount money sensitive; vehicle_registration code direct; ip_address ip direct
-        device_id uuid direct; signup_date event quasi; monthly_income whole money sensitive; purpose many quasi
-        interest_rate percent ask; term few plain; telephone yes plain; foreign_worker rare flag plain"""
+        date_of_birth birth quasi; postcode zip quasi; marital_status marital quasi; policy_number code drop; claim_number case drop
+        claim_description text drop; claim_amount money sensitive; vehicle_registration code drop; ip_address ip drop
+        device_id uuid drop; signup_date event quasi; monthly_income whole money sensitive; purpose many quasi
+        interest_rate percent ask; term few keep; telephone yes keep; foreign_worker rare flag keep"""
     ),
     "personnel": (
         """
-        employee_id code direct; emp_name full direct; work_email email direct; hire_date event quasi; job_title job quasi
+        employee_id code drop; emp_name full drop; work_email email drop; hire_date event quasi; job_title job quasi
         department few quasi; salary money sensitive; bonus money sensitive; performance_rating likert sensitive
-        manager_name full direct; birth_date birth quasi; gender sex word quasi; nationality country quasi; office city quasi
-        sick_days small count sensitive; termination_reason few plain; linkedin_url url direct; badge_number sparse direct
-        emergency_contact full direct; ethnicity ethnic quasi+sensitive; disability yes sensitive; trade_union yes sensitive
-        remote_work yes plain; exit_interview text direct"""
+        manager_name full drop; birth_date birth quasi; gender sex word quasi; nationality country quasi; office city quasi
+        sick_days small count sensitive; termination_reason few keep; linkedin_url url drop; badge_number sparse drop
+        emergency_contact full drop; ethnicity ethnic quasi+sensitive; disability yes sensitive; trade_union yes sensitive
+        remote_work yes keep; exit_interview text drop"""
     ),
     "courts and police": (
         """
-        id running direct; name full direct; first given direct; last family direct; case_number case direct; c_case_number case direct
+        id running drop; name full drop; first given drop; last family drop; case_number case drop; c_case_number case drop
         dob birth quasi; age_cat age band quasi; sex sex word quasi; race ethnic quasi+sensitive; c_charge_degree few sensitive
-        c_charge_desc many sensitive; violent_recid empty plain; is_violent_recid flag sensitive; is_recid flag sensitive
+        c_charge_desc many sensitive; violent_recid empty keep; is_violent_recid flag sensitive; is_recid flag sensitive
         priors_count small count sensitive; decile_score score sensitive; c_jail_in event quasi; c_offense_date written event quasi
-        in_custody event quasi; screening_date written event quasi; type_of_assessment constant plain; two_year_recid flag sensitive
-        defendant_id sparse direct; victim_name full direct; arresting_officer full ask; docket_no case direct; sentence_months small count sensitive"""
+        in_custody event quasi; screening_date written event quasi; type_of_assessment constant keep; two_year_recid flag sensitive
+        defendant_id sparse drop; victim_name full drop; arresting_officer full ask; docket_no case drop; sentence_months small count sensitive"""
     ),
     "school": (
         """
-        student_id code direct; surname family direct; given_names given direct; guardian_name full direct; birth_place city quasi
-        school_name many quasi; class_name few quasi; gpa percent sensitive; exam_score counts sensitive; free_lunch yes plain
-        home_language few quasi; year_of_birth year quasi; sex sex quasi; teacher_remarks text direct; photo_url url direct
-        distance_km percent ask; siblings small count plain; matrikelnummer digits direct"""
+        student_id code drop; surname family drop; given_names given drop; guardian_name full drop; birth_place city quasi
+        school_name many quasi; class_name few quasi; gpa percent sensitive; exam_score counts sensitive; free_lunch yes keep
+        home_language few quasi; year_of_birth year quasi; sex sex quasi; teacher_remarks text drop; photo_url url drop
+        distance_km percent ask; siblings small count keep; matrikelnummer digits drop"""
     ),
     "no header": (
         """
         column_1 age quasi; column_2 family ask; column_3 sex word quasi; column_4 ethnic quasi+sensitive; column_5 marital quasi
-        column_6 sparse ask; column_7 many quasi; column_8 likert plain; column_9 expansion ask; column_10 birth quasi
-        column_11 country quasi; column_12 email direct; column_13 flag plain; column_14 text direct; column_15 running direct
-        column_16 uuid direct"""
+        column_6 sparse ask; column_7 many quasi; column_8 likert keep; column_9 expansion ask; column_10 birth quasi
+        column_11 country quasi; column_12 email drop; column_13 flag keep; column_14 text drop; column_15 running drop
+        column_16 uuid drop"""
     ),
     "visits of the same people": (
         """
-        patient_id repeated unit; visit_id running direct; visit_date event quasi; birthdate birth quasi; postal_code zip quasi
-        latitude latitude quasi; lab_value measure sensitive; patvorname given direct; patnachname family direct; ward_code few quasi
+        patient_id repeated person; visit_id running drop; visit_date event quasi; birthdate birth quasi; postal_code zip quasi
+        latitude latitude quasi; lab_value measure sensitive; patvorname given drop; patnachname family drop; ward_code few quasi
         treating_doctor full ask; fee money sensitive"""
     ),
     "health and nutrition examination": (
         """
-        SEQN sparse direct; RIAGENDR sex quasi; RIDAGEYR age quasi; RIDRETH1 ethnic quasi+sensitive; DMDMARTL marital quasi
-        WTMEC2YR expansion weight; SDMVPSU flag plain; SDMVSTRA stratum plain; BPXSY1 counts ask; LBXTC counts ask; DIQ010 few plain"""
+        SEQN sparse drop; RIAGENDR sex quasi; RIDAGEYR age quasi; RIDRETH1 ethnic quasi+sensitive; DMDMARTL marital quasi
+        WTMEC2YR expansion weight; SDMVPSU flag keep; SDMVSTRA stratum keep; BPXSY1 counts ask; LBXTC counts ask; DIQ010 few keep"""
     ),
     "intensive care": (
         """
-        subject_id repeated unit; hadm_id digits direct; icustay_id digits direct; admittime event quasi; dischtime event quasi
-        insurance few plain; language few quasi; religion few sensitive; marital_status marital quasi; hospital_expire_flag rare flag plain
-        anchor_age age quasi; deathtime event quasi; discharge_location few plain; los percent ask"""
+        subject_id repeated person; hadm_id digits drop; icustay_id digits drop; admittime event quasi; dischtime event quasi
+        insurance few keep; language few quasi; religion few sensitive; marital_status marital quasi; hospital_expire_flag rare flag keep
+        anchor_age age quasi; deathtime event quasi; discharge_location few keep; los percent ask"""
     ),
     "loans": (
         """
-        member_id digits direct; emp_title many quasi; emp_length score quasi; annual_inc money sensitive; addr_state region quasi
-        dti percent ask; earliest_cr_line event quasi; loan_status few sensitive; desc text direct; grade few sensitive
+        member_id digits drop; emp_title many quasi; emp_length score quasi; annual_inc money sensitive; addr_state region quasi
+        dti percent ask; earliest_cr_line event quasi; loan_status few sensitive; desc text drop; grade few sensitive
         revol_bal money sensitive; applicant_sex sex word quasi; derived_race ethnic quasi+sensitive; census_tract zip quasi"""
     ),
     "staff attrition": (
         """
-        EmployeeNumber sparse direct; MonthlyIncome whole money sensitive; DistanceFromHome score quasi; EducationField few plain
-        JobRole job quasi; MaritalStatus marital quasi; Over18 constant plain; Age age quasi; Gender sex word quasi; Attrition yes plain
-        BusinessTravel few plain; Department few quasi; HourlyRate money sensitive; JobSatisfaction likert plain"""
+        EmployeeNumber sparse drop; MonthlyIncome whole money sensitive; DistanceFromHome score quasi; EducationField few keep
+        JobRole job quasi; MaritalStatus marital quasi; Over18 constant keep; Age age quasi; Gender sex word quasi; Attrition yes keep
+        BusinessTravel few keep; Department few quasi; HourlyRate money sensitive; JobSatisfaction likert keep"""
     ),
     "international survey": (
         """
-        idno running direct; cntry country quasi; gndr sex quasi; agea age quasi; yrbrn year quasi; hinctnta score sensitive
-        rlgblg yes sensitive; lrscale score sensitive; pspwght even expansion weight; dweight even expansion plain; netusoft likert plain"""
+        idno running drop; cntry country quasi; gndr sex quasi; agea age quasi; yrbrn year quasi; hinctnta score sensitive
+        rlgblg yes sensitive; lrscale score sensitive; pspwght even expansion weight; dweight even expansion keep; netusoft likert keep"""
     ),
     "household panel": (
         """
-        pid repeated unit; hid household unit; syear constant plain; gebjahr year quasi; statefip region quasi; puma zip quasi
+        pid repeated person; hid household person; syear constant keep; gebjahr year quasi; statefip region quasi; puma zip quasi
         perwt even expansion weight; bpl country quasi; incwage money sensitive; educd degree quasi; occ2010 many quasi; famsize small count quasi"""
     ),
     "abbreviations": (
         """
-        LNAME family direct; Contact_Person full direct; ApplicantFirstName given direct; Kontoinhaber full direct
-        nom_du_patient full direct; Student_Full_Nm full direct; Angehöriger full direct; responsable full ask; tel_mobile phone direct
-        EMAIL1 email direct; Anschrift street direct; PatientKey sparse direct; chart_id sparse direct; hosp_no sparse direct
-        registration sparse ask; vnr digits direct; lbnr sparse ask; patient_dob birth quasi; geb_dat birth quasi; AGE_YRS age quasi
+        LNAME family drop; Contact_Person full drop; ApplicantFirstName given drop; Kontoinhaber full drop
+        nom_du_patient full drop; Student_Full_Nm full drop; Angehöriger full drop; responsable full ask; tel_mobile phone drop
+        EMAIL1 email drop; Anschrift street drop; PatientKey sparse drop; chart_id sparse drop; hosp_no sparse drop
+        registration sparse ask; vnr digits drop; lbnr sparse ask; patient_dob birth quasi; geb_dat birth quasi; AGE_YRS age quasi
         alter_bei_aufnahme age quasi; edad_anios age quasi; wohnbezirk region quasi; kreis_nr region quasi; HomeTown city quasi
         zip5 zip quasi; plz_3 zip quasi; nationalite country quasi; herkunftsland country quasi; SEX_CD sex quasi; m_status marital quasi
         beschäftigung job quasi; occupation_group few quasi; schooling_yrs small count quasi; eduyrs small count quasi
         nkids small count quasi; surgery_dt event quasi; last_visit event quasi; created_at event quasi; date_of_incident event quasi
         prim_dx illness sensitive; gehalt_brutto money sensitive; cd4_baseline counts ask; hba1c measure ask; kirche few sensitive
-        convicted yes sensitive; completed yes plain; item_12 likert plain; answer_7 likert plain; treated flag plain
-        hh_income money sensitive; Freitext text direct; reason_text text direct"""
+        convicted yes sensitive; completed yes keep; item_12 likert keep; answer_7 likert keep; treated flag keep
+        hh_income money sensitive; Freitext text drop; reason_text text drop"""
     ),
     "passengers": (
         """
-        PassengerId running direct; Survived flag plain; Pclass few plain; Name full direct; Sex sex word quasi; Age age quasi
-        SibSp small count plain; Ticket code direct; Fare money ask; Cabin code direct; Embarked few plain"""
+        PassengerId running drop; Survived flag keep; Pclass few keep; Name full drop; Sex sex word quasi; Age age quasi
+        SibSp small count keep; Ticket code drop; Fare money ask; Cabin code drop; Embarked few keep"""
     ),
 }
 """Table → its columns: ``name shape role``, apart by semicolons or lines."""
@@ -355,7 +355,7 @@ def frame_of(table: str) -> pl.DataFrame:
     return pl.DataFrame({name: pl.Series(values, strict=False) for name, values in made.items()})
 
 
-PUBLISHED = ("plain", "sensitive")
+PUBLISHED = ("keep", "sensitive")
 """Roles under which values are released as they are."""
 
 
@@ -365,9 +365,11 @@ def is_unsafe(expected: str, proposed: str) -> bool:
     A name or number of a person must be dropped or asked about; what others can know must not be
     released as it is.
     """
-    if expected == "direct":
-        return proposed not in ("direct", "ask", "unit")
-    return expected.split("+", maxsplit=1)[0] in ("quasi", "ask", "unit") and proposed in PUBLISHED
+    if expected == "drop":
+        return proposed not in ("drop", "ask", "person")
+    return (
+        expected.split("+", maxsplit=1)[0] in ("quasi", "ask", "person") and proposed in PUBLISHED
+    )
 
 
 def outcomes() -> list[tuple[str, str, str, str]]:

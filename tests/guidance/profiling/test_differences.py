@@ -38,7 +38,7 @@ def test_a_difference_of_two_dates_is_dropped_with_its_reason(text):
     if text:
         frame = frame.with_columns(pl.col("start_date", "end_date").cast(pl.String))
     roles, why = role(frame.with_columns(gap=pl.col("gap").cast(pl.Float64)), "gap")
-    assert roles == (Role.DIRECT,) and "is end_date − start_date in every record: dropped" in why
+    assert roles == (Role.DROP,) and "is end_date − start_date in every record: dropped" in why
 
 
 def test_one_record_that_differs_is_enough_to_leave_a_column():
@@ -54,7 +54,7 @@ def test_missing_values_hide_no_difference_and_few_records_show_none():
     frame = stays().with_columns(
         gap=pl.when(pl.int_range(pl.len()) % 3 > 0).then(pl.col("gap") * 1.0)
     )
-    assert role(frame, "gap")[0] == (Role.DIRECT,)
+    assert role(frame, "gap")[0] == (Role.DROP,)
     assert "in every record" not in role(stays(25), "gap")[1]
 
 

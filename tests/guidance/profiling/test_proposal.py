@@ -54,9 +54,9 @@ def hospital() -> pl.DataFrame:
 
 def test_a_hospital_table():
     assert roles(hospital()) == {
-        "visit_id": ("direct",),
-        "patient_id": ("unit",),
-        "surname": ("direct",),
+        "visit_id": ("drop",),
+        "patient_id": ("person",),
+        "surname": ("drop",),
         "birth_date": ("quasi",),
         "sex": ("quasi",),
         "zip": ("quasi",),
@@ -64,8 +64,8 @@ def test_a_hospital_table():
         "diagnosis": ("sensitive",),
         "ward": ("quasi",),
         "cost": ("sensitive",),
-        "remarks": ("direct",),
-        "country": ("plain",),
+        "remarks": ("drop",),
+        "country": ("keep",),
     }
 
 
@@ -79,7 +79,7 @@ def test_the_proposal_of_a_column_is_complete():
     assert zip_code.reasons[0] == "the name says postal code: outsiders may know it"
     assert proposal["remarks"].kind is Kind.TEXT
     assert proposal["diagnosis"].hierarchy is None
-    assert proposal["patient_id"].unit == "person"
+    assert proposal["patient_id"].roles == (Role.PERSON,)
     assert proposal.rows == N
     assert {c.name for c in proposal.ranking} >= {"birth_date", "sex", "zip", "diagnosis", "cost"}
     assert proposal.identifying is not None
@@ -89,7 +89,7 @@ def test_the_proposal_of_a_column_is_complete():
 
 def test_every_proposal_is_a_valid_attribute():
     for column in propose(hospital(), Source()).columns:
-        Attribute(column.roles, column.kind, unit=column.unit or "person")
+        Attribute(column.roles, column.kind)
 
 
 def test_a_household_survey():
@@ -106,8 +106,7 @@ def test_a_household_survey():
         }
     )
     proposal = propose(frame, Source())
-    assert proposal["hhid"].roles == (Role.UNIT,)
-    assert proposal["hhid"].unit == "household"
+    assert proposal["hhid"].roles == (Role.HOUSEHOLD,)
     assert proposal["stratum"].roles == (Role.STRATUM,)
     assert proposal["sampling_weight"].roles == (Role.WEIGHT,)
     assert proposal["household_weight"].roles == (
@@ -122,14 +121,14 @@ def test_a_household_survey():
 def test_one_household_a_row_numbers_the_records():
     assert roles(pl.DataFrame({"household_id": [f"h{i}" for i in range(50)], "x": [1.5] * 50}))[
         "household_id"
-    ] == ("direct",)
+    ] == ("drop",)
 
 
 def test_one_row_a_person_makes_a_person_id_direct():
     frame = pl.DataFrame(
         {"patient_id": [f"P{i}" for i in range(50)], "age": [30 + i % 40 for i in range(50)]}
     )
-    assert roles(frame) == {"patient_id": ("direct",), "age": ("quasi",)}
+    assert roles(frame) == {"patient_id": ("drop",), "age": ("quasi",)}
 
 
 @pytest.mark.parametrize(
@@ -199,14 +198,14 @@ def test_a_prefix_all_columns_share_is_looked_through():
 def test_tables_with_nothing_in_them():
     assert propose(pl.DataFrame(), Source()).columns == ()
     empty = hospital().clear()
-    assert roles(empty)["surname"] == ("direct",)
+    assert roles(empty)["surname"] == ("drop",)
     assert roles(empty)["birth_date"] == ("quasi",)
     assert propose(empty, Source()).identifying is None
     missing = pl.DataFrame({"age": [None] * 5, "surname": [None] * 5, "x": [None] * 5})
-    assert roles(missing) == {"age": ("plain",), "surname": ("direct",), "x": ("plain",)}
+    assert roles(missing) == {"age": ("keep",), "surname": ("drop",), "x": ("keep",)}
     assert roles(pl.DataFrame({"age": [30], "sex": ["f"]})) == {
-        "age": ("plain",),
-        "sex": ("plain",),
+        "age": ("keep",),
+        "sex": ("keep",),
     }
 
 
@@ -219,7 +218,7 @@ def test_only_one_person_and_one_weight_are_proposed():
             "dweight": [12.0] * 99 + [11.0],
         }
     )
-    assert sorted(roles(frame).values()) == [("direct",), ("plain",), ("unit",), ("weight",)]
+    assert sorted(roles(frame).values()) == [("drop",), ("keep",), ("person",), ("weight",)]
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ LEAST_RIGHT = 0.95
 may be asked about.
 """
 
-LEAST = {"direct": (0.98, 0.98), "quasi": (0.93, 0.98), "sensitive": (0.95, 0.95)}
+LEAST = {"drop": (0.98, 0.98), "quasi": (0.93, 0.98), "sensitive": (0.95, 0.95)}
 """Role → precision and recall that are required."""
 
 MOST_ASKED = 0.14
@@ -42,7 +42,7 @@ def test_no_column_that_finds_people_is_released_as_it_is():
 
 def test_most_columns_get_the_role_they_should_have():
     right = sum(
-        expected == proposed or (expected, proposed) == ("plain", "ask")
+        expected == proposed or (expected, proposed) == ("keep", "ask")
         for _, _, expected, proposed in outcomes()
     )
     assert right >= LEAST_RIGHT * len(outcomes())
@@ -61,10 +61,10 @@ def test_precision_and_recall(role):
 
 def test_the_table_can_find_a_danger():
     """Names that a proposal would publish are counted as unsafe."""
-    assert real_columns.is_unsafe("direct", "quasi")
-    assert real_columns.is_unsafe("quasi+sensitive", "plain")
-    assert not real_columns.is_unsafe("direct", "ask")
-    assert not real_columns.is_unsafe("plain", "quasi")
+    assert real_columns.is_unsafe("drop", "quasi")
+    assert real_columns.is_unsafe("quasi+sensitive", "keep")
+    assert not real_columns.is_unsafe("drop", "ask")
+    assert not real_columns.is_unsafe("keep", "quasi")
 
 
 def test_the_benchmark_counts_the_same(capsys):

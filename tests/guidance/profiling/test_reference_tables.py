@@ -31,7 +31,7 @@ def test_household_survey(reference_data):
 
 def test_records_of_people(reference_data):
     frame, schema = proposed(reference_data / "linkage" / "febrl4a.csv")
-    assert len(schema.direct) == 7
+    assert len(schema.dropped_columns) == 7
     assert {name.strip() for name in schema.quasi} == {
         "suburb",
         "postcode",

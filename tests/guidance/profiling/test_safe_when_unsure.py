@@ -52,13 +52,13 @@ def common_names(draw: random.Random) -> list[str]:
     ],
 )
 def test_names_of_people_are_dropped_whatever_the_column_is_called(name):
-    assert role_of(proposal_of(**{name: common_names(drawn())}), name) == "direct"
+    assert role_of(proposal_of(**{name: common_names(drawn())}), name) == "drop"
 
 
 @pytest.mark.parametrize("name", ["first_visit", "last_contact_reason", "first_line_therapy_x"])
 def test_first_and_last_are_names_only_where_nothing_else_is_said(name):
     values = [drawn(i).choice(["north", "south", "south", "south"]) for i in range(N)]
-    assert role_of(proposal_of(**{name: values}), name) != "direct"
+    assert role_of(proposal_of(**{name: values}), name) != "drop"
 
 
 def test_unknown_texts_that_may_be_names_are_asked_about():
@@ -71,15 +71,15 @@ def test_unknown_texts_that_may_be_names_are_asked_about():
 def test_nearly_unique_whole_numbers_are_never_plain(name):
     draw = drawn()
     numbers = draw.sample(range(10_000, 200_000), N)
-    assert role_of(proposal_of(**{name: numbers}), name) in ("ask", "direct")
+    assert role_of(proposal_of(**{name: numbers}), name) in ("ask", "drop")
     assert role_of(
         proposal_of(**{name: [f"{n}-{draw.choice(LETTERS)}" for n in numbers]}), name
-    ) in ("ask", "direct")
+    ) in ("ask", "drop")
 
 
 def test_a_patient_number_is_dropped():
     numbers = drawn().sample(range(10_000, 400_000), N)
-    assert role_of(proposal_of(pidnum=numbers), "pidnum") == "direct"
+    assert role_of(proposal_of(pidnum=numbers), "pidnum") == "drop"
 
 
 @pytest.mark.parametrize(
@@ -124,10 +124,10 @@ def test_undecided_columns_that_find_people_together_are_warned_of():
     proposal = proposal_of(**table)
     assert {role_of(proposal, name) for name in table} == {"ask"}
     assert proposal.left_alone > 0.2
-    assert "columns with role plain or ask single out" in recipe_text(proposal)
+    assert "columns with role keep or ask single out" in recipe_text(proposal)
     few = propose(pl.DataFrame({"v0": table["v0"]}), Source())
     assert few.left_alone == 0
-    assert "columns with role plain" not in recipe_text(few)
+    assert "columns with role keep" not in recipe_text(few)
 
 
 def education(draw: random.Random) -> tuple[list[str], list[int]]:
@@ -142,14 +142,14 @@ def test_of_a_label_and_its_number_one_is_kept():
         education=labels, education_num=numbers, age=[drawn(i).randrange(20, 80) for i in range(N)]
     )
     assert role_of(proposal, "education") == "quasi"
-    assert role_of(proposal, "education_num") == "direct"
+    assert role_of(proposal, "education_num") == "drop"
     assert "tells the same as education" in proposal["education_num"].reasons[0]
 
 
 def test_a_nameless_number_of_a_known_label_is_not_left_plain():
     labels, numbers = education(drawn())
     shifted = [100 - 7 * n for n in numbers]
-    assert role_of(proposal_of(x17=shifted, education=labels), "x17") == "direct"
+    assert role_of(proposal_of(x17=shifted, education=labels), "x17") == "drop"
 
 
 def test_a_group_beside_what_it_groups_is_quasi_too():
@@ -227,7 +227,7 @@ class TestQuestions:
     @pytest.mark.parametrize("verb", [sf.run, sf.check])
     def test_nothing_runs_before_somebody_decided(self, verb):
         with pytest.raises(
-            SchemaError, match=r"2 column.* have role 'ask'.*: number, other; write 'direct'"
+            SchemaError, match=r"2 column.* have role 'ask'.*: number, other; write 'drop'"
         ):
             verb(sf.read(self.TABLE), recipes.parse(self.RECIPE))
 
@@ -242,7 +242,7 @@ class TestQuestions:
             sf.dp.session(people, budget=1.0, bounds={"age": (0, 110)})
 
     def test_a_decision_is_enough(self):
-        decided = recipes.parse(self.RECIPE.replace("ask", "plain"))
+        decided = recipes.parse(self.RECIPE.replace("ask", "keep"))
         assert sf.run(sf.read(self.TABLE), decided).holds
 
     def test_a_question_goes_with_no_other_role(self):
@@ -252,7 +252,7 @@ class TestQuestions:
     def test_a_missing_role_is_not_answered_with_a_question(self):
         with pytest.raises(SchemaError) as caught:
             sf.assess(sf.read(self.TABLE).with_roles(quasi="age"))
-        assert "'plain' if it is none" in str(caught.value)
+        assert "'keep' if it is none" in str(caught.value)
         assert "ask" not in str(caught.value)
 
     def test_the_proposed_recipe_says_what_waits(self):
@@ -281,15 +281,15 @@ class TestFreeText:
             .with_hierarchies(sex=sf.suppress())
         )
 
-    @pytest.mark.parametrize("role", ["plain", "sensitive", "stratum"])
+    @pytest.mark.parametrize("role", ["keep", "sensitive", "stratum"])
     def test_it_is_refused_under_any_other_role(self, role):
         with pytest.raises(
-            SchemaError, match=r"2 column.* hold free text.*: notes, more; give them role 'direct'"
+            SchemaError, match=r"2 column.* hold free text.*: notes, more; give them role 'drop'"
         ):
             sf.anonymize(self.people(role), [sf.KAnonymity(5)], [sf.GlobalRecoding()])
 
     def test_it_is_dropped_as_direct(self):
-        release = sf.anonymize(self.people("direct"), [sf.KAnonymity(5)], [sf.GlobalRecoding()])
+        release = sf.anonymize(self.people("drop"), [sf.KAnonymity(5)], [sf.GlobalRecoding()])
         assert list(release.released.columns) == ["sex"]
 
     def test_an_explicit_word_lets_it_pass_and_is_kept_by_the_recipe(self):
@@ -297,22 +297,22 @@ class TestFreeText:
             sfumato: 1
             columns:
               sex: {role: quasi, hierarchy: {suppress: {}}}
-              notes: {role: plain, free_text: true}
-              more: {role: direct}
+              notes: {role: keep, free_text: true}
+              more: {role: drop}
             meet: [k_anonymity: {k: 5}]
             steps: [global_recoding: {}]
             """)
         assert sf.run(sf.read(self.TABLE), recipe).holds
-        assert recipes.to_dict(recipe)["columns"]["notes"] == {"role": "plain", "free_text": True}
+        assert recipes.to_dict(recipe)["columns"]["notes"] == {"role": "keep", "free_text": True}
         assert recipes.parse(recipes.dump(recipe)).schema == recipe.schema
 
     def test_the_word_must_be_yes_or_no(self):
         with pytest.raises(sf.errors.RecipeError, match="free_text must be true or false"):
-            recipes.parse("sfumato: 1\ncolumns:\n  x: {role: plain, free_text: maybe}\n")
+            recipes.parse("sfumato: 1\ncolumns:\n  x: {role: keep, free_text: maybe}\n")
 
     def test_it_is_proposed_as_direct_with_the_reason(self):
         found = propose(self.TABLE.rename({"notes": "field_9"}), Source())["field_9"]
-        assert tuple(map(str, found.roles)) == ("direct",)
+        assert tuple(map(str, found.roles)) == ("drop",)
         assert "free text of about" in found.reasons[0]
 
     def test_long_labels_that_repeat_are_none(self):
@@ -322,7 +322,7 @@ class TestFreeText:
         )
         people = (
             sf.read(table)
-            .with_roles(quasi="sex", plain=["notes", "more"])
+            .with_roles(quasi="sex", keep=["notes", "more"])
             .with_hierarchies(sex=sf.suppress())
         )
         assert sf.anonymize(people, [sf.KAnonymity(5)], [sf.GlobalRecoding()]).holds
@@ -347,7 +347,7 @@ def test_no_unknown_column_is_proposed_as_plain(seed):
     proposal = proposal_of(age=[draw.randrange(18, 90) for _ in range(N)], **table)
     for name, values in table.items():
         if len(set(values)) > 1:
-            assert role_of(proposal, name) != "plain", name
+            assert role_of(proposal, name) != "keep", name
 
 
 class TestDoubtfulWeights:

@@ -43,7 +43,7 @@ def test_the_whole_text_of_a_small_table():
             " stands"
         ),
         "columns:",
-        "  name: {role: direct}  # guess: the name says person name",
+        "  name: {role: drop}  # guess: the name says person name",
         (
             "  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10]}}}  #"
             " guess: the name says age: outsiders may know it; numeric: amounts; hierarchy: round"
@@ -98,7 +98,7 @@ def test_the_recipe_can_be_read_and_covers_the_table():
     )
     recipe = recipes.parse(recipe_text(propose(table, Source())))
     recipe.schema.check(table.columns, Source())
-    assert recipe.schema["hh_id"].unit == "household"
+    assert recipe.schema["hh_id"].identifies == "household"
     assert recipe.schema.quasi == ("age", "birth", "born on", "race", "edu")
     assert [model.name for model in recipe.meet] == ["k_anonymity"]
 

@@ -124,7 +124,7 @@ def test_answers_come_back_from_their_file(tmp_path):
         80_000_000,
         ("age", "cost"),
         ({"means": {"columns": ["cost"], "at_most": 0.1}},),
-        {"id": "unit"},
+        {"id": "person"},
     )
     file = tmp_path / "answers.yaml"
     file.write_text(recipes.write_yaml(given.to_dict()), "utf-8")
@@ -157,9 +157,9 @@ def test_yes_and_no_may_be_true_and_false():
 
 
 def test_decisions_name_a_role():
-    assert roles_of("unit:household", "home") == ((Role.UNIT,), "household")
-    with pytest.raises(ParameterError, match="only a unit"):
-        roles_of("quasi:household", "home")
+    assert roles_of("household", "home") == (Role.HOUSEHOLD,)
+    with pytest.raises(ParameterError, match="role 'unit' is now called 'person' or 'household'"):
+        roles_of("unit", "home")
     with pytest.raises(ParameterError, match="decides nothing"):
         decisions(["patient"])
     with pytest.raises(ParameterError, match="is no role"):

@@ -124,7 +124,7 @@ def test_open_decisions_stop_it_and_are_listed():
     with pytest.raises(SchemaError, match=r"--decide patient=ROLE") as stopped:
         sf.recommend(table, BOUND)
     assert "1 column waits" in str(stopped.value)
-    looked = looked_at(table, ContextAnswers(decide={"patient": "unit"}), None)
+    looked = looked_at(table, ContextAnswers(decide={"patient": "person"}), None)
     assert (
         looked.guessed and looked.recipe.schema.person == "patient" and looked.people < len(table)
     )
@@ -161,7 +161,7 @@ def test_a_table_without_rows_is_refused():
 
 def test_without_quasi_identifiers_nothing_is_recommended():
     people = sf.read(pl.DataFrame({"fee": [1, 2, 3], "job": ["a", "b", "a"]})).with_roles(
-        plain=["fee", "job"]
+        keep=["fee", "job"]
     )
     with pytest.raises(SchemaError, match=r"no column of .* has role quasi"):
         sf.recommend(people, BOUND)

@@ -14,9 +14,9 @@ from sfumato.interfaces.cli import console, main
 RECIPE = """
 sfumato: 1
 columns:
-  patient_name: direct
-  insurance_number: direct
-  email: direct
+  patient_name: drop
+  insurance_number: drop
+  email: drop
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
   sex: {role: quasi, hierarchy: {suppress: {}}}
   zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
@@ -26,8 +26,8 @@ columns:
   admission_date: {role: quasi, kind: date, hierarchy: {dates: {levels: [month, quarter, year]}}}
   diagnosis: sensitive
   cost: {role: sensitive, kind: numeric}
-  ward: plain
-  length_of_stay: {role: plain, kind: numeric}
+  ward: keep
+  length_of_stay: {role: keep, kind: numeric}
 meet:
   - k_anonymity: {k: 5}
 steps:

@@ -425,7 +425,7 @@ def test_another_recipe_says_what_an_intruder_knows_and_what_is_allowed(sfumato,
         " %s}\n"
     )
     plain.write_text(
-        columns % "plain" + "meet:\n  - k_anonymity: {k: 5}\nsteps:\n  - global_recoding\n"
+        columns % "keep" + "meet:\n  - k_anonymity: {k: 5}\nsteps:\n  - global_recoding\n"
     )
     quasi.write_text(columns % "quasi" + "limits: {linkage: 0.5}\n")
     out = tmp_path / "out"

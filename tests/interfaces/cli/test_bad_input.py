@@ -12,7 +12,7 @@ import pytest
 RECIPE = """
 sfumato: 1
 columns:
-  name: direct
+  name: drop
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [10]}}}
   zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
 meet: [{k_anonymity: {k: 2}}]

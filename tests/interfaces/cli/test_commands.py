@@ -16,7 +16,7 @@ def test_profile_proposes_a_recipe_that_loads(sfumato, visits, tmp_path):
     done = sfumato("profile", visits)
     assert done.code == 0
     proposed = recipes.parse(done.out)
-    assert "patient_name" in proposed.schema.direct and "age" in proposed.schema.quasi
+    assert "patient_name" in proposed.schema.dropped_columns and "age" in proposed.schema.quasi
     assert "# guess" in done.out
 
 
@@ -71,7 +71,7 @@ def test_the_released_file_keeps_its_promise_by_naive_counting(sfumato, visits, 
     table = pl.read_csv(tmp_path / "out" / "share" / "data.csv", infer_schema=False)
     quasi = list(recipes.load(recipe).schema.quasi)
     assert table.group_by(quasi).len()["len"].min() >= 5
-    assert not set(recipes.load(recipe).schema.direct) & set(table.columns)
+    assert not set(recipes.load(recipe).schema.dropped_columns) & set(table.columns)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ columns:
   age: {role: quasi, kind: numeric}
   sex: {role: quasi}
   zip: {role: quasi}
-  income: {role: plain, kind: numeric}
+  income: {role: keep, kind: numeric}
   illness: {role: sensitive}
 """
 

@@ -13,19 +13,19 @@ from sfumato.core.recipe_files import write_yaml
 
 HEAD = "name,home,town,sex,school,age,pay,rent,seen\n"
 COLUMNS = {
-    "name": "direct",
-    "home": {"role": "unit", "unit": "household"},
+    "name": "drop",
+    "home": {"role": "household"},
     "town": "quasi",
     "sex": "quasi",
     "school": {
-        "role": "plain",
+        "role": "keep",
         "kind": "ordinal",
         "order": ["SENTINELlow", "SENTINELmid", "SENTINELtop"],
     },
-    "age": {"role": "plain", "kind": "numeric"},
+    "age": {"role": "keep", "kind": "numeric"},
     "pay": {"role": "sensitive", "kind": "numeric"},
-    "rent": {"role": "plain", "kind": "numeric"},
-    "seen": {"role": "plain", "kind": "date"},
+    "rent": {"role": "keep", "kind": "numeric"},
+    "seen": {"role": "keep", "kind": "date"},
 }
 SCHOOLS = ("SENTINELlow", "SENTINELmid", "SENTINELtop")
 STEPS = {
@@ -231,7 +231,7 @@ def test_correlations_that_gaps_made_impossible_are_mended(tried, tmp_path):
         rows.append(f"SENTINELname,h{i},t,s,{i},{i},\n")
         rows.append(f"SENTINELname,i{i},t,s,,{i},{i}\n")
         rows.append(f"SENTINELname,j{i},t,s,{i},,{12 - i}\n")
-    numbers = {c: {"role": "plain", "kind": "numeric"} for c in "abc"}
+    numbers = {c: {"role": "keep", "kind": "numeric"} for c in "abc"}
     columns = {**{c: COLUMNS[c] for c in ("name", "home", "town", "sex")}, **numbers}
     for method in ("correlated", "kim", "sullivan"):
         arguments = {"columns": ["a", "b", "c"], "alpha": 0.5, "method": method}

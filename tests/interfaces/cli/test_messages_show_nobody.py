@@ -17,7 +17,7 @@ WORDS = [word for row in PEOPLE for word in row]
 RECIPE = """
 sfumato: 1
 columns:
-  name: direct
+  name: drop
   town: {role: quasi, hierarchy: suppress}
   illness: sensitive
 meet:

@@ -18,9 +18,9 @@ from sfumato.release.sealing import draw_page, seal_certificate
 ROLES = """
 sfumato: 1
 columns:
-  patient_name: direct
-  insurance_number: direct
-  email: direct
+  patient_name: drop
+  insurance_number: drop
+  email: drop
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [10, 40]}}}
   sex: {role: quasi, hierarchy: {suppress: {}}}
   zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
@@ -31,7 +31,7 @@ columns:
   diagnosis: {role: sensitive, hierarchy: {suppress: {}}}
   cost: {role: sensitive, kind: numeric}
   ward: sensitive
-  length_of_stay: {role: plain, kind: numeric}
+  length_of_stay: {role: keep, kind: numeric}
 meet:
 """
 STEPS = """

@@ -14,7 +14,7 @@ pytest.importorskip("fcntl")
 RECIPE = """
 sfumato: 1
 columns:
-  patient: unit
+  patient: person
   sex: {role: quasi, domain: [f, m]}
   age: {role: quasi, kind: numeric, bounds: [0, 110]}
   cost: {role: sensitive, kind: numeric, bounds: [0, 5000]}

@@ -19,8 +19,8 @@ missing_values: ['?', -9]
 text: {unicode: nfc, blanks: strip}
 columns:
   column_1: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [10, 20]}}}
-  column_2: {role: plain, missing_values: [none]}
-  column_3: {role: plain}
+  column_2: {role: keep, missing_values: [none]}
+  column_3: {role: keep}
 meet:
   - k_anonymity: {k: 5}
 steps:
@@ -151,7 +151,7 @@ def test_a_table_without_header_is_released_with_one_when_positions_no_longer_na
     sfumato, tmp_path, table
 ):
     recipe = tmp_path / "t.yaml"
-    recipe.write_text(RECIPE.replace("column_2: {role: plain,", "column_2: {role: direct,"))
+    recipe.write_text(RECIPE.replace("column_2: {role: keep,", "column_2: {role: drop,"))
     made = sfumato("run", table, "-r", recipe, "-o", tmp_path / "out", "--seed", "1", "-q")
     assert made.code == 0, made.err
     data = tmp_path / "out" / "share" / "data.csv"
@@ -174,7 +174,7 @@ def test_a_sheet_is_part_of_the_recipe_and_read_again(sfumato, tmp_path):
     recipe = tmp_path / "stays.yaml"
     recipe.write_text(
         "sheet: stays\ncolumns: {age: {role: quasi, hierarchy: {intervals: [10]}}, ward:"
-        " plain}\nmeet: [k_anonymity: 5]\nsteps: [global_recoding]\n"
+        " keep}\nmeet: [k_anonymity: 5]\nsteps: [global_recoding]\n"
     )
     made = sfumato("run", tmp_path / "book.xlsx", "-r", recipe, "-o", tmp_path / "out", "-q")
     assert made.code == 0, made.err

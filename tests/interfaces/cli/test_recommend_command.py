@@ -78,7 +78,7 @@ def test_wrong_answers_end_with_code_2(sfumato, visits, tmp_path, wrong):
 
 
 def test_a_terminal_is_asked_and_wrong_answers_again(sfumato, visits, tmp_path, monkeypatch):
-    given = iter(["everyone", "internal", "yes", "low", "1000000", "", "boss", "unit"])
+    given = iter(["everyone", "internal", "yes", "low", "1000000", "", "boss", "person"])
     monkeypatch.setattr(command.sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(command.typer, "prompt", lambda *_, **__: next(given))
     monkeypatch.setattr(
@@ -89,13 +89,13 @@ def test_a_terminal_is_asked_and_wrong_answers_again(sfumato, visits, tmp_path, 
     assert done.code == 0, done.err
     told = json.loads((tmp_path / "rec" / "recommendation.json").read_text("utf-8"))
     assert told["answers"]["recipient"] == "internal" and told["answers"]["population"] == 1_000_000
-    assert told["answers"]["decide"] == {"patient": "unit"} and told["assumed"] == {}
+    assert told["answers"]["decide"] == {"patient": "person"} and told["assumed"] == {}
 
 
 def test_json_has_everything(sfumato, visits, tmp_path):
     answers = tmp_path / "answers.yaml"
     answers.write_text(
-        "recipient: trusted\ncontract: yes\nsensitivity: low\ndecide: {patient: unit}\n", "utf-8"
+        "recipient: trusted\ncontract: yes\nsensitivity: low\ndecide: {patient: person}\n", "utf-8"
     )
     done = sfumato(
         "recommend",

@@ -20,7 +20,7 @@ GRID = [(f"Secretname{i}{j}", i, j, "abc"[(i * j) % 3]) for i in range(5) for j 
 SHOWS = """
 sfumato: 1
 columns:
-  id: direct
+  id: drop
   a: {{role: quasi, hierarchy: {{suppress: {{}}}}}}
   b: {{role: quasi, hierarchy: {{suppress: {{}}}}}}
   d: sensitive
@@ -32,7 +32,7 @@ steps:
 MONTHLY = """
 sfumato: 1
 columns:
-  id: plain
+  id: keep
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
   place: {role: quasi, hierarchy: {tree: {nested: {"*": {south: [p0, p1], north: [p2, p3]}}}}}
   d: sensitive

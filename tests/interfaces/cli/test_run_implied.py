@@ -14,7 +14,7 @@ RECIPE = """
 columns:
   accounts: {role: quasi, kind: numeric}
   state: {role: quasi}
-  lines: {role: plain, kind: numeric}
+  lines: {role: keep, kind: numeric}
 meet: [{k_anonymity: {k: 5}}]
 steps: [mondrian]
 """

@@ -171,7 +171,7 @@ def test_hyphens_are_understood_wherever_a_name_is_taken(sfumato, tmp_path):
     assert "5-anonymity" in asked.out
     recipe = tmp_path / "t.yaml"
     recipe.write_text(
-        "columns: {age: {role: quasi, kind: numeric}, sex: plain}\nmeet: [{k-anonymity: 5}]\n"
+        "columns: {age: {role: quasi, kind: numeric}, sex: keep}\nmeet: [{k-anonymity: 5}]\n"
         "steps: [{global-recoding: {objective: class-size}}]\nlimits: {records-at-risk: 0.5}\n"
     )
     made = sfumato("run", table, "-r", recipe, "-o", tmp_path / "out", "-q")

@@ -14,7 +14,7 @@ JOBS = ("nurse", "cook", '"smith"', "<img src=x onerror=alert(1)>", "teacher, sc
 RECIPE = """\
 sfumato: 1
 columns:
-  name: {role: direct}
+  name: {role: drop}
   age: {role: quasi, kind: numeric, hierarchy: {intervals: [5, 10, 20]}}
   sex: {role: quasi, hierarchy: suppress}
   zip: {role: quasi, hierarchy: {mask_right: {length: 4}}}

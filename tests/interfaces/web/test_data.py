@@ -61,7 +61,7 @@ def recipe_of(text: str) -> Recipe:
 PEOPLE = """
 sfumato: 1
 columns:
-  name: {role: direct}
+  name: {role: drop}
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
   job: {role: quasi, hierarchy: {suppress: {}}}
   illness: {role: sensitive}
@@ -80,7 +80,7 @@ def test_cards_of_columns_hold_no_value() -> None:
     said = json.dumps(answer)
     assert SECRET not in said and "nurse" not in said and "gout" not in said
     by_name = {card["name"]: card for card in answer["columns"]}
-    assert by_name["name"]["roles"] == ["direct"] and by_name["name"]["distinct"] == 120
+    assert by_name["name"]["roles"] == ["drop"] and by_name["name"]["distinct"] == 120
     assert by_name["job"]["bars"] == [1.0, 1.0, 1.0]
     assert all(0 <= bar <= 1 for card in answer["columns"] for bar in card["bars"])
 
@@ -117,7 +117,7 @@ def test_missing_values_are_counted() -> None:
 def test_who_is_alone_is_counted_by_definition(rows: list[tuple[int, str, int | None]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.String, "c": pl.Int64}, orient="row")
     roles = (
-        "{a: {role: quasi, hierarchy: {intervals: {widths: [2]}}}, b: {role: plain}, c: {role:"
+        "{a: {role: quasi, hierarchy: {intervals: {widths: [2]}}}, b: {role: keep}, c: {role:"
         " quasi}}"
     )
     answer = asked(bench_of(frame), "alone", recipe=recipe_of(f"sfumato: 1\ncolumns: {roles}"))
@@ -199,7 +199,7 @@ def test_text_that_is_held_as_codes_is_sorted_as_text(tmp_path: Path) -> None:
     bench = Bench()
     asked(bench, "open_data", path=str(tmp_path / "large.csv"), example=None, options={})
     assert "job" in bench.data.coded
-    recipe = recipe_of("sfumato: 1\ncolumns: {job: {role: plain}, n: {role: plain}}")
+    recipe = recipe_of("sfumato: 1\ncolumns: {job: {role: keep}, n: {role: keep}}")
     last = asked(bench, "rows", recipe=recipe, page=1 << 40, sort="job")
     assert set(last["cells"][0]) == {max(frame["job"])}
     assert [int(n) for n in last["cells"][1]] == sorted(int(n) for n in last["cells"][1])
@@ -215,9 +215,9 @@ def test_a_role_given_to_many_brings_hierarchies_and_takes_levels() -> None:
         quasi.recipe.schema["illness"].hierarchy == sf.suppress()
         and quasi.sentence == "illness: quasi"
     )
-    plain = edits.with_role(recipe, ["age", "job", "illness", "name"], "plain", {})
+    plain = edits.with_role(recipe, ["age", "job", "illness", "name"], "keep", {})
     assert plain.recipe.schema.quasi == () and edits.bounds_of(plain.recipe) == {}
-    assert plain.sentence == "4 columns: plain"
+    assert plain.sentence == "4 columns: keep"
     assert recipes.parse(recipes.dump(plain.recipe)).schema == plain.recipe.schema
 
 

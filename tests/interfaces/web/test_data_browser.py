@@ -18,7 +18,7 @@ HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 RECIPE = f"""
 sfumato: 1
 columns:
-  name: {{role: direct}}
+  name: {{role: drop}}
   age: {{role: quasi, kind: numeric, hierarchy: {{intervals: {{widths: [5, 10, 20]}}}}}}
   '{HOSTILE.replace("'", "''")}':
     role: quasi

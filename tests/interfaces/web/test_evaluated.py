@@ -69,10 +69,10 @@ def test_no_name_and_no_value_of_the_table_is_ever_evaluated(browser: Any, tmp_p
         tmp_path / "people.parquet"
     )
     roles = {name: {"role": "quasi", "hierarchy": {"suppress": {}}} for name in names[:4]}
-    roles |= {names[4]: "sensitive", **dict.fromkeys(names[5:], "plain")}
+    roles |= {names[4]: "sensitive", **dict.fromkeys(names[5:], "keep")}
     recipe = {
         "sfumato": 1,
-        "columns": {"age": "plain", **roles},
+        "columns": {"age": "keep", **roles},
         "meet": [{"k_anonymity": {"k": 5}}],
     }
     recipe |= {"steps": [{"global_recoding": {"budget": 0.5}}]}

@@ -41,7 +41,7 @@ from sfumato.methods.utility import CountError
 
 CLASSES = [(family, name) for family in registry.FAMILIES for name in registry.family(family)]
 SCHEMA = Schema(
-    {"age": Attribute(("quasi",)), "ill": Attribute(("sensitive",)), "cost": Attribute(("plain",))}
+    {"age": Attribute(("quasi",)), "ill": Attribute(("sensitive",)), "cost": Attribute(("keep",))}
 )
 EXAMPLES = 50 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 2
 """Of each class: there are hundreds of them, so that every kind of field has many."""

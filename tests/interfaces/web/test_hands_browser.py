@@ -25,7 +25,7 @@ columns:
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 20]}}}
   zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
   ill: sensitive
-  cost: {role: plain, kind: numeric}
+  cost: {role: keep, kind: numeric}
 meet:
 - k_anonymity: {k: 5}
 steps:

@@ -121,7 +121,7 @@ def test_persons_are_counted_where_a_column_names_them() -> None:
     plan = recipe()
     attributes = {
         **plan.schema.attributes,
-        "person": sf.Schema.from_roles({"unit": "person"})["person"],
+        "person": sf.Schema.from_roles({"person": "person"})["person"],
     }
     plan = dataclasses.replace(plan, schema=sf.Schema(attributes))
     shown = asked(bench_of(frame), "levels", recipe=plan, column="age", at={"job": 3, "zip": 5})[
@@ -176,7 +176,7 @@ def test_words_that_a_file_keeps_beside_its_codes_are_told(tmp_path: Path) -> No
     cards = {card["name"]: card["label"] for card in asked(bench, "columns")["columns"]}
     assert cards == {"sex": "Sex of respondent", "age": ""}
     plan = recipes.parse(
-        "{columns: {sex: {role: quasi, hierarchy: {suppress: {}}}, age: {role: plain}}}"
+        "{columns: {sex: {role: quasi, hierarchy: {suppress: {}}}, age: {role: keep}}}"
     )
     told = asked(bench, "levels", recipe=plan, column="sex", at={})
     assert told["words"] == {"1": "male", "2": "female", "9": "not said"}

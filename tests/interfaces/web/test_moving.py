@@ -192,9 +192,7 @@ def test_a_project_is_opened_by_a_click_or_says_why_not(
         Project.open(bench.project).close()  # the one before is free again
         with pytest.raises(Exception, match="open in another workbench"):
             Project.open(tmp_path / "one")
-        page.get_by_role("group", name="role of illness").get_by_role(
-            "button", name="plain"
-        ).click()
+        page.get_by_role("group", name="role of illness").get_by_role("button", name="keep").click()
         page.locator(".undo .version", has_text="v2 ").wait_for()
         assert (tmp_path / "one" / "history" / "0002.yaml").exists()
         bench.project = tmp_path / "one"

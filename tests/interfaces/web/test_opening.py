@@ -244,8 +244,8 @@ def test_a_recipe_of_another_shape_names_the_command_that_takes_it(
     shape: str, tmp_path: Path
 ) -> None:
     said = {
-        "baskets": "{shape: baskets, columns: {who: unit, what: item}}",
-        "paths": "{shape: paths, columns: {who: unit, when: time, where: place}}",
+        "baskets": "{shape: baskets, columns: {who: person, what: item}}",
+        "paths": "{shape: paths, columns: {who: person, when: time, where: place}}",
         "graph": "{shape: graph, columns: {a: from, b: to}}",
         "tables": "{tables: {people: {key: id, columns: {age: quasi}}}}",
     }[shape]
@@ -343,7 +343,7 @@ def test_a_table_of_a_database_is_chosen_and_the_shapes_say_what_to_do(
         assert data_in(running.project).options == {"table": '"visits.2026"'}
         tab.page.get_by_role("button", name="⟨⟩ Recipe").click()
         area = tab.page.get_by_label("The recipe as text")
-        area.fill("{shape: baskets, columns: {who: unit, what: item}}")
+        area.fill("{shape: baskets, columns: {who: person, what: item}}")
         tab.page.get_by_role("button", name="Apply").click()
         tab.sees("sfumato run DATA -r RECIPE")
     with served(tmp_path) as running, running.tab(browser) as tab:

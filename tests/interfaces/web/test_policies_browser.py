@@ -37,7 +37,7 @@ from tests.interfaces.web.people import JOB, people
 RECIPE = """\
 sfumato: 1
 columns:
-  name: {role: direct}
+  name: {role: drop}
   age: {role: quasi, kind: numeric, hierarchy: {intervals: [5, 10, 20]}}
   zip: {role: quasi, hierarchy: {mask_right: {length: 4}}}
   illness: {role: sensitive}

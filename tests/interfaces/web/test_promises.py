@@ -55,7 +55,7 @@ def recipe(*meet: Any, steps: tuple[Any, ...] = (), **more: Any) -> Recipe:
             },
             "zip": {"role": "quasi", "hierarchy": {"mask_right": {"length": 5}}},
             "ill": "sensitive",
-            "name": "direct",
+            "name": "drop",
         }
     }
     return dataclasses.replace(recipes.from_dict(document), meet=meet, steps=steps, **more)

@@ -25,7 +25,7 @@ pytest.importorskip("fcntl")
 RECIPE = """
 sfumato: 1
 columns:
-  patient: unit
+  patient: person
   sex: {role: quasi, domain: [f, m]}
   cost: {role: sensitive, kind: numeric, bounds: [0, 5000]}
 """

@@ -37,7 +37,7 @@ salt, and where it lies.
 RECIPE = """\
 sfumato: 1
 columns:
-  id: direct
+  id: drop
   town: {{role: quasi, hierarchy: {{suppress: {{}}}}}}
   job: {{role: quasi, hierarchy: {{suppress: {{}}}}}}
   diagnosis: sensitive

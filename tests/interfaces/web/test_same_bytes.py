@@ -19,7 +19,7 @@ from tests.interfaces.web.test_explore import do
 RECIPE = """\
 sfumato: 1
 missing_values: ["-9"]
-columns: {name: direct, age: {role: quasi, hierarchy: suppress}, code: sensitive, cost: plain, hours: plain}
+columns: {name: drop, age: {role: quasi, hierarchy: suppress}, code: sensitive, cost: keep, hours: keep}
 meet: [{k_anonymity: {k: 3}}]
 steps: [{add_noise: {columns: [hours], alpha: 0.3}}, {global_recoding: {budget: 0.1}}]
 """

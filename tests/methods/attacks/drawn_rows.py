@@ -75,7 +75,7 @@ def people(rows: int = 400, seed: int = 1) -> Table:
     )
     gaps = pl.when(pl.int_range(rows) % 17 == 0).then(None).otherwise(pl.col("zip")).alias("zip")
     table = sf.read(frame.with_columns(gaps))
-    return table.with_roles(quasi=["age", "sex", "zip"], plain=["income"], sensitive=["illness"])
+    return table.with_roles(quasi=["age", "sex", "zip"], keep=["income"], sensitive=["illness"])
 
 
 def pair_of(original: pl.DataFrame, drawn: pl.DataFrame, aside: Any, **roles: Any) -> TablePair:

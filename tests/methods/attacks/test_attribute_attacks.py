@@ -294,7 +294,7 @@ def test_missing_secrets_and_one_row(attack):
 def visits(people, column="diagnosis", **schema):
     """A table of people with an identifier, a quasi-identifier and a sensitive column."""
     frame = pl.DataFrame(people, schema=["person", "zip", "diagnosis"], orient="row")
-    roles = {"direct": ["person"], "quasi": ["zip"], "sensitive": ["diagnosis"]}
+    roles = {"drop": ["person"], "quasi": ["zip"], "sensitive": ["diagnosis"]}
     return Table(frame).with_roles(**{**roles, **schema})
 
 
@@ -316,7 +316,7 @@ def two_doctors(clinic_schema=None, **composition):
 
 @pytest.mark.parametrize(
     ("people", "clinic_roles"),
-    [((), {}), (("person",), {}), ((), {"direct": [], "plain": ["person"]}), (("zip",), {})],
+    [((), {}), (("person",), {}), ((), {"drop": [], "keep": ["person"]}), (("zip",), {})],
     ids=["identifiers", "named column", "quasi-identifiers", "named attribute"],
 )
 def test_a_patient_of_two_doctors_is_recognised_in_tables_of_different_people(people, clinic_roles):
@@ -328,7 +328,7 @@ def test_a_patient_of_two_doctors_is_recognised_in_tables_of_different_people(pe
 
 
 def test_tables_without_a_common_name_for_people_leave_the_attack_unknown():
-    roles = {"direct": [], "quasi": [], "plain": ["person", "zip"]}
+    roles = {"drop": [], "quasi": [], "keep": ["person", "zip"]}
     attack, scene = two_doctors(roles)
     reason = attack.applies(scene)
     assert "people: [patient_id]" in reason and not isinstance(reason, NothingToAttack)

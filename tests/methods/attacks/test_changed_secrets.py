@@ -67,7 +67,7 @@ def test_one_changed_cell_switches_no_attack_off(step):
     frame = pl.DataFrame(
         {"age": [20 + 10 * (i % 4) for i in range(n)], "ill": ills, "cost": costs, **seen}
     )
-    people = sf.read(frame).with_roles(quasi="age", sensitive=["ill", "cost"], plain=list(seen))
+    people = sf.read(frame).with_roles(quasi="age", sensitive=["ill", "cost"], keep=list(seen))
     release = sf.anonymize(people, [sf.KAnonymity(1)], [step], seed=3)
     report = release.attack(only=ATTACKS, seconds=20)
     assert {t.finding.attack for t in report.tried} == set(ATTACKS) and not report.skipped

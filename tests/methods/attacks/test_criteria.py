@@ -52,7 +52,7 @@ def scene_of(people, released):
 
 @pytest.fixture(scope="module")
 def scenes(people):
-    table = people.drop(people.schema.direct)
+    table = people.drop(people.schema.dropped_columns)
     mild = sf.anonymize(people, [sf.KAnonymity(3)], [sf.Mondrian()], seed=1).released
     strong = sf.anonymize(people, [sf.KAnonymity(60)], [sf.Mondrian()], seed=1).released
     gone = table.with_columns({c: pl.Series(["*"] * len(table)) for c in table.schema.quasi})

@@ -134,7 +134,7 @@ def test_nobody_unique_is_nothing_copied():
 def test_names_of_units_are_no_part_of_a_copy():
     original = pl.DataFrame({"home": ["1", "2", "3", "4"], "age": [20, 30, 40, 50]})
     drawn = pl.DataFrame({"home": ["7", "8", "9", "10"], "age": [20, 30, 40, 50]})
-    pair = pair_of(original, drawn, [3], unit=["home"], quasi=["age"])
+    pair = pair_of(original, drawn, [3], household=["home"], quasi=["age"])
     assert CopiedRecords().attack(scene_of(pair)).details["copied"] == 3
 
 
@@ -336,7 +336,7 @@ def test_findings_do_not_depend_on_the_order_of_drawn_rows():
             drawn[order],
             range(60),
             quasi=["age", "sex", "zip"],
-            plain=["income"],
+            keep=["income"],
             sensitive=["illness"],
         )
         report = attack_release(

@@ -136,7 +136,7 @@ def test_a_look_through_the_tree_is_a_look_at_all(seed, sparse):
         rng.random(len(arrays.names)) < (0.5 if sparse else 1.1)
     )
     family = Family(MEAN, len(arrays.names))
-    own, others, distances, tied, twins, reach = kernels.linkage.impostors(
+    own, others, distances, tied, twins, reach = kernels.linkage.find_impostors(
         units.pairs, MEAN, weights, KEPT, arrays.files, MARGIN, NEAR
     )
     found = look(arrays, units, family, weights)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.core.attack import Attack
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.kernels.linkage import terms_of
+from sfumato.kernels.linkage import compute_terms
 from sfumato.methods.attacks.linkage import learned_linkage
 from sfumato.methods.attacks.linkage.aggregators import (
     CHOQUET,
@@ -31,7 +31,7 @@ from tests.oracles import linkage as oracle
 
 def distance(kind, differences, parameters):
     roots = np.sqrt(np.array([differences], dtype=float))
-    return float((terms_of(kind, roots, len(parameters)) @ np.array(parameters))[0])
+    return float((compute_terms(kind, roots, len(parameters)) @ np.array(parameters))[0])
 
 
 def symmetric(values):

@@ -50,7 +50,7 @@ def test_smallest_exposing_sets(table, most):
 def test_one_person_with_several_records_is_still_alone(data, table):
     who = [data.draw(st.sampled_from("pqr")) for _ in table.rows]
     frame = table.frame().with_columns(pl.Series("who", who))
-    dataset = Table(frame, Schema({**table.schema().attributes, "who": Attribute((Role.UNIT,))}))
+    dataset = Table(frame, Schema({**table.schema().attributes, "who": Attribute((Role.PERSON,))}))
     chosen = data.draw(st.lists(st.sampled_from(table.names), unique=True, min_size=1))
     places = [table.names.index(n) for n in chosen]
     found = unique_records(count_classes(dataset), chosen)

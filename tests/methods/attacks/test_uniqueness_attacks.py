@@ -55,7 +55,7 @@ def test_eight_weighted_records():
 def test_survey_like_sdcmicro(reference_data, keys, expected, together):
     frame = pl.read_csv(reference_data / "survey" / "testdata.csv", infer_schema_length=None)
     frame = frame.select(*keys, "sampling_weight", "ori_hid")
-    table = Table(frame).with_roles(quasi=list(keys), weight="sampling_weight", plain="ori_hid")
+    table = Table(frame).with_roles(quasi=list(keys), weight="sampling_weight", keep="ori_hid")
     homes = frame["ori_hid"].rank("dense").to_numpy().astype(np.int64) - 1
     found = individual_risks(table, keys, homes)
     assert found.expected == pytest.approx(
@@ -75,8 +75,8 @@ def test_households_share_their_risk():
     frame = pl.DataFrame(
         {"a": [1, 2, 3, 3], "w": [10.0, 20.0, 5.0, 5.0], "home": ["x", "x", "y", "z"]}
     )
-    table = Table(frame).with_roles(quasi="a", weight="w", plain="home")
-    table = table.with_attribute("home", Attribute((Role.UNIT,), unit="household"))
+    table = Table(frame).with_roles(quasi="a", weight="w", keep="home")
+    table = table.with_attribute("home", Attribute((Role.HOUSEHOLD,)))
     alone = individual_risks(table, ("a",)).risks
     found = individual_risks(table, ("a",), np.array([0, 0, 1, 2])).household
     assert found[0] == found[1] == pytest.approx(1 - (1 - alone[0]) * (1 - alone[1]))

@@ -180,9 +180,9 @@ def test_original_without_the_columns():
 
 def test_persons_with_several_rows_are_refused():
     frame = pl.DataFrame({"place": ["1", "1", "2"], "who": ["a", "a", "b"]})
-    twice = Table(frame).with_roles(quasi=["place"], unit="who")
+    twice = Table(frame).with_roles(quasi=["place"], person="who")
     once = Table(frame.with_columns(who=pl.Series(["a", "b", "c"]))).with_roles(
-        quasi=["place"], unit="who"
+        quasi=["place"], person="who"
     )
     with pytest.raises(SchemaError, match="1 of them repeat a person"):
         KConcealment(1).judge(gather(twice, [KConcealment(1)], original=twice))

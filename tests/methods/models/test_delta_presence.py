@@ -85,7 +85,7 @@ def test_population_that_lacks_the_table():
 
 def test_persons_are_counted_once():
     table = Table(pl.DataFrame({"zip": [1, 1, 1, 2], "id": ["a", "a", "a", "b"]})).with_roles(
-        quasi=["zip"], unit="id"
+        quasi=["zip"], person="id"
     )
     register = Table(pl.DataFrame({"zip": [1, 1, 2, 2], "id": ["a", "c", "b", "d"]}))
     verdict = DeltaPresence(0, 0.5).judge(

@@ -20,9 +20,9 @@ from tests.oracles import rules as oracle
 SCHEMA = Schema(
     {
         "a": Attribute((Role.QUASI,)),
-        "b": Attribute((Role.PLAIN,)),
+        "b": Attribute((Role.KEEP,)),
         "c": Attribute((Role.SENSITIVE,)),
-        "id": Attribute((Role.DIRECT,)),
+        "id": Attribute((Role.DROP,)),
     }
 )
 cells = st.sampled_from(["x", "y", "z\x1f=", None])

@@ -92,11 +92,13 @@ def test_sentences():
 
 def test_persons_not_rows():
     frame = pl.DataFrame({"zip": ["a", "a", "a"], "who": ["1", "1", "2"]})
-    table = Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "who": Attribute((Role.UNIT,))}))
+    table = Table(
+        frame, Schema({"zip": Attribute((Role.QUASI,)), "who": Attribute((Role.PERSON,))})
+    )
     verdict = judged(table, 3)
     assert (verdict.attained, verdict.records, verdict.holds) == (2, 3, False)
     assert "fewer than 3 persons" in verdict.sentence
-    household = table.with_schema(table.schema.replace("who", unit="household"))
+    household = table.with_schema(table.schema.replace("who", roles=("household",)))
     assert judged(household, 3).attained == 3
 
 
@@ -122,7 +124,7 @@ def test_k_is_a_whole_number_from_one(k):
 
 def test_there_must_be_something_an_intruder_knows():
     with pytest.raises(SchemaError, match="role quasi"):
-        judged(Table(pl.DataFrame({"a": [1]}), Schema({"a": Attribute((Role.PLAIN,))})), 2)
+        judged(Table(pl.DataFrame({"a": [1]}), Schema({"a": Attribute((Role.KEEP,))})), 2)
 
 
 def test_larger_k_implies_smaller_k():

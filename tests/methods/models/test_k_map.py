@@ -198,7 +198,7 @@ def test_bad_tables():
 
 def test_population_must_have_one_row_a_person():
     table = Table(pl.DataFrame({"zip": [1, 1], "id": ["a", "b"]})).with_roles(
-        quasi=["zip"], unit="id"
+        quasi=["zip"], person="id"
     )
     register = people(zip=[1, 1], id=["a", "a"])
     with pytest.raises(SchemaError, match="one row a person") as raised:

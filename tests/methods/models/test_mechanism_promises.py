@@ -44,7 +44,7 @@ def people(rows=90):
     )
     return (
         sf.read(frame)
-        .with_roles(quasi="age", sensitive="ill", plain="spare")
+        .with_roles(quasi="age", sensitive="ill", keep="spare")
         .with_hierarchies(age=sf.suppress())
     )
 
@@ -264,7 +264,7 @@ def test_a_recipe_that_does_nothing_keeps_no_promise(name):
     frame = pl.DataFrame(
         {"age": range(20, 50), "ill": [ILLS[i % 3] for i in range(30)], "spare": [0] * 30}
     )
-    table = sf.read(frame).with_roles(quasi="age", sensitive="ill", plain="spare")
+    table = sf.read(frame).with_roles(quasi="age", sensitive="ill", keep="spare")
     model = registry.build("models", {name: STRICT[name]})
     with pytest.raises(SfumatoError):
         sf.anonymize(

@@ -47,7 +47,7 @@ def test_persons_are_counted_once(table, data):
     )
     dataset = Table(
         table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema
-    ).with_roles(unit="who")
+    ).with_roles(person="who")
     model = PopulationUniqueness(0.1, fraction=0.2, estimator="zayatz")
     sizes = list(class_persons(table.rows, persons).values())
     assert model.judge(gather(dataset, [model])).attained == pytest.approx(

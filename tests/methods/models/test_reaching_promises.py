@@ -89,7 +89,7 @@ def test_coarser_never_breaks_a_monotone_promise(model, case, data):
         persons = data.draw(
             st.lists(st.sampled_from("abcdef"), min_size=len(dataset), max_size=len(dataset))
         )
-        dataset = dataset.with_columns({"who": pl.Series(persons)}).with_roles(unit="who")
+        dataset = dataset.with_columns({"who": pl.Series(persons)}).with_roles(person="who")
     fine = tuple(data.draw(st.integers(0, depth - 1)) for depth in table.depths)
     coarse = tuple(
         data.draw(st.integers(low, depth - 1))
@@ -213,7 +213,7 @@ def test_repeating_a_person_changes_nothing(model, case, data):
     _, dataset, people = case
     n = len(dataset)
     named = dataset.with_columns({"who": pl.Series([f"p{i}" for i in range(n)])}).with_roles(
-        unit="who"
+        person="who"
     )
     again = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6))
     repeated = named.take(np.array([*range(n), *again]))

@@ -94,7 +94,7 @@ def test_persons_are_counted_once(table, data):
     )
     dataset = Table(
         table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema
-    ).with_roles(unit="who")
+    ).with_roles(person="who")
     persons_of = class_persons(table.rows, persons)
     evidence = gather(dataset, [])
     risks = [1 / persons_of[row] for row in table.rows]
@@ -110,7 +110,7 @@ def test_a_mean_over_persons_of_classes_would_not_be_monotone():
     average.
     """
     frame = pl.DataFrame({"key": [*"aaabbbc"], "who": [*"1231234"]})
-    fine = Table(frame).with_roles(quasi=["key"], unit="who")
+    fine = Table(frame).with_roles(quasi=["key"], person="who")
     coarse = fine.with_columns({"key": pl.Series([*"aaaaaac"])})
     for model in (AverageRisk(0.5), RecordsAtRisk(0.5, share=0.2)):
         before, after = (model.judge(gather(d, [model])).attained for d in (fine, coarse))

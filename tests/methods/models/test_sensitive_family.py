@@ -269,7 +269,7 @@ def test_a_schema_that_does_not_fit_is_refused_before_anything_is_counted(model)
     with pytest.raises(SchemaError, match="no column 'secret'"):
         model.needs(schema.without(["secret"]))
     with pytest.raises(SchemaError, match="make it sensitive"):
-        model.needs(schema.replace("secret", roles=("plain",)))
+        model.needs(schema.replace("secret", roles=("keep",)))
     with pytest.raises(SchemaError, match="role quasi"):
         model.needs(schema.without(["block"]))
 
@@ -378,7 +378,9 @@ def persons_table():
             "secret": ["1", "2", "4", "1", "2", "4"],
         }
     )
-    return Table(frame, Schema.from_roles({"quasi": "block", "unit": "who", "sensitive": "secret"}))
+    return Table(
+        frame, Schema.from_roles({"quasi": "block", "person": "who", "sensitive": "secret"})
+    )
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_persons_are_counted_once(table, data):
         st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows))
     )
     frame = table.frame().with_columns(pl.Series("who", persons))
-    dataset = Table(frame, table.dataset().schema).with_roles(unit="who")
+    dataset = Table(frame, table.dataset().schema).with_roles(person="who")
     size = data.draw(st.integers(1, len(table.paths)))
     least = len(persons)
     for columns in combinations(range(len(table.paths)), size):

@@ -13,16 +13,16 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
 
-PLAIN = Attribute((Role.PLAIN,))
+PLAIN = Attribute((Role.KEEP,))
 SCHEMA = Schema(
     {
-        "home": Attribute((Role.UNIT,), unit="household"),
+        "home": Attribute((Role.HOUSEHOLD,)),
         "land": PLAIN,
         "town": PLAIN,
         "size": PLAIN,
         "area": Attribute((Role.STRATUM,)),
         "sex": Attribute((Role.QUASI,)),
-        "grade": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("low", "mid", "high")),
+        "grade": Attribute((Role.KEEP,), Kind.ORDINAL, order=("low", "mid", "high")),
         "age": Attribute((Role.QUASI,), Kind.NUMERIC),
         "income": Attribute((Role.SENSITIVE,), Kind.NUMERIC),
         "illness": Attribute((Role.SENSITIVE,)),
@@ -65,7 +65,7 @@ def people(rows: int = 120, *, seed: int = 1) -> Table:
 def plain(**columns) -> Table:
     """A table all of whose columns are plain."""
     frame = pl.DataFrame(columns)
-    return Table(frame).with_roles(plain=list(frame.columns))
+    return Table(frame).with_roles(keep=list(frame.columns))
 
 
 def in_all_frames(dataset: Table) -> dict[str, Table]:

@@ -15,15 +15,15 @@ from sfumato.core.table import Table
 
 SCHEMA = Schema(
     {
-        "person": Attribute((Role.UNIT,)),
+        "person": Attribute((Role.PERSON,)),
         "region": Attribute((Role.STRATUM,)),
         "sex": Attribute((Role.QUASI,)),
         "school": Attribute((Role.QUASI,), Kind.ORDINAL, order=("low", "middle", "high")),
-        "age": Attribute((Role.PLAIN,), Kind.NUMERIC),
+        "age": Attribute((Role.KEEP,), Kind.NUMERIC),
         "income": Attribute((Role.SENSITIVE,), Kind.NUMERIC),
-        "rent": Attribute((Role.PLAIN,), Kind.NUMERIC),
-        "seen": Attribute((Role.PLAIN,), Kind.DATE),
-        "left": Attribute((Role.PLAIN,), Kind.DATE),
+        "rent": Attribute((Role.KEEP,), Kind.NUMERIC),
+        "seen": Attribute((Role.KEEP,), Kind.DATE),
+        "left": Attribute((Role.KEEP,), Kind.DATE),
         "weight": Attribute((Role.WEIGHT,), Kind.NUMERIC),
     }
 )

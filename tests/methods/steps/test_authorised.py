@@ -12,7 +12,7 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 
 def table():
     frame = pl.DataFrame({"consent": ["yes", "no", None, "yes"], "age": [1, 1, 1, 1]})
-    return sf.read(frame).with_roles(direct="consent", quasi="age")
+    return sf.read(frame).with_roles(drop="consent", quasi="age")
 
 
 def test_others_are_left_out_and_counted():

@@ -49,7 +49,7 @@ def dataset_of(rows, *, wild=()):
         for name in frame.columns
     }
     frame = frame.with_columns(number=pl.Series(range(len(rows))))
-    return Table(frame, Schema({**attributes, "number": Attribute((Role.PLAIN,))}))
+    return Table(frame, Schema({**attributes, "number": Attribute((Role.KEEP,))}))
 
 
 def released_rows(dataset, step, models):
@@ -603,7 +603,7 @@ def test_other_promises_are_refused(model):
 
 def test_persons_are_refused():
     frame = pl.DataFrame({"a": ["x", "y", "y"], "p": ["1", "2", "2"]})
-    people = Table(frame, Schema({"a": Attribute((Role.QUASI,)), "p": Attribute((Role.UNIT,))}))
+    people = Table(frame, Schema({"a": Attribute((Role.QUASI,)), "p": Attribute((Role.PERSON,))}))
     with pytest.raises(SchemaError, match="not the persons of column 'p'"):
         Suppress("cell").plan(people, Goal(models=(KAnonymity(2),)))
 

@@ -37,10 +37,10 @@ def table_of(rows: int = 2000, seed: int = 1, *, gaps: bool = True) -> Table:
         frame = frame.with_columns(
             pl.when(pl.int_range(rows) % 10 != 3).then(pl.col("rent")).alias("rent")
         )
-    kinds = dict.fromkeys(["income", "rent", "children"], Attribute((Role.PLAIN,), Kind.NUMERIC))
-    school = Attribute((Role.PLAIN,), Kind.ORDINAL, order=("low", "middle", "high"))
+    kinds = dict.fromkeys(["income", "rent", "children"], Attribute((Role.KEEP,), Kind.NUMERIC))
+    school = Attribute((Role.KEEP,), Kind.ORDINAL, order=("low", "middle", "high"))
     return Table(
-        frame, sf.Schema({**kinds, "school": school, "born": Attribute((Role.PLAIN,), Kind.DATE)})
+        frame, sf.Schema({**kinds, "school": school, "born": Attribute((Role.KEEP,), Kind.DATE)})
     )
 
 
@@ -132,14 +132,12 @@ def test_other_numbers_of_records_interpolate_between_values():
 
 
 def test_columns_without_an_order_and_households_are_refused():
-    words = Table(pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})).with_roles(
-        plain=["x", "y"]
-    )
+    words = Table(pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})).with_roles(keep=["x", "y"])
     with pytest.raises(SchemaError, match="x have no order: take method: trees"):
         run(sf.Synthesize("copula"), words)
     homes = pl.DataFrame(
         {"home": [i // 2 for i in range(100)], "y": range(100), "z": [i * i for i in range(100)]}
     )
-    grouped = Table(homes).with_roles(plain=["y", "z"], unit=["home"])
+    grouped = Table(homes).with_roles(keep=["y", "z"], person=["home"])
     with pytest.raises(SchemaError, match="take method: trees for households"):
         run(sf.Synthesize("copula"), grouped)

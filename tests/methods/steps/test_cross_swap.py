@@ -103,7 +103,7 @@ def test_the_shift_of_distributions_is_measured():
 
 
 def test_households_take_one_donor():
-    schema = Schema({"h": Attribute((Role.UNIT,), unit="household"), "rent": PLAIN, "size": PLAIN})
+    schema = Schema({"h": Attribute((Role.HOUSEHOLD,)), "rent": PLAIN, "size": PLAIN})
     ours = Table(
         pl.DataFrame({"h": [1, 1, 2, 2], "rent": [5, 5, 6, 6], "size": [2, 2, 2, 2]}), schema
     )
@@ -130,7 +130,7 @@ def test_types_of_the_second_table_are_brought_to_ours():
 def test_ordinal_values_are_near_by_their_place():
     schema = Schema(
         {
-            "grade": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("low", "mid", "high", "top")),
+            "grade": Attribute((Role.KEEP,), Kind.ORDINAL, order=("low", "mid", "high", "top")),
             "x": PLAIN,
         }
     )
@@ -158,7 +158,7 @@ def test_the_population_of_the_call_is_the_second_table():
     frame = pl.DataFrame(
         {"sex": ["f", "m"] * 50, "age": rng.integers(20, 60, 100), "cost": rng.integers(0, 9, 100)}
     )
-    ours = Table(frame).with_roles(quasi=["sex"], plain=["age", "cost"])
+    ours = Table(frame).with_roles(quasi=["sex"], keep=["age", "cost"])
     second = plain(age=rng.integers(20, 60, 300), cost=[77] * 300)
     release = sf.anonymize(
         ours,

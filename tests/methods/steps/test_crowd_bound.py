@@ -192,7 +192,7 @@ class Promised:
         roles = dict(self.table.schema().attributes) | {"ill": Attribute((Role.SENSITIVE,))}
         if self.persons is not None:
             frame = frame.with_columns(pl.Series("who", self.persons))
-            roles["who"] = Attribute((Role.UNIT,))
+            roles["who"] = Attribute((Role.PERSON,))
         models = [KAnonymity(self.k)]
         if self.different is not None:
             models.append(LDiversity("ill", l=self.different))

@@ -37,7 +37,7 @@ SCHEMA = Schema(
         "stage": Attribute((Role.QUASI,), kind=Kind.ORDINAL, order=("low", "mid", "high")),
         "town": Attribute((Role.QUASI,)),
         "year": Attribute((Role.QUASI,), kind=Kind.NUMERIC, hierarchy=sf.intervals(5, 10)),
-        "pays": Attribute((Role.PLAIN,)),
+        "pays": Attribute((Role.KEEP,)),
     }
 )
 ROWS = {
@@ -197,7 +197,7 @@ def test_a_class_label_must_be_one(label, told):
     schema = Schema(
         {
             "town": Attribute((Role.QUASI,)),
-            **{name: Attribute((Role.PLAIN,)) for name in ("pays", "same", "many")},
+            **{name: Attribute((Role.KEEP,)) for name in ("pays", "same", "many")},
         }
     )
     with pytest.raises(SchemaError, match=told) as refused:

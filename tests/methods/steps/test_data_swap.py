@@ -77,7 +77,7 @@ def test_the_rate_is_right_on_average(rate):
 
 
 def test_households_exchange_what_belongs_to_them():
-    schema = Schema({"h": Attribute((Role.UNIT,), unit="household"), "rent": PLAIN, "town": PLAIN})
+    schema = Schema({"h": Attribute((Role.HOUSEHOLD,)), "rent": PLAIN, "town": PLAIN})
     frame = pl.DataFrame(
         {"h": np.repeat(np.arange(60), 2), "rent": np.repeat(np.arange(60), 2), "town": [1] * 120}
     )

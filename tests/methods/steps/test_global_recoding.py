@@ -104,7 +104,7 @@ SCHEMA = Schema(
         "sex": Attribute((Role.QUASI,), hierarchy=sf.suppress()),
         "age": Attribute((Role.QUASI,), kind=Kind.NUMERIC, hierarchy=sf.intervals(5, 20)),
         "born": Attribute((Role.QUASI,), kind=Kind.DATE, hierarchy=sf.dates()),
-        "paid": Attribute((Role.PLAIN,), kind=Kind.NUMERIC),
+        "paid": Attribute((Role.KEEP,), kind=Kind.NUMERIC),
     }
 )
 
@@ -250,7 +250,7 @@ def test_missing_values_join_the_others_at_the_top_only():
 def test_a_plan_tells_levels_and_counts_and_no_value():
     table = examples.hospital(300)
     step = GlobalRecoding(budget=0.2)
-    shared = table.drop(table.schema.direct)
+    shared = table.drop(table.schema.dropped_columns)
     plan = step.plan(shared, Goal(models=(KAnonymity(3),)))
     told = json.dumps([plan.describe(), plan.effort()])
     levels = plan.describe()["levels"]
@@ -300,7 +300,7 @@ def test_persons_are_what_is_counted():
     # ten records of one person are no crowd
     frame = pl.DataFrame({"zip": ["a"] * 10 + ["b", "b"], "who": ["1"] * 10 + ["2", "3"]})
     schema = Schema(
-        {"zip": Attribute((Role.QUASI,), hierarchy=sf.suppress()), "who": Attribute((Role.UNIT,))}
+        {"zip": Attribute((Role.QUASI,), hierarchy=sf.suppress()), "who": Attribute((Role.PERSON,))}
     )
     plan = GlobalRecoding(budget=0.0).plan(Table(frame, schema), Goal(models=(KAnonymity(2),)))
     assert plan.levels == {"zip": 1}

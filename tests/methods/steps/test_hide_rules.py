@@ -21,9 +21,9 @@ from tests.methods.steps.masking_contract import in_all_frames, multiset
 SCHEMA = Schema(
     {
         "a": Attribute((Role.QUASI,)),
-        "b": Attribute((Role.PLAIN,)),
+        "b": Attribute((Role.KEEP,)),
         "c": Attribute((Role.SENSITIVE,)),
-        "n": Attribute((Role.PLAIN,), Kind.NUMERIC),
+        "n": Attribute((Role.KEEP,), Kind.NUMERIC),
     }
 )
 cells = st.sampled_from(["x", "y", None])

@@ -207,7 +207,7 @@ def test_is_the_same_once_written_down():
         ["x"], k=3, epsilon=0.7, bounds={"x": (0, 5)}, method="total_order"
     )
     text = recipes.dump(
-        Recipe(table([1.0]).with_roles(plain="x").schema, (sf.KAnonymity(2),), (step,))
+        Recipe(table([1.0]).with_roles(keep="x").schema, (sf.KAnonymity(2),), (step,))
     )
     assert recipes.parse(text).steps == (step,)
 
@@ -249,7 +249,7 @@ def test_wrong_tables():
         (table(["a", "b", "c"]), "must hold numbers"),
         (Table(pl.DataFrame({"y": [1, 2, 3]})), "has no column 'x'"),
         (
-            table([0.1] * 3, person=["p", "p", "q"]).with_roles(unit="person", plain="x"),
+            table([0.1] * 3, person=["p", "p", "q"]).with_roles(person="person", keep="x"),
             "one row a person",
         ),
     ):

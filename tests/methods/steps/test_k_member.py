@@ -189,7 +189,8 @@ def test_other_models_hold_of_the_output(model, table):
 def test_persons_are_counted_not_rows():
     frame = pl.DataFrame({"age": [1, 1, 2, 2, 8, 9], "who": ["a", "a", "a", "b", "c", "d"]})
     people = Table(
-        frame, Schema({"age": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))})
+        frame,
+        Schema({"age": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.PERSON,))}),
     )
     plan = plan_k_member(people, Goal((KAnonymity(2),)))
     for rows in partition(people, plan)[0]:

@@ -116,7 +116,7 @@ def test_released_cells_lie_above_the_original_values(case):
     attributes = {
         **table.schema().attributes,
         "illness": Attribute((Role.SENSITIVE,)),
-        "row": Attribute((Role.PLAIN,)),
+        "row": Attribute((Role.KEEP,)),
     }
     try:
         plan, out = released(LocalRecoding(), Table(frame, Schema(attributes)), models)
@@ -305,7 +305,7 @@ def test_weights_say_which_column_gives_way():
 def test_persons_count_not_rows():
     attributes = {
         "age": Attribute((Role.QUASI,), hierarchy=AGES),
-        "who": Attribute((Role.UNIT,), unit="person"),
+        "who": Attribute((Role.PERSON,)),
     }
     frame = pl.DataFrame(
         {"age": ["30", "30", "30", "31", "32", "33"], "who": ["a", "a", "a", "b", "c", "d"]}

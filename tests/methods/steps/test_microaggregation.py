@@ -193,8 +193,8 @@ def test_mdav_in_a_tree_of_boxes_makes_the_same_groups_as_a_look_at_all_records(
 ):
     points = points_of(shape, seed, k + more, columns)
     plain, tree = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.int64)
-    made = kernels.microaggregation.mdav(np.array(points.T, order="C"), k, plain)
-    assert kernels.mdav_tree.mdav(np.array(points.T, order="C"), k, tree) == made
+    made = kernels.microaggregation.build_mdav_groups(np.array(points.T, order="C"), k, plain)
+    assert kernels.mdav_tree.build_mdav_groups(np.array(points.T, order="C"), k, tree) == made
     assert (plain == tree).all()
 
 
@@ -202,7 +202,7 @@ def test_mdav_in_a_tree_of_boxes_makes_the_same_groups_as_a_look_at_all_records(
 def test_mdav_of_many_records_is_that_of_few(columns, monkeypatch):
     points = points_of("rounded", 1, 12_000, columns)
     plain = np.empty(len(points), dtype=np.int64)
-    kernels.microaggregation.mdav(np.array(points.T, order="C"), 3, plain)
+    kernels.microaggregation.build_mdav_groups(np.array(points.T, order="C"), 3, plain)
     monkeypatch.setattr("sfumato.methods.steps.microaggregation.inputs.SCANNED", 1000)
     assert (mdav_of(points, 3) == plain).all()
 
@@ -429,7 +429,7 @@ def test_groups_stay_within_strata_and_keep_their_means():
 
 def test_strata_by_role_are_taken_when_nothing_is_said():
     frame = pl.DataFrame({"a": [1.0, 1.1, 9, 9.1], "s": ["x", "y", "x", "y"]})
-    schema = Schema({"a": Attribute((Role.PLAIN,), Kind.NUMERIC), "s": Attribute((Role.STRATUM,))})
+    schema = Schema({"a": Attribute((Role.KEEP,), Kind.NUMERIC), "s": Attribute((Role.STRATUM,))})
     plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
     assert plan.columns["a"].to_list() == pytest.approx([5, 5.1, 5, 5.1])
 
@@ -437,7 +437,7 @@ def test_strata_by_role_are_taken_when_nothing_is_said():
 def test_survey_weights_enter_the_mean():
     frame = pl.DataFrame({"a": [0.0, 3, 100, 104], "w": [2, 1, 0, 0]})
     schema = Schema(
-        {"a": Attribute((Role.PLAIN,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)}
+        {"a": Attribute((Role.KEEP,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)}
     )
     plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
     assert plan.columns["a"].to_list() == [1, 1, 102, 102]

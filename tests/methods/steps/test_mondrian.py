@@ -386,7 +386,7 @@ def test_presence_is_judged_with_the_population_of_the_box():
 def test_persons_are_counted_not_rows():
     rows = [(1,)] * 4 + [(2,)] * 4
     frame = numbers(rows).to_polars().with_columns(who=pl.Series(["a"] * 4 + ["b", "c", "d", "d"]))
-    attributes = {"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))}
+    attributes = {"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.PERSON,))}
     people = Table(frame, Schema(attributes))
     plan = plan_mondrian(people, Goal((KAnonymity(2),)))
     assert partition(people, plan)[0] == {frozenset(range(8))}  # value 1 belongs to one person only
@@ -396,7 +396,7 @@ def test_models_of_the_whole_table_are_reached_with_persons_too():
     frame = numbers([(i // 2,) for i in range(24)]).to_polars()
     frame = frame.with_columns(who=pl.Series([f"p{i % 8}" for i in range(24)]))
     people = Table(
-        frame, Schema({"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))})
+        frame, Schema({"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.PERSON,))})
     )
     model = AverageRisk(0.15)
     step = Mondrian()
@@ -598,7 +598,7 @@ def test_adult_loses_less_than_the_basic_scripts(reference_data):
         "occupation",
     )
     people = sf.read(reference_data / "adult" / "adult.csv")
-    people = people.with_roles(quasi=names, plain=[c for c in people.columns if c not in names])
+    people = people.with_roles(quasi=names, keep=[c for c in people.columns if c not in names])
     files = {
         c: HierarchyFile(str(reference_data / "adult" / f"adult_hierarchy_{c}.csv")) for c in names
     }

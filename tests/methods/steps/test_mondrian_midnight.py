@@ -16,7 +16,7 @@ def released(hour: int, *, text: bool = False, grid: str | None = "day"):
     frame = pl.DataFrame(
         {"when": times.dt.strftime("%Y-%m-%d %H:%M:%S") if text else times, "x": range(28)}
     )
-    people = sf.read(frame).with_roles(quasi=["when"], plain=["x"])
+    people = sf.read(frame).with_roles(quasi=["when"], keep=["x"])
     people = people.with_schema(people.schema.replace("when", kind=Kind.DATE))
     return sf.anonymize(
         people, [sf.KAnonymity(7)], [sf.Mondrian(grid={"when": grid} if grid else {})], seed=1

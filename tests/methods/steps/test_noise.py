@@ -148,9 +148,9 @@ def test_sullivan_keeps_distributions_of_skewed_and_discrete_columns():
     )
     schema = Schema(
         {
-            "pay": Attribute((Role.PLAIN,), Kind.NUMERIC),
-            "sex": Attribute((Role.PLAIN,)),
-            "grade": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("c", "b", "a")),
+            "pay": Attribute((Role.KEEP,), Kind.NUMERIC),
+            "sex": Attribute((Role.KEEP,)),
+            "grade": Attribute((Role.KEEP,), Kind.ORDINAL, order=("c", "b", "a")),
         }
     )
     plan, made = run(
@@ -310,9 +310,9 @@ def test_bad_columns():
         noisy(Table(pl.DataFrame({"a": ["x", "y"], "b": [1, 2]})), "kim")
     frame = pl.DataFrame({"a": [1.0, 2], "b": [1.0, 2], "w": [0, 0]})
     with pytest.raises(SchemaError, match="sum to 0"):
-        noisy(Table(frame).with_roles(weight="w", plain=["a", "b"]), "kim")
+        noisy(Table(frame).with_roles(weight="w", keep=["a", "b"]), "kim")
     schema = Schema(
-        {"a": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("x",)), "b": Attribute((Role.PLAIN,))}
+        {"a": Attribute((Role.KEEP,), Kind.ORDINAL, order=("x",)), "b": Attribute((Role.KEEP,))}
     )
     with pytest.raises(SchemaError, match="its order does not list"):
         noisy(Table(pl.DataFrame({"a": ["x", "y"], "b": [1, 2]}), schema), "sullivan")
@@ -373,7 +373,7 @@ def test_covariances_of_pieces_are_those_of_the_table(rows, piece):
     frame = pl.DataFrame(
         rows, schema={"x": pl.Float64, "y": pl.Float64, "w": pl.Int64, "s": pl.String}, orient="row"
     )
-    table = Table(frame.with_columns(pl.col("w") + 1)).with_roles(weight="w", plain=["x", "y", "s"])
+    table = Table(frame.with_columns(pl.col("w") + 1)).with_roles(weight="w", keep=["x", "y", "s"])
     pieces = [
         table.take(np.arange(a, min(a + piece, len(table)))) for a in range(0, len(table), piece)
     ]

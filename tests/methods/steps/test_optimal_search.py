@@ -282,7 +282,7 @@ COLUMNS = ("race", "birth", "sex", "zip", "marital")
 
 def faggioli():
     table = examples.faggioli()
-    return table.drop(table.schema.direct)
+    return table.drop(table.schema.dropped_columns)
 
 
 def faggioli_search(k, most, objective):

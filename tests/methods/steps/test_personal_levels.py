@@ -23,7 +23,7 @@ def table(zips, policies=None):
         ),
     )
     dataset = sf.read(frame).with_roles(
-        quasi="zip", **({"direct": "policy"} if policies is not None else {})
+        quasi="zip", **({"drop": "policy"} if policies is not None else {})
     )
     return dataset.with_hierarchies(zip=sf.mask_right(3))
 
@@ -132,9 +132,7 @@ def test_frames_of_other_kinds():
 
     frame = pd.DataFrame({"zip": ["123", None], "policy": ["a", "a"]})
     dataset = (
-        sf.read(frame)
-        .with_roles(quasi="zip", direct="policy")
-        .with_hierarchies(zip=sf.mask_right(3))
+        sf.read(frame).with_roles(quasi="zip", drop="policy").with_hierarchies(zip=sf.mask_right(3))
     )
     step = sf.PersonalLevels(own={"a": {"zip": 1}}, by="policy")
     assert raised(step, dataset) == ["12*", None]

@@ -144,7 +144,7 @@ def test_persons_get_one_answer():
                 "y": ["u", "v", "w"] * 500,
             }
         ),
-        Schema({"who": Attribute((Role.UNIT,)), "x": PLAIN, "y": PLAIN}),
+        Schema({"who": Attribute((Role.PERSON,)), "x": PLAIN, "y": PLAIN}),
     )
     plan, made = run(sf.Pram(["x", "y"], retain=0.5, invariant="none"), table)
     per_person = (

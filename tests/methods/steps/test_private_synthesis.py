@@ -80,7 +80,7 @@ def described(frame, **others):
         "town": sf.Attribute(("quasi",), domain=("a", "b", "c")),
         "work": sf.Attribute(("sensitive",), domain=("p", "q", "r")),
         "age": sf.Attribute(("quasi",), kind="numeric", bounds=(0, 39)),
-        "who": sf.Attribute(("unit",)),
+        "who": sf.Attribute(("person",)),
         **others,
     }
     return sf.Table(frame, sf.Schema({name: schema[name] for name in frame.columns}))
@@ -513,7 +513,7 @@ REFUSED = {
         SchemaError,
         "rows_per_person",
     ),
-    "no persons": (PLAIN, {"rows_per_person": 2}, SchemaError, "role unit"),
+    "no persons": (PLAIN, {"rows_per_person": 2}, SchemaError, "role person"),
     "few rounds": (PLAIN, {"method": "aim", "rounds": 3}, ParameterError, "one more is needed"),
     "workload": (PLAIN, {"method": "aim", "workload": [["town", "zip"]]}, SchemaError, "zip"),
     "leaves": (PLAIN, {"leaves": ["town"]}, SchemaError, "hierarchy"),

@@ -56,7 +56,7 @@ def table(names, **more) -> Table:
     frame = pl.DataFrame(
         {"name": pl.Series(names, dtype=None if names and names != [None] else pl.String), **more}
     )
-    return Table(frame).with_roles(direct="name", plain=list(more))
+    return Table(frame).with_roles(drop="name", keep=list(more))
 
 
 def pseudonyms(step: Pseudonymize, dataset: Table, goal: Goal = GOAL) -> list:
@@ -93,7 +93,7 @@ def test_every_kind_of_frame_gives_the_same(options):
         pa.table(frame.to_dict()),
     )
     step = Pseudonymize("name", **options)
-    found = [pseudonyms(step, Table(one).with_roles(direct="name", plain="n")) for one in frames]
+    found = [pseudonyms(step, Table(one).with_roles(drop="name", keep="n")) for one in frames]
     assert found[0] == found[1] == found[2]
 
 
@@ -101,8 +101,8 @@ def test_every_kind_of_frame_gives_the_same(options):
 def test_a_direct_identifier_becomes_plain(options):
     step, people = Pseudonymize("name", **options), table(["Ann", "Bo"])
     made = step.apply(people, step.plan(people, GOAL))
-    assert made.schema["name"].roles == (Role.PLAIN,) and made.schema["name"].kind == Kind.NOMINAL
-    assert step.released_schema(people.schema, ["name"]).direct == ()
+    assert made.schema["name"].roles == (Role.KEEP,) and made.schema["name"].kind == Kind.NOMINAL
+    assert step.released_schema(people.schema, ["name"]).dropped_columns == ()
     assert step.claims == ("name",)
 
 
@@ -112,13 +112,13 @@ def test_empty_and_all_missing_tables(options):
     assert (
         pseudonyms(
             step,
-            Table(pl.DataFrame({"name": pl.Series([], dtype=pl.String)})).with_roles(direct="name"),
+            Table(pl.DataFrame({"name": pl.Series([], dtype=pl.String)})).with_roles(drop="name"),
         )
         == []
     )
     for dtype in (pl.String, pl.Null, pl.Float64):
         people = Table(pl.DataFrame({"name": pl.Series([None, None], dtype=dtype)})).with_roles(
-            direct="name"
+            drop="name"
         )
         assert pseudonyms(step, people) == [None, None]
 
@@ -311,19 +311,19 @@ def test_several_columns_make_one_identity():
             "n": [1] * 6,
         }
     )
-    people = Table(frame).with_roles(direct=["name", "born"], plain="n")
+    people = Table(frame).with_roles(drop=["name", "born"], keep="n")
     step = Pseudonymize(["name", "born"], key=ENV, together=True)
     made = step.apply(people, step.plan(people, GOAL))
     codes = made.column("name").to_list()
     assert codes[0] == codes[4] and codes[5] is None
     assert len(set(codes)) == 5
-    assert made.schema.direct == ("born",), "left for the release to drop"
-    assert step.released_schema(people.schema, ["name", "n"]).direct == ("born",)
+    assert made.schema.dropped_columns == ("born",), "left for the release to drop"
+    assert step.released_schema(people.schema, ["name", "n"]).dropped_columns == ("born",)
 
 
 def test_parts_cannot_be_shifted():
     frame = pl.DataFrame({"name": ["a\x1f", "a"], "b": ["b", "\x1fb"]})
-    people = Table(frame).with_roles(direct=["name", "b"])
+    people = Table(frame).with_roles(drop=["name", "b"])
     assert len(set(pseudonyms(Pseudonymize(["name", "b"], key=ENV, together=True), people))) == 2
 
 
@@ -468,7 +468,9 @@ def test_keys_that_are_not_there_or_too_short(tmp_path, monkeypatch):
 
 
 def test_columns_that_cannot_be_pseudonymized():
-    people = Table(pl.DataFrame({"id": [1, 2], "w": [1.0, 2.0]})).with_roles(unit="id", weight="w")
+    people = Table(pl.DataFrame({"id": [1, 2], "w": [1.0, 2.0]})).with_roles(
+        person="id", weight="w"
+    )
     for name in ("id", "w"):
         with pytest.raises(SchemaError, match="pseudonymize a direct identifier"):
             Pseudonymize(name, key=ENV).plan(people, GOAL)
@@ -476,7 +478,7 @@ def test_columns_that_cannot_be_pseudonymized():
         Pseudonymize("nmae", key=ENV).plan(table(["Ann"]), GOAL)
     with pytest.raises(SchemaError, match="lists or objects"):
         Pseudonymize("name", key=ENV).plan(
-            Table(pl.DataFrame({"name": [[1]]})).with_roles(direct="name"), GOAL
+            Table(pl.DataFrame({"name": [[1]]})).with_roles(drop="name"), GOAL
         )
 
 

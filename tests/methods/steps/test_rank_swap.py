@@ -20,7 +20,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.table import Table
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.kernels.swapping import bucket_partners, spread_partners, window_partners
+from sfumato.kernels.swapping import pair_at_distances, pair_in_buckets, pair_in_windows
 from sfumato.methods.steps.swapping.carriers import Ranking
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
 from tests.oracles import exchange as oracle
@@ -92,7 +92,7 @@ def test_interval_draws_evenly_among_the_next():
     n = 20_000
     uniforms = np.random.default_rng(2).random((n, 11))
     starts, limits = np.array([0, 11]), np.array([10])
-    first = [window_partners(starts, limits, row)[0] for row in uniforms]
+    first = [pair_in_windows(starts, limits, row)[0] for row in uniforms]
     counts = np.bincount(first, minlength=11)
     assert counts[0] == 0
     assert np.abs(counts[1:] - n / 10).max() <= 5 * math.sqrt(
@@ -105,7 +105,7 @@ def test_buckets_are_half_as_likely_each_time():
     n = 20_000
     rng = np.random.default_rng(3)
     starts, limits = np.array([0, 20]), np.array([4])
-    first = [bucket_partners(starts, limits, rng.random(20), rng.random(20))[0] for _ in range(n)]
+    first = [pair_in_buckets(starts, limits, rng.random(20), rng.random(20))[0] for _ in range(n)]
     counts = np.bincount(np.array(first) // 4, minlength=5)
     expected = np.array([16, 8, 4, 2, 1]) / 31
     assert (np.abs(counts - n * expected) <= 5 * np.sqrt(n * expected * (1 - expected))).all()
@@ -116,7 +116,7 @@ def test_distances_of_p_distribution_are_folded_normal():
     starts, limits = np.array([0, 3000]), np.array([400])
     rng = np.random.default_rng(4)
     first = np.array(
-        [spread_partners(starts, limits, rng.standard_normal(3000))[0] for _ in range(2000)]
+        [pair_at_distances(starts, limits, rng.standard_normal(3000))[0] for _ in range(2000)]
     )
     # mean of |N(1, 1)| is √(2/π) e^(−1/2) + 1 − 2 Φ(−1) = 1.16663; its variance is 2 − 1.16663² =
     # 0.63898
@@ -217,7 +217,7 @@ def test_grouped_extremes_as_sdcmicro(reference_data, file, name, count, columns
 
 
 def test_grouped_ordinal_values_become_the_median():
-    schema = Schema({"x": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("w", "c", "b", "a"))})
+    schema = Schema({"x": Attribute((Role.KEEP,), Kind.ORDINAL, order=("w", "c", "b", "a"))})
     table = Table(pl.DataFrame({"x": ["a", "a", "a", "b", "c", "w", "w", "w", "w", "w"]}), schema)
     made = run(sf.RankSwap(["x"], p=0.5, top=0.4, extremes="group"), table)[1]
     assert sorted(made.column("x")) == ["a", "a", "a", "a", "c", "w", "w", "w", "w", "w"]
@@ -261,7 +261,7 @@ def test_means_of_subsets_are_kept_as_far_as_asked():
 
 
 def test_persons_exchange_values_that_belong_to_them():
-    schema = Schema({"who": Attribute((Role.UNIT,)), "age": PLAIN, "cost": PLAIN})
+    schema = Schema({"who": Attribute((Role.PERSON,)), "age": PLAIN, "cost": PLAIN})
     frame = pl.DataFrame(
         {
             "who": np.repeat(np.arange(50), 3),
@@ -348,7 +348,7 @@ def test_columns_that_cannot_be_ranked():
         run(sf.RankSwap(["g"], p=0.1), correlated(20))
     with pytest.raises(SchemaError, match="no column 'z'"):
         run(sf.RankSwap(["z"], p=0.1), correlated(20))
-    schema = Schema({"x": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("a", "b"))})
+    schema = Schema({"x": Attribute((Role.KEEP,), Kind.ORDINAL, order=("a", "b"))})
     with pytest.raises(SchemaError, match="1 value\\(s\\) that its order does not list") as refused:
         run(sf.RankSwap(["x"], p=0.1), Table(pl.DataFrame({"x": ["a", "b", "secret"]}), schema))
     assert "secret" not in str(refused.value)

@@ -23,7 +23,7 @@ from tests.oracles import exchange as oracle
 
 SCHEMA = Schema(
     {
-        "h": Attribute((Role.UNIT,), unit="household"),
+        "h": Attribute((Role.HOUSEHOLD,)),
         **dict.fromkeys(["land", "town", "size", "tenure", "trait", "grid"], PLAIN),
     }
 )
@@ -218,8 +218,8 @@ def test_rate_and_k_are_not_told():
 def test_wrong_input():
     step = sf.SwapHouseholds(["town"], risk=["trait"], similar=[["size"]])
     table = large(20)
-    with pytest.raises(SchemaError, match="role unit with unit: household"):
-        run(step, table.with_schema(Schema({**SCHEMA.attributes, "h": Attribute((Role.UNIT,))})))
+    with pytest.raises(SchemaError, match="role person with unit: household"):
+        run(step, table.with_schema(Schema({**SCHEMA.attributes, "h": Attribute((Role.PERSON,))})))
     with pytest.raises(SchemaError, match="members of a household must agree in trait"):
         run(sf.SwapHouseholds(["town"], risk=["size"], similar=[["trait"]]), large(50))
     with pytest.raises(SchemaError, match="no column 'village'"):

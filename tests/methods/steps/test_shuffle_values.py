@@ -135,8 +135,8 @@ def test_a_predictor_that_tells_all_leaves_all_in_place():
 def test_ordinal_columns_constant_columns_and_persons():
     schema = Schema(
         {
-            "who": Attribute((Role.UNIT,)),
-            "grade": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("low", "mid", "high")),
+            "who": Attribute((Role.PERSON,)),
+            "grade": Attribute((Role.KEEP,), Kind.ORDINAL, order=("low", "mid", "high")),
             "age": PLAIN,
             "one": PLAIN,
         }

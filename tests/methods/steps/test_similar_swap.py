@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.kernels.swapping import closest_pairs
+from sfumato.kernels.swapping import pair_closest
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
 from tests.oracles import exchange as oracle
 
@@ -45,7 +45,7 @@ def test_pairs_are_those_of_the_naive_search(records, reach):
         math.sqrt(v) + 1e-3 * i for i, (v, _) in enumerate(records)
     ]  # distances that all differ
     wanted = [w for _, w in records]
-    found = closest_pairs(
+    found = pair_closest(
         np.array([0, len(values)]), np.array(values, float), np.array(wanted, bool), float(reach)
     )
     pairs = {(i, int(j)) for i, j in enumerate(found) if i < j}
@@ -73,7 +73,7 @@ def test_values_are_kept_and_missing_ones_stay(records):
 
 def test_only_records_at_risk_and_their_partners_change():
     schema = Schema(
-        {"sex": Attribute((Role.QUASI,)), "age": Attribute((Role.PLAIN,), Kind.NUMERIC), "x": PLAIN}
+        {"sex": Attribute((Role.QUASI,)), "age": Attribute((Role.KEEP,), Kind.NUMERIC), "x": PLAIN}
     )
     frame = pl.DataFrame(
         {"sex": ["f"] * 6 + ["m"], "age": [10, 20, 30, 40, 50, 60, 41], "x": range(7)}

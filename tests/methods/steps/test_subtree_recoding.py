@@ -150,7 +150,7 @@ def bottom_up(table, labels, k):
 
 
 def labelled(table, labels):
-    schema = Schema({**table.schema().attributes, "class": Attribute((Role.PLAIN,))})
+    schema = Schema({**table.schema().attributes, "class": Attribute((Role.KEEP,))})
     return Table(table.frame().with_columns(pl.Series("class", labels, dtype=pl.String)), schema)
 
 
@@ -286,7 +286,7 @@ def fung():
             ),
             "sex": Attribute((Role.QUASI,), hierarchy=sf.suppress()),
             "hours": Attribute((Role.QUASI,), kind=Kind.NUMERIC),
-            "class": Attribute((Role.PLAIN,)),
+            "class": Attribute((Role.KEEP,)),
         }
     )
     return Table(frame, schema)
@@ -327,7 +327,7 @@ def test_the_example_of_the_literature_is_released_with_ranges_and_nodes():
 def test_numbers_without_a_hierarchy_are_split_where_that_tells_most():
     rows = {"age": [1, 2, 3, 4, 5, 6, None], "class": ["n", "n", "n", "y", "y", "y", "y"]}
     schema = Schema(
-        {"age": Attribute((Role.QUASI,), kind=Kind.NUMERIC), "class": Attribute((Role.PLAIN,))}
+        {"age": Attribute((Role.QUASI,), kind=Kind.NUMERIC), "class": Attribute((Role.KEEP,))}
     )
     step = TopDownSpecialization("class")
     data = Table(pl.DataFrame(rows), schema)

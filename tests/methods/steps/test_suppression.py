@@ -35,7 +35,7 @@ def goal(*models):
 def numbered(table):
     """A random table with the number of each row beside it."""
     frame = table.frame().with_columns(number=pl.Series(range(len(table.rows)), dtype=pl.Int64))
-    return Table(frame, Schema({**table.schema().attributes, "number": Attribute((Role.PLAIN,))}))
+    return Table(frame, Schema({**table.schema().attributes, "number": Attribute((Role.KEEP,))}))
 
 
 # ------------------------------------------------------------------------------------------ records
@@ -283,7 +283,7 @@ def test_weights_of_columns_price_their_cells():
 def test_whole_columns_have_no_level_between():
     people = examples.hospital(rows=300)
     step = GlobalRecoding(suppress="attribute")
-    plan = step.plan(people.drop(people.schema.direct), goal(KAnonymity(3)))
+    plan = step.plan(people.drop(people.schema.dropped_columns), goal(KAnonymity(3)))
     made = step.apply(people, plan)
     assert set(plan.levels.values()) == {0, 1}
     assert set(plan.tops.values()) == {1}
@@ -386,7 +386,7 @@ def test_a_promise_is_needed(what):
 
 @pytest.mark.parametrize("what", ["tuple", "attribute", "cell"])
 def test_a_table_without_quasi_identifiers(what):
-    dataset = Table(pl.DataFrame({"a": ["x"]}), Schema({"a": Attribute((Role.PLAIN,))}))
+    dataset = Table(pl.DataFrame({"a": ["x"]}), Schema({"a": Attribute((Role.KEEP,))}))
     with pytest.raises(SchemaError, match="role quasi"):
         Suppress(what).plan(dataset, goal(KAnonymity(1)))
 

@@ -32,12 +32,12 @@ def table_of(columns: dict, **kinds: dict) -> Table:
     frame = pl.DataFrame(columns)
     attributes = {
         name: Attribute(
-            (Role.PLAIN,), Kind.NUMERIC if frame[name].dtype.is_numeric() else Kind.NOMINAL
+            (Role.KEEP,), Kind.NUMERIC if frame[name].dtype.is_numeric() else Kind.NOMINAL
         )
         for name in frame.columns
     }
     attributes |= {
-        name: Attribute(**{"roles": (Role.PLAIN,), **given}) for name, given in kinds.items()
+        name: Attribute(**{"roles": (Role.KEEP,), **given}) for name, given in kinds.items()
     }
     return Table(frame, sf.Schema(attributes))
 
@@ -87,7 +87,7 @@ def workers(rows: int = 900, seed: int = 3) -> Table:
         frame,
         sf.Schema(
             {
-                n: Attribute((roles.get(n, Role.PLAIN),), kinds[n], order=order.get(n))
+                n: Attribute((roles.get(n, Role.KEEP),), kinds[n], order=order.get(n))
                 for n in frame.columns
             }
         ),
@@ -433,10 +433,10 @@ def homes(count: int = 300, seed: int = 4) -> Table:
         rows, schema=["home", "region", "rooms", "relation", "age", "sex"], orient="row"
     )
     attributes = {
-        "home": Attribute((Role.UNIT,), unit="household"),
+        "home": Attribute((Role.HOUSEHOLD,)),
         "region": Attribute((Role.QUASI,)),
-        "rooms": Attribute((Role.PLAIN,), Kind.NUMERIC),
-        "relation": Attribute((Role.PLAIN,)),
+        "rooms": Attribute((Role.KEEP,), Kind.NUMERIC),
+        "relation": Attribute((Role.KEEP,)),
         "age": Attribute((Role.QUASI,), Kind.NUMERIC),
         "sex": Attribute((Role.QUASI,)),
     }
@@ -480,9 +480,9 @@ def test_a_rule_no_draw_keeps_takes_whole_households_and_says_so():
     frame = pl.DataFrame(rows, schema=["home", "relation", "age"], orient="row")
     schema = sf.Schema(
         {
-            "home": Attribute((Role.UNIT,), unit="household"),
-            "relation": Attribute((Role.PLAIN,)),
-            "age": Attribute((Role.PLAIN,), Kind.NUMERIC),
+            "home": Attribute((Role.HOUSEHOLD,)),
+            "relation": Attribute((Role.KEEP,)),
+            "age": Attribute((Role.KEEP,), Kind.NUMERIC),
         }
     )
     step = sf.Synthesize(
@@ -504,7 +504,7 @@ def test_a_column_that_says_how_large_a_household_is_stays_true():
     frame = homes().to_polars().with_columns(pl.len().over("home").cast(pl.Int64).alias("persons"))
     table = Table(
         frame,
-        sf.Schema({**homes().schema.attributes, "persons": Attribute((Role.PLAIN,), Kind.NUMERIC)}),
+        sf.Schema({**homes().schema.attributes, "persons": Attribute((Role.KEEP,), Kind.NUMERIC)}),
     )
     drawn = run(sf.Synthesize(holdout=0.1), table)[1].to_polars()
     assert (
@@ -656,7 +656,7 @@ def test_copies_are_numbered_and_drawn_apart():
     assert frame.group_by("copy").len().sort("copy").rows() == [(1, 200), (2, 200), (3, 200)]
     one, two = (frame.filter(pl.col("copy") == c).drop("copy").sort(pl.all()) for c in (1, 2))
     assert not one.equals(two)
-    assert made.schema["copy"].roles == (Role.PLAIN,)
+    assert made.schema["copy"].roles == (Role.KEEP,)
     assert plan.describe()["synthesis"] == {
         "method": "trees",
         "synthetic": "fully",
@@ -800,7 +800,7 @@ def test_constant_columns_are_copied_and_columns_of_missing_values_too():
 
 
 def test_columns_in_which_everybody_differs_are_refused():
-    with pytest.raises(SchemaError, match=r"value of its own in name; .* role direct"):
+    with pytest.raises(SchemaError, match=r"value of its own in name; .* role drop"):
         run(
             sf.Synthesize(holdout=0),
             table_of({"name": [f"p{i}" for i in range(60)], "x": list(range(60))}),
@@ -861,7 +861,7 @@ def test_all_kinds_of_columns_come_back_as_they_were():
         frame,
         sf.Schema(
             {
-                n: Attribute((Role.PLAIN,), {**dates, **numbers}.get(n, Kind.NOMINAL))
+                n: Attribute((Role.KEEP,), {**dates, **numbers}.get(n, Kind.NOMINAL))
                 for n in frame.columns
             }
         ),
@@ -928,7 +928,7 @@ def test_adult_is_as_near_and_copies_as_little_as_it_should(reference_data):
     # Leaves of 5: 2-way/3-way error .0318/.0784 of py-synthpop + 7 %; leaves of 20: + 15 %; copied
     # excess R ≤ .10 at 20.
     frame = pl.read_csv(reference_data / "adult" / "adult.csv", separator=";")
-    table = Table(frame).with_roles(plain=frame.columns)
+    table = Table(frame).with_roles(keep=frame.columns)
     for min_leaf, most in ((5, 1.07), (20, 1.15)):
         step = sf.Synthesize(min_leaf=min_leaf, holdout=0)
         drawn = [

@@ -155,7 +155,7 @@ def test_wrong_parameters_and_tables():
     with pytest.raises(SchemaError, match="must have an order"):
         sf.TClosenessMicroaggregate("zip", t=0.1, k=5, quasi=["age"]).plan(table(20), Goal())
     with pytest.raises(SchemaError, match="role quasi"):
-        step.plan(table(20).with_roles(plain=["age", "zip"]), Goal())
+        step.plan(table(20).with_roles(keep=["age", "zip"]), Goal())
     gaps = Table(pl.DataFrame({"age": [1, 2], "salary": [None, 3]})).with_roles(
         quasi="age", sensitive="salary"
     )

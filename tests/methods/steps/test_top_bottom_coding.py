@@ -21,7 +21,7 @@ numbers = st.lists(st.integers(-20, 20), min_size=2, max_size=20).filter(lambda 
 def table(values, weights=None):
     frame = pl.DataFrame({"x": values} | ({} if weights is None else {"w": weights}))
     attributes = {
-        "x": Attribute((Role.PLAIN,), Kind.NUMERIC),
+        "x": Attribute((Role.KEEP,), Kind.NUMERIC),
         "w": Attribute((Role.WEIGHT,), Kind.NUMERIC),
     }
     return Table(frame, Schema({n: attributes[n] for n in frame.columns}))
@@ -120,7 +120,7 @@ def test_small_tails_are_warned_of_by_persons():
     assert coded([1, 2, 3, 8, 9], top=8)[0].warnings == ()
     frame = pl.DataFrame({"p": ["a", "a", "a", "b"], "x": [9, 9, 9, 1]})
     one = Table(
-        frame, Schema({"p": Attribute((Role.UNIT,)), "x": Attribute((Role.PLAIN,), Kind.NUMERIC)})
+        frame, Schema({"p": Attribute((Role.PERSON,)), "x": Attribute((Role.KEEP,), Kind.NUMERIC)})
     )
     assert any(
         "the mean of 1 in" in w
@@ -157,4 +157,4 @@ def test_a_release_with_labels_can_be_checked():
     plan, made = run(step, table)
     assert any("hierarchy of 'age' does not know" in words for words in plan.warnings)
     recipe = Recipe(table.schema, (sf.KAnonymity(1),), (step,))
-    assert sf.check(made.drop(table.schema.direct), recipe)[0].holds
+    assert sf.check(made.drop(table.schema.dropped_columns), recipe)[0].holds

@@ -259,7 +259,7 @@ def test_persons_are_counted_and_not_rows():
     schema = Schema(
         {
             "c": Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(path.values()))),
-            "who": Attribute((Role.UNIT,)),
+            "who": Attribute((Role.PERSON,)),
         }
     )
     people = Table(

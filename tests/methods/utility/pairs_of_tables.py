@@ -27,7 +27,7 @@ def recoded(table, node, k):
 
 def of_numbers(before, after, **roles):
     """Two tables of columns of numbers."""
-    given = roles or {"plain": list(before)}
+    given = roles or {"keep": list(before)}
     frame = sf.read(pl.DataFrame(before)).with_roles(**given)
     return TablePair.of(frame, frame.with_columns({n: pl.Series(n, v) for n, v in after.items()}))
 

@@ -36,7 +36,7 @@ def test_classes_are_those_of_the_rows(counted, rows, seed):
     frame = pl.DataFrame(
         rows, schema={"a": pl.String, "b": pl.Int64, "c": pl.String, "d": pl.Boolean}, orient="row"
     )
-    original = Table(frame).with_roles(quasi=["a", "b", "c"], plain=["d"])
+    original = Table(frame).with_roles(quasi=["a", "b", "c"], keep=["d"])
     released = original.take(
         np.random.default_rng(seed).permutation(len(rows))[: len(rows) // 2 + 1]
     ).drop(["c"])

@@ -28,7 +28,7 @@ from sfumato.methods.utility.tables import CountError, MarginalError
 from sfumato.release.evaluation import default_metrics
 from tests.methods.attacks.drawn_rows import DrawColumns, pair_of, people
 
-ROLES = {"quasi": ["age", "sex", "zip"], "plain": ["income"], "sensitive": ["illness"]}
+ROLES = {"quasi": ["age", "sex", "zip"], "keep": ["income"], "sensitive": ["illness"]}
 
 
 def naive_error(before, after, ways):
@@ -95,7 +95,7 @@ def test_the_null_of_propensity_is_that_of_draws_from_a_right_model():
     table = pl.DataFrame(draw.normal(size=(400, 3)), schema=["a", "b", "c"])
     after = pl.DataFrame(draw.normal(size=(200, 3)), schema=["a", "b", "c"])
     test = propensity_test(
-        pair_of(table, after, None, plain=["a", "b", "c"]), Propensity(permutations=5)
+        pair_of(table, after, None, keep=["a", "b", "c"]), Propensity(permutations=5)
     )
     assert test.parameters == 4 and test.share == pytest.approx(1 / 3)
     assert test.null_mean == pytest.approx(expected_for_synthetic_data(4, 600, 1 / 3))
@@ -110,7 +110,7 @@ def test_draws_from_a_fitted_model_have_the_ratio_one():
     for _ in range(200):
         before = draw.normal(size=100)
         after = draw.normal(before.mean(), before.std(ddof=1), 100)
-        pair = pair_of(pl.DataFrame({"n": before}), pl.DataFrame({"n": after}), None, plain=["n"])
+        pair = pair_of(pl.DataFrame({"n": before}), pl.DataFrame({"n": after}), None, keep=["n"])
         ratios.append(propensity_test(pair, Propensity(permutations=1)).ratio)
     assert 0.6 < float(np.mean(ratios)) < 1.4
 

@@ -21,7 +21,7 @@ def workers(rows=300, seed=4):
     wage = 1000 + 30.0 * age + 200 * (sex == "m") + draw.normal(0, 150, rows)
     rich = np.where(wage > np.median(wage), "yes", "no")
     frame = pl.DataFrame({"age": age, "sex": sex, "town": town, "wage": wage, "rich": rich})
-    return sf.read(frame).with_roles(plain=frame.columns)
+    return sf.read(frame).with_roles(keep=frame.columns)
 
 
 def test_accuracy_learned_from_original_release_and_majority():
@@ -108,7 +108,7 @@ def test_overlap_of_one_slope():
     x = draw.normal(size=40)
     y = 2 * x + draw.normal(size=40)
     moved = y + draw.normal(0, 0.5, 40)
-    people = sf.read(pl.DataFrame({"x": x, "y": y})).with_roles(plain=["x", "y"])
+    people = sf.read(pl.DataFrame({"x": x, "y": y})).with_roles(keep=["x", "y"])
     pair = TablePair.of(people, people.with_columns({"y": pl.Series(moved)}))
     expected = utility_metrics.interval_overlap(interval(x, y), interval(x, moved))
     assert 0.2 < expected < 1

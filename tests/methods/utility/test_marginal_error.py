@@ -234,7 +234,7 @@ def test_a_column_is_read_alike_whether_or_not_another_one_was_released():
         for _ in range(count)
     ]
     people = sf.read(pl.DataFrame({"job": jobs, "age": range(len(jobs))})).with_roles(
-        quasi=["job"], plain=["age"]
+        quasi=["job"], keep=["age"]
     )
     people = people.with_hierarchies(job=sf.frequency(4, 2, 1))
     labels = pl.Series([job if job in "ab" else "other" for job in jobs])
@@ -252,7 +252,7 @@ def test_a_column_is_read_alike_whether_or_not_another_one_was_released():
 def test_bins_of_very_many_numbers_take_little_memory():
     """A share of every bin for every number would take 100 million bytes."""
     numbers = np.random.default_rng(1).normal(size=125_000)
-    table = sf.read(pl.DataFrame({"x": numbers})).with_roles(plain=["x"])
+    table = sf.read(pl.DataFrame({"x": numbers})).with_roles(keep=["x"])
     pair = TablePair.of(table, table)
     pair.reading("x")
     tracemalloc.start()

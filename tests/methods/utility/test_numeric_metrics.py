@@ -93,13 +93,13 @@ def test_moments(rows, noise):
 
 def test_weights_of_a_survey():
     people = {"x": [1.0, 5.0], "w": [3.0, 1.0]}
-    pair = of_numbers(people, {"w": [1.0, 3.0]}, plain="x", weight="w")
+    pair = of_numbers(people, {"w": [1.0, 3.0]}, keep="x", weight="w")
     assert sf.Means().measure(pair).raw == pytest.approx(1.0)  # 2 becomes 4
     assert sf.Quantiles(shares=[0.5]).measure(pair).raw == pytest.approx(4.0)  # 1 becomes 5
 
 
 def test_ranges_stand_for_their_middles():
-    people = sf.read(pl.DataFrame({"age": [20, 24, 30]})).with_roles(plain="age")
+    people = sf.read(pl.DataFrame({"age": [20, 24, 30]})).with_roles(keep="age")
     pair = TablePair.of(people, people.with_columns({"age": pl.Series(["20-24", "20-24", "*"])}))
     deviation = np.std([20, 24, 30], ddof=1)
     # 22 for the range, the mean 24.667 for what is suppressed
@@ -111,7 +111,7 @@ def test_ranges_stand_for_their_middles():
 
 
 def test_suppressed_records_stand_at_the_mean():
-    people = sf.read(pl.DataFrame({"x": [0.0, 1.0, 5.0]})).with_roles(plain="x")
+    people = sf.read(pl.DataFrame({"x": [0.0, 1.0, 5.0]})).with_roles(keep="x")
     pair = TablePair.of(people, people.take(np.array([2, 0])))
     assert sf.SumOfSquares().measure(pair).raw == pytest.approx(1 / 14)
     assert sf.RecordSquaredError(scale="range").measure(pair).raw == pytest.approx(1 / 75)
@@ -123,7 +123,7 @@ def test_missing_values():
     assert sf.SquaredError().measure(
         of_numbers({"x": [1.0, None]}, {"x": [1.0, 7.0]})
     ).raw == pytest.approx(0.5)
-    nothing = of_numbers({"x": [None, None]}, {"x": [None, None]}, plain="x")
+    nothing = of_numbers({"x": [None, None]}, {"x": [None, None]}, keep="x")
     nothing = TablePair.of(nothing.original.with_kinds(x="numeric"), nothing.released)
     assert sf.StandardisedError().measure(nothing).value == 0
     assert sf.Means().measure(nothing).value == 0
@@ -195,7 +195,7 @@ def test_sdcmicro(reference_data, table, k):
     entries = json.loads((reference_data / "reference" / "sdcmicro.json").read_text())["entries"]
     theirs = next(e["value"] for e in entries if e["id"] == f"onedims.{table}.k{k}")
     people = sf.read(reference_data / "microaggregation" / f"{table}.csv")
-    people = people.with_roles(plain=people.columns)
+    people = people.with_roles(keep=people.columns)
     pair = TablePair.of(
         people, people.with_columns({n: _by_itself(people.column(n), k) for n in people.columns})
     )
@@ -261,7 +261,7 @@ def test_distinct_cells_say_what_rows_say(rows):
         {"a": [r[0] for r in rows], "b": [r[1] for r in rows]},
         schema={"a": pl.Int64, "b": pl.Int64},
     )
-    original = sf.read(frame).with_roles(plain=["a", "b"]).with_kinds(a="numeric", b="numeric")
+    original = sf.read(frame).with_roles(keep=["a", "b"]).with_kinds(a="numeric", b="numeric")
     after = {
         name: pl.Series(name, [rows[i][2 + c] for i in kept], dtype=pl.Int64)
         for c, name in enumerate("ab")
@@ -297,7 +297,7 @@ def test_numbers_whose_squares_are_infinite_raise_no_warning():
     frame = pl.DataFrame(
         {"x": draw.normal(size=40) * 1e160, "y": draw.random(40) * 1e300, "ill": ["a", "b"] * 20}
     )
-    table = sf.read(frame).with_roles(quasi=["x"], sensitive="ill", plain=["y"])
+    table = sf.read(frame).with_roles(quasi=["x"], sensitive="ill", keep=["y"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sf.evaluate(TablePair.of(table, table)).measures

@@ -21,7 +21,7 @@ from sfumato.methods.utility.predictive import (
 
 
 def table(columns):
-    return sf.read(pl.DataFrame(columns)).with_roles(plain=list(columns))
+    return sf.read(pl.DataFrame(columns)).with_roles(keep=list(columns))
 
 
 def test_expectations():
@@ -179,14 +179,14 @@ def test_products_of_a_design_are_those_of_matrices(seed, empty):
     design = draw.normal(size=(rows, columns)) * (draw.random((rows, columns)) >= empty)
     coefficients, values = draw.normal(size=(columns, models)), draw.normal(size=(rows, models))
     loops = kernels.designs
-    assert loops.times(design, coefficients) == pytest.approx(design @ coefficients, abs=1e-12)
-    assert loops.across(design, values) == pytest.approx(design.T @ values, abs=1e-12)
+    assert loops.multiply(design, coefficients) == pytest.approx(design @ coefficients, abs=1e-12)
+    assert loops.multiply_transposed(design, values) == pytest.approx(design.T @ values, abs=1e-12)
     weights = draw.random(rows)
-    squares = loops.weighted_squares(design, weights)
+    squares = loops.compute_gram(design, weights)
     assert squares == pytest.approx((design * weights[:, None]).T @ design, abs=1e-12)
     full = squares + np.eye(columns)
     right = draw.normal(size=(columns, models))
-    assert loops.solved(np.linalg.cholesky(full), right) == pytest.approx(
+    assert loops.solve_cholesky(np.linalg.cholesky(full), right) == pytest.approx(
         np.linalg.solve(full, right), abs=1e-9
     )
 

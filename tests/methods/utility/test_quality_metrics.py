@@ -14,7 +14,7 @@ from tests.methods.utility.pairs_of_tables import itself
 
 
 def table(columns, **roles):
-    return sf.read(pl.DataFrame(columns)).with_roles(**(roles or {"plain": list(columns)}))
+    return sf.read(pl.DataFrame(columns)).with_roles(**(roles or {"keep": list(columns)}))
 
 
 def test_completeness_counts_blanks_stars_and_records():

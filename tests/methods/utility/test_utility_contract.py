@@ -55,9 +55,9 @@ def people(rows=40):
             "day": pl.Series(np.datetime64("2025-01-01") + draw.integers(0, 150, rows)),
         }
     )
-    quasi, plain = (Role.QUASI,), (Role.PLAIN,)
+    quasi, plain = (Role.QUASI,), (Role.KEEP,)
     schema = {
-        "id": Attribute((Role.DIRECT,)),
+        "id": Attribute((Role.DROP,)),
         "age": Attribute(quasi, Kind.NUMERIC, sf.intervals(5, 10, 20)),
         "sex": Attribute(quasi, hierarchy=sf.suppress()),
         "zip": Attribute(quasi, hierarchy=sf.mask_right(5)),

@@ -16,8 +16,8 @@ from tests.release.any_shape import letters as shape_of_letters
 RECIPE = """
 shape: baskets
 columns:
-  name: direct
-  who: unit
+  name: drop
+  who: person
   letter: item
 meet:
   - company: {k: 2}

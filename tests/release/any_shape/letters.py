@@ -41,7 +41,7 @@ class Letters(PeopleData):
     @classmethod
     def from_tables(cls, tables, schemas, source):
         data, schema = tables["data"], schemas["data"]
-        (unit,), (item,) = schema.columns(Role.UNIT), schema.columns(Role.ITEM)
+        (unit,), (item,) = schema.units, schema.columns(Role.ITEM)
         if data[item].dtype == pl.List:
             data = data.explode(item)
         if data[item].null_count():
@@ -78,7 +78,7 @@ class Letters(PeopleData):
         return len(self.sets)
 
     def to_tables(self):
-        (unit,), (item,) = self.schema.columns(Role.UNIT), self.schema.columns(Role.ITEM)
+        (unit,), (item,) = self.schema.units, self.schema.columns(Role.ITEM)
         rows = [
             (number, letter)
             for number, letters in enumerate(self.sets)
@@ -110,7 +110,7 @@ class Letters(PeopleData):
 
 
 def _unit(schema):
-    return schema.columns(Role.UNIT)[0]
+    return schema.units[0]
 
 
 @parameters

@@ -151,7 +151,7 @@ def test_what_is_about_tables_is_refused_by_name(sfumato, data, recipe, out, tmp
     assert code == 2 and "--knows is not known for data of shape baskets" in err
     table = tmp_path / "table.yaml"
     table.write_text(
-        "columns: {who: quasi, letter: plain, name: direct}\nmeet: [{k_anonymity: 2}]\nsteps:"
+        "columns: {who: quasi, letter: keep, name: drop}\nmeet: [{k_anonymity: 2}]\nsteps:"
         " [mondrian]\n"
     )
     code, _, err = sfumato("run", data, "-r", table, "-o", tmp_path / "x", "--people", data)

@@ -28,7 +28,7 @@ from tests.release.any_shape.letters import (
     Listed,
 )
 
-ROLES = {"unit": "who", "item": "letter", "direct": "name"}
+ROLES = {"person": "who", "item": "letter", "drop": "name"}
 UNATTACKED = sf.AnonymizeOptions(seconds=0)
 
 
@@ -183,7 +183,7 @@ def test_a_recipe_needs_promises_and_steps(data):
 
 def test_all_that_is_wrong_with_roles_is_told_at_once(data):
     with pytest.raises(SchemaError) as error:
-        sf.read_data(data, "baskets", {"unit": "who", "place": "letter", "plain": "age"})
+        sf.read_data(data, "baskets", {"person": "who", "place": "letter", "keep": "age"})
     told = str(error.value)
     assert "no column 'age'" in told and "shape: paths" in told and "column 'name'" in told
     with pytest.raises(SchemaError, match="hierarchy, kind or unit, but no role"):
@@ -203,7 +203,7 @@ def test_lists_frames_and_files_of_its_own_say_the_same(data, tmp_path):
     (tmp_path / "own.letters").write_text(
         "\n".join(f"id-{name}:{held}" for name, held in HELD.items())
     )
-    roles = {"unit": "who", "item": "letter"}
+    roles = {"person": "who", "item": "letter"}
     files = [tmp_path / "l.parquet", tmp_path / "l.jsonl", tmp_path / "own.letters", lists]
     found = [sf.read_data(file, "baskets", roles) for file in files]
     assert all(one.sets == people(data).sets for one in found)
@@ -224,7 +224,7 @@ def test_a_release_is_written_in_the_format_of_its_source(tmp_path, suffix):
         file.write_text("\n".join(f"id-{name}:{held}" for name, held in HELD.items()))
     else:
         frame.write_parquet(file) if suffix == "parquet" else frame.write_ndjson(file)
-    found = sf.read_data(file, "baskets", {"unit": "who", "item": "letter"})
+    found = sf.read_data(file, "baskets", {"person": "who", "item": "letter"})
     folder = sf.anonymize(found, meet=Company(2), steps=DropRare(), options=UNATTACKED).write(
         tmp_path / "out"
     )
@@ -238,7 +238,7 @@ def test_the_peoples_own_columns_stand_in_a_file_of_their_own(tmp_path, data, re
         f"id-{name},{name}@example.org,{city}" for name, city in zip(HELD, "XYXYXY", strict=True)
     ]
     beside.write_text("\n".join(["who,email,city", *rows]) + "\n")
-    section = "people:\n  file: people.csv\n  columns: {who: unit, email: direct, city: quasi}\n"
+    section = "people:\n  file: people.csv\n  columns: {who: person, email: drop, city: quasi}\n"
     recipe.write_text(recipe.read_text() + section)
     assert sfumato("run", data, "-r", recipe, "-o", tmp_path / "out", "-q")[0] == 0
     share = tmp_path / "out" / "share"
@@ -395,7 +395,7 @@ def test_a_format_that_holds_no_lists_is_refused(tmp_path, monkeypatch):
         return {"data": write(self)["data"].group_by("who", maintain_order=True).agg("letter")}
 
     lists = pl.DataFrame({"who": list(HELD), "letter": [list(held) for held in HELD.values()]})
-    found = sf.read_data(lists, "baskets", {"unit": "who", "item": "letter"})
+    found = sf.read_data(lists, "baskets", {"person": "who", "item": "letter"})
     monkeypatch.setattr(Letters, "to_tables", as_lists)
     release = sf.anonymize(found, meet=Company(2), steps=DropRare(), options=UNATTACKED)
     with pytest.raises(OutputError, match="do not fit into CSV"):

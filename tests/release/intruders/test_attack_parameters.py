@@ -217,7 +217,7 @@ def test_limits_of_shaped_people_take_parameters(tmp_path):
     text = """
 sfumato: 1
 shape: baskets
-columns: {who: unit, item: {role: item, hierarchy: {tree: {nested: {"*": {A: [a1, a2], B: [b1, b2]}}}}}}
+columns: {who: person, item: {role: item, hierarchy: {tree: {nested: {"*": {A: [a1, a2], B: [b1, b2]}}}}}}
 meet: [{km_anonymity: {k: 2, m: 2}}]
 steps: [item_recoding]
 limits: {known_items: [1, {m: 1, at_most: 1}]}

@@ -49,12 +49,12 @@ def towns(n: int = 40) -> Table:
             "town": ["Ulm", "Kiel"] * (n // 2),
         }
     )
-    return Table(frame).with_roles(direct="id", quasi=["age", "town"])
+    return Table(frame).with_roles(drop="id", quasi=["age", "town"])
 
 
 def identity(original: Table, order=None) -> TablePair:
     rows = np.arange(len(original)) if order is None else np.asarray(order)
-    released = original.drop(original.schema.direct).take(rows)
+    released = original.drop(original.schema.dropped_columns).take(rows)
     return TablePair.of(original, released)
 
 
@@ -177,7 +177,7 @@ def test_an_attack_that_fails_does_not_hide_the_others_but_our_bugs_show(release
 
 
 def test_an_intruder_who_can_know_nothing_is_skipped():
-    pair = identity(Table(pl.DataFrame({"a": [1, 2]})).with_roles(plain="a"))
+    pair = identity(Table(pl.DataFrame({"a": [1, 2]})).with_roles(keep="a"))
     report = battery.attack_release(pair, only=["linkage"])
     assert {s.intruder for s in report.skipped} >= {"prosecutor", "neighbour"}
 

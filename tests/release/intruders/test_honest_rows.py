@@ -33,7 +33,7 @@ def survey(n: int = 60) -> Table:
             "w": [100.0 + 1.5 * i for i in range(n)],
         }
     )
-    return sf.read(frame).with_roles(direct="who", quasi=["age", "sex"], weight="w")
+    return sf.read(frame).with_roles(drop="who", quasi=["age", "sex"], weight="w")
 
 
 def colleague(pair: TablePair) -> tuple[str, ...]:

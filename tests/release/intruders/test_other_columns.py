@@ -206,7 +206,7 @@ def jobs(size=300, *, telling=True, seed=2):
 @pytest.mark.parametrize("telling", [True, False])
 def test_categories_are_predicted(telling):
     table, others = jobs(telling=telling), jobs(800, telling=telling, seed=5)
-    schema = Schema({"id": Attribute((Role.DIRECT,)), "sector": Attribute((Role.QUASI,))})
+    schema = Schema({"id": Attribute((Role.DROP,)), "sector": Attribute((Role.QUASI,))})
     original = Table(table.select("id", "sector"), schema)
     pair = TablePair.of(original, original.drop(["id"]))
     aux = Table(others.drop("id"))
@@ -237,7 +237,8 @@ def test_generalised_and_suppressed_cells_are_read():
 def test_named_intruders_have_nothing_of_their_own(monkeypatch):
     people = sf.examples.hospital(rows=60)
     report = attack_release(
-        TablePair.of(people, people.drop(people.schema.direct)), only=["other_columns_linkage"]
+        TablePair.of(people, people.drop(people.schema.dropped_columns)),
+        only=["other_columns_linkage"],
     )
     assert isinstance(report.skipped[0].reason, NothingToAttack)
 
@@ -309,4 +310,4 @@ def test_from_files_by_the_command(tmp_path, monkeypatch, capfd):
 
 def test_kinds_of_the_scene():
     found = sf.examples.linkage_scene(5, overlap=2, extra=0)
-    assert found.a.schema["s1"].kind is Kind.NUMERIC and found.a.schema["id"].has(Role.DIRECT)
+    assert found.a.schema["s1"].kind is Kind.NUMERIC and found.a.schema["id"].has(Role.DROP)

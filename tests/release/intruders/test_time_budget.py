@@ -108,7 +108,7 @@ def drawn_scene(**more):
         drawn,
         range(150, 300),
         quasi=["age", "sex", "zip"],
-        plain=["income"],
+        keep=["income"],
         sensitive=["illness"],
     )
     return dataclasses.replace(drawn_rows.scene_of(pair), **more)

@@ -29,7 +29,7 @@ from sfumato.release.register.store import start_register
 GRID = [(f"p{i}{j}", str(i), str(j), "abc"[(i * j) % 3]) for i in range(5) for j in range(5)]
 
 
-def table(rows, roles="direct"):
+def table(rows, roles="drop"):
     frame = pl.DataFrame(rows, schema=["id", "a", "b", "d"], orient="row")
     return sf.read(frame).with_schema(
         Schema.from_roles({roles: ["id"], "quasi": ["a", "b"], "sensitive": ["d"]})
@@ -137,7 +137,7 @@ def test_it_is_what_counting_over_persons_gives(tmp_path_factory, tables, whole_
                 tables[0][0] if whole_rows else content
             )  # by whole rows only the same table can be aligned
             original = table(
-                [(f"p{i}", *rest) for i, *rest in drawn], "plain" if whole_rows else "direct"
+                [(f"p{i}", *rest) for i, *rest in drawn], "keep" if whole_rows else "drop"
             )
             keep = [i for i in range(len(drawn)) if data.draw(st.integers(0, 3))]
             if not keep:
@@ -188,15 +188,15 @@ def test_whole_rows_of_a_table_that_changed_may_be_the_same_people(register):
     """Nobody is recognised when a column is corrected or added: that is no sign that they are
     others.
     """
-    plain = table(GRID, "plain")
+    plain = table(GRID, "keep")
     registered(register, released(plain, ["a"]), k=5)
-    later = table([(*row[:3], "z") for row in GRID], "plain")
+    later = table([(*row[:3], "z") for row in GRID], "keep")
     assert person_columns(later) == ()
     found = Newcomer.of(register, released(later, ["b"])).together()
     assert found.unknown is not None
     assert not Remembered(register).kept(1, released(later, ["b"]))
     assert Newcomer.of(register, released(plain, ["b"])).together().alone == 25
-    part = table(GRID[:7], "plain")
+    part = table(GRID[:7], "keep")
     assert Newcomer.of(register, released(part, ["b"])).together().alone == 7
     assert register.standing[0].person == BY_CONTENT
 

@@ -24,7 +24,7 @@ _CERTIFICATE: dict[str, Any] = {
     "recipe": {
         "sfumato": 1,
         "columns": {
-            "patient_name": {"role": "direct"},
+            "patient_name": {"role": "drop"},
             "age": {
                 "role": "quasi",
                 "kind": "numeric",
@@ -32,12 +32,12 @@ _CERTIFICATE: dict[str, Any] = {
             },
             "sex": {"role": "quasi", "hierarchy": {"suppress": {}}},
             "illness": {"role": "sensitive"},
-            "ward": {"role": "plain"},
+            "ward": {"role": "keep"},
         },
         "meet": [{"k_anonymity": {"k": K}}],
         "steps": [{"global_recoding": {"budget": 0.05}}],
     },
-    "roles": {"age": ["quasi"], "sex": ["quasi"], "illness": ["sensitive"], "ward": ["plain"]},
+    "roles": {"age": ["quasi"], "sex": ["quasi"], "illness": ["sensitive"], "ward": ["keep"]},
     "missing_rule": {"age": "category", "sex": "category"},
     "verdicts": [
         {
@@ -131,11 +131,11 @@ def owner_record() -> dict[str, Any]:
         **common,
     }
     columns = [
-        ("patient_name", ["direct"], "dropped: its role is direct", None, None, 23, None),
+        ("patient_name", ["drop"], "dropped: its role is direct", None, None, 23, None),
         ("age", ["quasi"], "generalised to level 2 of 4", 2, 4, 19, 6),
         ("sex", ["quasi"], "kept exact (level 0 of 1)", 0, 1, 2, 2),
         ("illness", ["sensitive"], "released as it is", None, None, 7, 7),
-        ("ward", ["plain"], "released as it is", None, None, 5, 5),
+        ("ward", ["keep"], "released as it is", None, None, 5, 5),
     ]
     keys = ("name", "roles", "action", "level", "top", "distinct_before", "distinct_after")
     return {

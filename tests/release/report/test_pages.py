@@ -258,11 +258,11 @@ def test_many_plain_columns_stand_in_one_line():
     certificate = record["certificate"]
     names = [f"plain_{i}" for i in range(30)]
     for name in names:
-        certificate["recipe"]["columns"][name] = {"role": "plain"}
-        certificate["roles"][name] = ["plain"]
+        certificate["recipe"]["columns"][name] = {"role": "keep"}
+        certificate["roles"][name] = ["keep"]
         told = {
             "name": name,
-            "roles": ["plain"],
+            "roles": ["keep"],
             "action": "released as it is",
             "level": None,
             "top": None,
@@ -361,7 +361,7 @@ def test_two_hundred_columns():
 @pytest.mark.parametrize("number_of_lines", [10, 500])
 def test_a_long_recipe_is_folded(number_of_lines):
     certificate = samples.certificate()
-    certificate["recipe"]["columns"] = {f"c{i}": {"role": "plain"} for i in range(number_of_lines)}
+    certificate["recipe"]["columns"] = {f"c{i}": {"role": "keep"} for i in range(number_of_lines)}
     assert ("<details open>" in public_page(certificate)) == (number_of_lines < 60)
 
 

@@ -71,9 +71,9 @@ def test_what_a_class_size_counts():
     )
     assert wording.members(certificate, disjoint, overlapping) == "classes"
     certificate["missing_rule"]["age"] = "category"
-    certificate["recipe"]["columns"]["patient"] = {"role": "unit"}
+    certificate["recipe"]["columns"]["patient"] = {"role": "person"}
     assert wording.members(certificate, overlapping) == "persons"
-    certificate["recipe"]["columns"]["patient"]["unit"] = "household"
+    certificate["recipe"]["columns"]["patient"] = {"role": "household"}
     assert wording.members(certificate, disjoint) == "records"
 
 

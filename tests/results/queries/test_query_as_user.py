@@ -28,7 +28,7 @@ columns:
 """
 COUNT = "SELECT COUNT(*) FROM people"
 
-BOUNDED = recipes.parse("columns: {cost: {role: plain, bounds: [0, 100]}}")
+BOUNDED = recipes.parse("columns: {cost: {role: keep, bounds: [0, 100]}}")
 
 
 @pytest.fixture

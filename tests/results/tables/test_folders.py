@@ -235,7 +235,7 @@ def test_the_recipe_says_persons_and_margins(tmp_path):
         tmp_path / "rows.csv"
     )
     (tmp_path / "recipe.yaml").write_text(
-        "columns: {person: unit, cost: sensitive, region: {role: quasi, hierarchy: {mask_right:"
+        "columns: {person: person, cost: sensitive, region: {role: quasi, hierarchy: {mask_right:"
         " {length: 2}}}}\n"
     )
     asked = (
@@ -259,7 +259,7 @@ def test_the_recipe_says_persons_and_margins(tmp_path):
 
 def test_columns_that_name_people_make_no_table(file, tmp_path):
     (tmp_path / "recipe.yaml").write_text(
-        "columns: {region: direct, diagnosis: quasi, cost: sensitive}\n"
+        "columns: {region: drop, diagnosis: quasi, cost: sensitive}\n"
     )
     code, told = call("table", file, "region: count", "-r", tmp_path / "recipe.yaml")
     assert (code, "'region' names people" in told) == (2, True), told

@@ -44,9 +44,8 @@ class Baskets(PeopleData):
     >>> table = pl.DataFrame(
     ...     {"who": [1, 1, 2, 2, 3], "what": ["tea", "milk", "milk", "milk", None]}
     ... )
-    >>> people = Baskets.from_tables(
-    ...     {"data": table}, {"data": Schema.from_roles({"unit": "who", "item": "what"})}, Source()
-    ... )
+    >>> schema = Schema.from_roles({"person": "who", "item": "what"})
+    >>> people = Baskets.from_tables({"data": table}, {"data": schema}, Source())
     >>> people.counts(), people.notes
     ({'people': 3, 'items': 2, 'occurrences': 3, 'empty': 1}, ('1 repeated item of a person counts
     once.', '1 person has no item: no promise covers them.'))
@@ -91,7 +90,7 @@ class Baskets(PeopleData):
         return {
             **schemas,
             "data": schema.without(
-                name for name in schema.columns(Role.PLAIN) if name not in columns
+                name for name in schema.columns(Role.KEEP) if name not in columns
             ),
         }
 

@@ -132,7 +132,7 @@ class AprioriSearch:
         position = 0
         while (
             position := int(
-                kernels.baskets.first_untouched(violations.members, order, touched, position)
+                kernels.baskets.find_untouched_set(violations.members, order, touched, position)
             )
         ) < len(order):
             row = violations.members[order[position]]
@@ -204,7 +204,7 @@ class AprioriSearch:
 
     def _carried(self, nodes: tuple[int, ...]) -> bool:
         """Whether enough people carry a set of nodes, none of which is below another."""
-        support: int = kernels.baskets.span_support(
+        support: int = kernels.baskets.count_span_carriers(
             self._laid_out, self.taxonomy.spans[list(nodes)], self.k
         )
         return support >= self.k

@@ -139,7 +139,7 @@ class Disassociated(PeopleData):
 
 def _columns(schema: Schema, item: str) -> Schema:
     """What the columns of a release are."""
-    plain = Attribute((Role.PLAIN,))
+    plain = Attribute((Role.KEEP,))
     return Schema({CLUSTER: plain, CHUNK: plain, RECORD: plain, item: schema[item]})
 
 

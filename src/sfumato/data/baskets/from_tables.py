@@ -64,7 +64,9 @@ def rows_of(table: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
 
 def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
     """The schema without what names people; one error with everything that does not fit."""
-    present_schema = schema.without(name for name in schema.direct if name not in data.columns)
+    present_schema = schema.without(
+        name for name in schema.dropped_columns if name not in data.columns
+    )
     problems = lacking(data.columns, source, present_schema.attributes)
     problems += without_role(data.columns, source, schema.attributes, ROLES)
     problems += schema.undecided(source.name) + _misplaced(schema, source.name)
@@ -77,7 +79,7 @@ def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
         problems += _wrong_items(data.schema[items[0]], items[0], schema, source)
     if problems:
         raise SchemaError(problems)
-    return schema.without(schema.direct)
+    return schema.without(schema.dropped_columns)
 
 
 def _misplaced(schema: Schema, table: str) -> list[str]:
@@ -107,7 +109,7 @@ def _wrong_items(dtype: pl.DataType, item: str, schema: Schema, source: Source) 
             return [
                 (
                     f"column {item!r} of {source.name} has one item a row, so some column must say"
-                    " whose it is; give one role unit"
+                    " whose it is; give one role person"
                 )
             ]
         return []
@@ -201,7 +203,7 @@ def _varies(data: pl.DataFrame, owners: NDArray[np.int64], name: str) -> int:
 def _is_grade(data: pl.DataFrame, schema: Schema, name: str) -> bool:
     """Whether a column may say something of single items: plain numbers or days."""
     dtype = data.schema[name]
-    return schema[name].has(Role.PLAIN) and (dtype.is_numeric() or dtype in (pl.Date, pl.Datetime))
+    return schema[name].has(Role.KEEP) and (dtype.is_numeric() or dtype in (pl.Date, pl.Datetime))
 
 
 def _own_columns(
@@ -323,7 +325,7 @@ class _Apart:
     """The own columns of people in a table of their own: one row a person."""
 
     def __init__(self, table: pl.DataFrame, schema: Schema, person: str, source: Source) -> None:
-        self.schema = schema.without(schema.direct)
+        self.schema = schema.without(schema.dropped_columns)
         table = _ordered(table, person)
         self.who, self._source = table[person], source
         if self.who.null_count() or self.who.n_unique() < table.height:
@@ -358,14 +360,16 @@ def _apart(
             f"what the columns of the people beside {source.name} are must be said (people:"
             " columns: …)"
         )
-    present_schema = schema.without(name for name in schema.direct if name not in table.columns)
+    present_schema = schema.without(
+        name for name in schema.dropped_columns if name not in table.columns
+    )
     problems = lacking(table.columns, source, present_schema.attributes)
     problems += without_role(table.columns, source, schema.attributes, ROLES)
     person = schema.person
     if person is None or own.person is None:
         problems.append(
-            f"the column that says who a person is must have role unit in {source.name} and in the"
-            " table of people"
+            f"the column that says who a person is must have role person in {source.name} and in"
+            " the table of people"
         )
     twice = [
         name

@@ -140,7 +140,7 @@ class Sight:
             np.zeros(len(known_items), dtype=np.int64),
             np.zeros(len(known_items), dtype=np.bool_),
         )
-        kernels.baskets.narrowed(
+        kernels.baskets.narrow_candidates(
             self.postings, self.released.people, known_items, int(self.where[person]), counts, right
         )
         return counts, right
@@ -154,7 +154,7 @@ class Sight:
         items_known = self.rarest_first(person)
         largest = min(m, len(items_known))
         sums = np.zeros((largest, 3))
-        kernels.baskets.all_subsets(
+        kernels.baskets.sum_over_subsets(
             self.postings, self.released.people, items_known, int(self.where[person]), largest, sums
         )
         means = sums / np.array(

@@ -149,7 +149,7 @@ def _calendar() -> Hierarchy:
 def visits(rows: int = 5000, *, seed: int = 11) -> Table:
     """Visits to a clinic, several a patient: the unit to protect is the person, not the row.
 
-    ``patient`` identifies the person (role unit); birth_date, sex and zip are the same in all
+    ``patient`` identifies the person (role person); birth_date, sex and zip are the same in all
     visits of one person; visit_date differs. Nearly half of the patients come once, some a dozen
     times and more, so a class of five rows may be one single person. Sensitive: diagnosis; plain:
     department and fee.
@@ -199,7 +199,7 @@ def _owners(draws: PhiloxDraws, rows: int) -> NDArray[np.int64]:
 
 def _visit_attributes() -> dict[str, Attribute]:
     return {
-        "patient": Attribute((Role.UNIT,), unit="person"),
+        "patient": Attribute((Role.PERSON,)),
         "birth_date": quasi(Dates(levels=("month", "year", "decade")), Kind.DATE),
         "sex": quasi(suppress()),
         "zip": quasi(mask_right(5)),
@@ -252,10 +252,10 @@ SETTLEMENTS = ("city", "town", "village")
 def survey(rows: int = 4000, *, seed: int = 13) -> Table:
     """People in households, sampled by region: weights, strata and relatives in one file.
 
-    ``household`` identifies the household (role unit); ``region`` is stratum and quasi-identifier;
-    ``weight`` says for how many households of the invented country a sampled one stands, with 3.36
-    million in all. Other quasi-identifiers: settlement, household_size, age, sex, education,
-    employment. Sensitive: income in euros a month (about 5 % missing) and health; plain: rooms.
+    ``household`` has that role; ``region`` is stratum and quasi-identifier; ``weight`` says
+    for how many households of the invented country a sampled one stands, with 3.36 million in all.
+    Other quasi-identifiers: settlement, household_size, age, sex, education,
+    employment. Sensitive: income in euros a month (about 5 % missing) and health; kept: rooms.
     Partners are of similar age, children 20 to 38 years younger; income depends on employment,
     education and age, health on age and income.
     """
@@ -368,7 +368,7 @@ def _employments(draws: PhiloxDraws, age: Whole) -> Words:
 
 def _attributes() -> dict[str, Attribute]:
     return {
-        "household": Attribute((Role.UNIT,), unit="household"),
+        "household": Attribute((Role.HOUSEHOLD,)),
         "region": Attribute((Role.QUASI, Role.STRATUM), hierarchy=Tree({TOP: REGION_TREE})),
         "settlement": quasi(suppress()),
         "household_size": quasi(intervals(2, 4), Kind.NUMERIC),

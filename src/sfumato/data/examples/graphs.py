@@ -67,7 +67,7 @@ def _graph(
     name: str, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]], people: int
 ) -> PeopleGraph:
     data = pl.DataFrame({"person": ends[0], "friend": ends[1]})
-    unit = Schema.from_roles({"unit": "id"})
+    unit = Schema.from_roles({"person": "id"})
     everybody = pl.DataFrame({"id": np.arange(people)})
     from sfumato.data.graphs.graph import PeopleGraph
 

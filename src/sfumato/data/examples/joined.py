@@ -44,9 +44,11 @@ def clinic(
     tables = clinic_tables(people, visits=visits, prescriptions=prescriptions, seed=seed)
     schemas = clinic_schemas()
     source = Source("clinic", schemas=schemas)
-    bare = {name: schema.without(schema.direct) for name, schema in schemas.items()}
+    bare = {name: schema.without(schema.dropped_columns) for name, schema in schemas.items()}
     return RelatedTables.from_tables(
-        {name: table.drop(schemas[name].direct) for name, table in tables.items()}, bare, source
+        {name: table.drop(schemas[name].dropped_columns) for name, table in tables.items()},
+        bare,
+        source,
     )
 
 
@@ -105,7 +107,7 @@ def clinic_schemas() -> dict[str, Schema]:
             "people",
             Schema(
                 {
-                    "name": Attribute((Role.DIRECT,)),
+                    "name": Attribute((Role.DROP,)),
                     "age": _quasi(intervals(10, 20, 40), Kind.NUMERIC),
                     "sex": _quasi(suppress()),
                     "region": _quasi(Tree(REGIONS)),
@@ -120,7 +122,7 @@ def clinic_schemas() -> dict[str, Schema]:
                 {
                     "ward": _quasi(Tree(WARDS)),
                     "month": _quasi(intervals(3, 6), Kind.NUMERIC),
-                    "cost": Attribute((Role.PLAIN,), kind=Kind.NUMERIC),
+                    "cost": Attribute((Role.KEEP,), kind=Kind.NUMERIC),
                 }
             ),
             key="visit_id",
@@ -131,7 +133,7 @@ def clinic_schemas() -> dict[str, Schema]:
             Schema(
                 {
                     "drug": Attribute((Role.SENSITIVE,)),
-                    "days": Attribute((Role.PLAIN,), kind=Kind.NUMERIC),
+                    "days": Attribute((Role.KEEP,), kind=Kind.NUMERIC),
                 }
             ),
             belongs_to={"visits": "visit_id"},

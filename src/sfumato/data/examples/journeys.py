@@ -50,7 +50,7 @@ def small_paths() -> Trajectories:
     frame = pl.DataFrame(rows, schema=["person", "hour", "place", "illness"], orient="row")
     schema = Schema(
         {
-            "person": Attribute((Role.UNIT,)),
+            "person": Attribute((Role.PERSON,)),
             "hour": Attribute((Role.TIME,)),
             "place": Attribute((Role.PLACE,), hierarchy=Tree(ZONES)),
             "illness": Attribute((Role.SENSITIVE,)),
@@ -154,7 +154,7 @@ def city_tree() -> Tree:
 def mobility_schema(frame: pl.DataFrame) -> Schema:
     """What the columns of :func:`mobility_table` are."""
     attributes = {
-        "person": Attribute((Role.UNIT,)),
+        "person": Attribute((Role.PERSON,)),
         "time": Attribute((Role.TIME,), kind=Kind.DATE),
         "x": Attribute((Role.PLACE,), kind=Kind.NUMERIC),
         "y": Attribute((Role.PLACE,), kind=Kind.NUMERIC),

@@ -155,10 +155,10 @@ def _table(
     columns: dict[str, NDArray[np.float64]],
     known_columns: list[str] | tuple[str, ...],
 ) -> Table:
-    attributes = {column: Attribute((Role.DIRECT,)) for column in direct}
+    attributes = {column: Attribute((Role.DROP,)) for column in direct}
     for column in columns:
         attributes[column] = Attribute(
-            (Role.QUASI if column in known_columns else Role.PLAIN,), Kind.NUMERIC
+            (Role.QUASI if column in known_columns else Role.KEEP,), Kind.NUMERIC
         )
     return as_dataset(
         f"linkage scene: {name}", (pl.DataFrame({**direct, **columns}), Schema(attributes)), NOTE

@@ -29,7 +29,7 @@ Example: TypeAlias = "tuple[pl.DataFrame, Schema]"
 
 def direct() -> Attribute:
     """Column that names a person."""
-    return Attribute((Role.DIRECT,), kind=Kind.TEXT)
+    return Attribute((Role.DROP,), kind=Kind.TEXT)
 
 
 def quasi(hierarchy: Hierarchy | None = None, kind: Kind = Kind.NOMINAL, **more: Any) -> Attribute:
@@ -46,7 +46,7 @@ def sensitive(
 
 def plain(kind: Kind = Kind.NOMINAL) -> Attribute:
     """Column that is neither."""
-    return Attribute((Role.PLAIN,), kind=kind)
+    return Attribute((Role.KEEP,), kind=kind)
 
 
 def from_rows(attributes: Mapping[str, Attribute], rows: Iterable[Sequence[Any]]) -> Example:

@@ -121,7 +121,7 @@ def _products(count: int) -> tuple[list[str], dict[str, Any]]:
 
 
 def _unit() -> Attribute:
-    return Attribute((Role.UNIT,))
+    return Attribute((Role.PERSON,))
 
 
 def _items(hierarchy: Hierarchy) -> Attribute:

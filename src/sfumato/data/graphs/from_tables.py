@@ -73,9 +73,7 @@ def parts_of(
             if name in people.columns
         ]
         columns = [
-            name
-            for name in columns
-            if name != unit and not schemas["people"][name].has(Role.DIRECT)
+            name for name in columns if name != unit and not schemas["people"][name].has(Role.DROP)
         ]
         own = people.select(columns)[ids.arg_sort()] if columns else None
     return GraphParts(len(everybody), arcs, own, _directed(data, source), notes)
@@ -108,7 +106,7 @@ def checked(
             *_fitting(tables["people"], beside, source, "the people"),
             *_people(beside, source),
         ]
-        unit = beside.columns(Role.UNIT)[0] if beside.columns(Role.UNIT) else None
+        unit = beside.units[0] if beside.units else None
     elif beside is not None:
         problems.append(
             f"the recipe of {source.name} says what the people's own columns are, but there is no"
@@ -129,7 +127,7 @@ def _fitting(table: pl.DataFrame, schema: Schema, source: Source, what: str) -> 
     open_columns = [
         name
         for name in schema.attributes
-        if name in table.columns or not schema[name].has(Role.DIRECT)
+        if name in table.columns or not schema[name].has(Role.DROP)
     ]
     roles = ", ".join((*ANSWERS, Role.FROM, Role.TO) if what == "the ties" else ANSWERS)
     problems = lacking(table.columns, source, open_columns)
@@ -150,28 +148,28 @@ def _ends(schema: Schema, source: Source) -> list[str]:
         problems.append(
             f"column {weights[0]!r} of {source.name} has role weight, and ties with weights are not"
             " served; keep the ties above some weight in a file of their own, and give the column"
-            " role direct, which drops it"
+            " role drop, which drops it"
         )
     others = [
         name
         for name, attribute in schema.attributes.items()
         if name != DIRECTED
-        and not {Role.FROM, Role.TO, Role.DIRECT, Role.WEIGHT, Role.ASK} & set(attribute.roles)
+        and not {Role.FROM, Role.TO, Role.DROP, Role.WEIGHT, Role.ASK} & set(attribute.roles)
     ]
     if others:
         problems.append(
             f"{len(others)} column(s) of {source.name} say something about single ties, which no"
-            f" promise covers: {and_more(others)}; give them role direct, which drops them"
+            f" promise covers: {and_more(others)}; give them role drop, which drops them"
         )
     return problems
 
 
 def _people(beside: Schema, source: Source) -> list[str]:
     problems = []
-    if len(beside.columns(Role.UNIT)) != 1:
+    if len(beside.units) != 1:
         problems.append(
-            f"one column of the people of {source.name} must have role unit, which ties name them"
-            f" by; {len(beside.columns(Role.UNIT))} have it"
+            f"one column of the people of {source.name} must have role person, which ties name them"
+            f" by; {len(beside.units)} have it"
         )
     wrong = [name for role in (Role.WEIGHT, Role.STRATUM) for name in beside.columns(role)]
     if wrong:

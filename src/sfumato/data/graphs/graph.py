@@ -131,12 +131,12 @@ class PeopleGraph(PeopleData):
     @cached_property
     def out(self) -> Rows:
         """Where the ties of everybody lead."""
-        return Rows(*kernels.graphs.one_way(self.nodes, self.arcs[0], self.arcs[1]))
+        return Rows(*kernels.graphs.build_arc_rows(self.nodes, self.arcs[0], self.arcs[1]))
 
     @cached_property
     def into(self) -> Rows:
         """Where the ties to everybody come from."""
-        return Rows(*kernels.graphs.one_way(self.nodes, self.arcs[1], self.arcs[0]))
+        return Rows(*kernels.graphs.build_arc_rows(self.nodes, self.arcs[1], self.arcs[0]))
 
     def seen(self, who: str, directed: bool = False) -> Self:
         """The same graph, if it may be looked at so: somebody who sees no direction refuses a
@@ -176,7 +176,7 @@ class PeopleGraph(PeopleData):
         """
         tail, head = self.schema.columns(Role.FROM)[0], self.schema.columns(Role.TO)[0]
         ends = self.arcs if self.directed else self.edges
-        unit = None if self.beside is None else self.beside.columns(Role.UNIT)[0]
+        unit = None if self.beside is None else self.beside.units[0]
         lonely = np.flatnonzero(self.ties.degrees == 0) if unit is None else np.zeros(0, np.int64)
         alone = pl.Series(head, [None] * len(lonely), dtype=pl.Int64)
         data = pl.DataFrame({tail: np.append(ends[0].astype(np.int64), lonely)}).with_columns(
@@ -257,4 +257,4 @@ def labels_in(own: pl.DataFrame | None, quasi: tuple[str, ...], nodes: int) -> N
 
 def rows_of(nodes: int, edges: NDArray[np.int32]) -> Rows:
     """The rows of neighbours of edges that stand sorted, the smaller number first."""
-    return Rows(*kernels.graphs.both_ways(nodes, edges[0], edges[1]))
+    return Rows(*kernels.graphs.build_edge_rows(nodes, edges[0], edges[1]))

@@ -74,7 +74,7 @@ def sums_of(
     totals = []
     for rows, own in views(graph, directed):
         sums = np.zeros(graph.people, dtype=np.uint64)
-        kernels.graphs.neighbour_sums(
+        kernels.graphs.add_neighbour_colours(
             *rows, words, np.uint64(own ^ mixed(np.array([salt], np.uint64))[0]), sums
         )
         totals.append(sums)
@@ -127,9 +127,9 @@ def forward(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[n
     order = np.lexsort((np.arange(len(rows.degrees)), rows.degrees))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    begins, heads = kernels.graphs.forward(*rows, rank)
+    begins, heads = kernels.graphs.orient_edges(*rows, rank)
     common = np.zeros(len(heads), dtype=np.int64)
-    total = kernels.graphs.triangles(begins, heads, common)
+    total = kernels.graphs.count_triangles(begins, heads, common)
     return begins, heads, common, int(total)
 
 
@@ -161,7 +161,7 @@ def egos(graph: PeopleGraph, cap: int) -> Egos:
     rows = graph.ties
     begins, heads, common, _ = forward(rows)
     words = np.zeros(graph.people, dtype=np.uint64)
-    kernels.graphs.ego_invariants(begins, heads, common, words)
+    kernels.graphs.add_ego_invariants(begins, heads, common, words)
     words = joined(rows.degrees.astype(np.uint64), words)
     tails = np.repeat(np.arange(graph.people), np.diff(begins))
     inside = np.zeros(graph.people, dtype=np.bool_)
@@ -169,7 +169,9 @@ def egos(graph: PeopleGraph, cap: int) -> Egos:
     inside[heads[common > 0]] = True
     small = np.flatnonzero(inside & (rows.degrees <= cap))
     codes = np.zeros((len(small), 2), dtype=np.uint64)
-    decided = kernels.graph_isomorphism.ego_codes(*rows, small, cap, MOST_NUMBERINGS, codes)
+    decided = kernels.graph_isomorphism.code_neighbourhoods(
+        *rows, small, cap, MOST_NUMBERINGS, codes
+    )
     settled = ~inside
     settled[small[decided]] = True
     words[small[decided]] = joined(words[small[decided]], codes[decided, 0])
@@ -198,7 +200,7 @@ def hub_words(graph: PeopleGraph, hubs: NDArray[np.int64]) -> Iterator[NDArray[n
     words = np.zeros(graph.people, dtype=np.uint64)
     reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
     for hub in hubs:
-        kernels.graphs.distances(*graph.ties, hub, reached, queue)
+        kernels.graphs.search_breadth_first(*graph.ties, hub, reached, queue)
         words = joined(words, (reached.astype(np.int64) + 1).astype(np.uint64))
         yield words
 
@@ -217,13 +219,13 @@ def set_classes(graph: PeopleGraph, closed: bool) -> tuple[NDArray[np.int64], ND
     for salt in range(SALTS):
         words = np.zeros(graph.people, dtype=np.uint64)
         numbers = joined(own, np.full(graph.people, salt, dtype=np.uint64))
-        kernels.graphs.neighbour_sums(*rows, numbers, OUTWARD, words)
+        kernels.graphs.add_neighbour_colours(*rows, numbers, OUTWARD, words)
         if closed:
             alone = np.zeros(graph.people, dtype=np.uint64)
             itself = Rows(
                 np.arange(graph.people + 1, dtype=np.int64), np.arange(graph.people, dtype=np.int32)
             )
-            kernels.graphs.neighbour_sums(*itself, numbers, OUTWARD, alone)
+            kernels.graphs.add_neighbour_colours(*itself, numbers, OUTWARD, alone)
             words += alone
         classes, sizes = classes_of(words)
         if _same_sets(rows, classes, closed):
@@ -237,7 +239,7 @@ def _same_sets(rows: Rows, classes: NDArray[np.int64], closed: bool) -> bool:
     if not closed:
         numbers = np.arange(len(classes), dtype=np.int64)
         return bool(kernels.graphs.rows_agree(*rows, numbers, classes, first))
-    with_itself = Rows(*kernels.graphs.one_way(len(classes), *_closed_arcs(rows)))
+    with_itself = Rows(*kernels.graphs.build_arc_rows(len(classes), *_closed_arcs(rows)))
     return bool(
         kernels.graphs.rows_agree(
             *with_itself, np.arange(len(classes), dtype=np.int64), classes, first

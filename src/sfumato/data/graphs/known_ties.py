@@ -21,7 +21,7 @@ def known_ties_of(
     """
     beside = schemas.get(PEOPLE)
     ends = [name for role in (Role.FROM, Role.TO) for name in schemas[DATA].columns(role)]
-    units = () if beside is None else beside.columns(Role.UNIT)
+    units = () if beside is None else beside.units
     if PEOPLE not in tables or len(ends) != 2 or len(units) != 1:
         return tables
     ties, people = tables[DATA], tables[PEOPLE]

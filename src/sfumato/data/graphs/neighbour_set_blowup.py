@@ -100,7 +100,7 @@ class NeighbourSetBlowup(Step):
 def blocks_of(graph: PeopleGraph, classes: Whole, k: int) -> Whole:
     """The block of everybody."""
     by_degree = np.lexsort((-np.arange(graph.people), graph.ties.degrees)).astype(np.int64)
-    block_of, _ = kernels.degrees.near_blocks(
+    block_of, _ = kernels.degrees.build_blocks(
         *graph.ties, by_degree, classes, np.bincount(classes), k
     )
     blocks: Whole = block_of

@@ -91,7 +91,7 @@ class PrivateDegrees(Step):
             raise SchemaError(
                 f"private_degrees draws people who are nobody, so the {graph.own.width} column(s)"
                 f" of people's own cannot go along: {', '.join(graph.own.columns[:5])}; give them"
-                " role direct, which drops them"
+                " role drop, which drops them"
             )
         draws = Draws.of(goal, self.name)
         noise = draws.laplace(Fraction(SENSITIVITY) / Fraction(self.epsilon), graph.people)

@@ -129,7 +129,7 @@ class SeedAndPropagate(Attack):
             for start in range(0, own.people, BLOCK):
                 if start and not scene.left:
                     return mapping, False
-                matched += kernels.graphs.propagate(
+                matched += kernels.graphs.propagate_matches(
                     ours, theirs, turn[start : start + BLOCK], mapping, reverse, self.theta
                 )
             if not matched:

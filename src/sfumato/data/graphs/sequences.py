@@ -33,7 +33,7 @@ def anonymous_degrees(degrees: Whole, k: int, *, by_median: bool = False) -> Who
     """
     order = np.argsort(-degrees, kind="stable")
     ordered = degrees[order].astype(np.int64)
-    ends, _ = kernels.degrees.cheapest_groups(ordered, k, by_median)
+    ends, _ = kernels.degrees.find_cheapest_groups(ordered, k, by_median)
     levels = np.empty_like(ordered)
     end = len(ordered)
     while end > 0:
@@ -63,7 +63,7 @@ def is_graphical(degrees: Whole) -> bool:
     >>> is_graphical(np.array([4, 4, 4, 2, 2, 2])), is_graphical(np.array([5, 5, 4, 4, 2, 2]))
     (True, False)
     """
-    return bool(kernels.degrees.graphical(np.sort(degrees.astype(np.int64))[::-1].copy()))
+    return bool(kernels.degrees.is_graphical(np.sort(degrees.astype(np.int64))[::-1].copy()))
 
 
 def joined_demands(rows: Rows, demands: Whole) -> tuple[Whole, Whole, Whole]:
@@ -100,7 +100,7 @@ def made_graphical(degrees: Whole) -> Whole:
     in, ascending out).
     """
     ordered = np.sort(degrees)[::-1].astype(np.int64).copy()
-    while not kernels.degrees.graphical(ordered):
+    while not kernels.degrees.is_graphical(ordered):
         level = ordered[0]
         last = (
             int(np.searchsorted(-ordered, -level, side="right")) - 1

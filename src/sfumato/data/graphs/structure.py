@@ -152,7 +152,7 @@ def mean_distance(graph: PeopleGraph, sources: NDArray[np.int64]) -> tuple[float
     reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
     total, pairs = 0, 0
     for source in sources:
-        count = kernels.graphs.distances(*graph.ties, source, reached, queue)
+        count = kernels.graphs.search_breadth_first(*graph.ties, source, reached, queue)
         total += int(reached[reached > 0].sum())
         pairs += int(count) - 1
     return total / pairs if pairs else 0.0, pairs / max(1, len(sources) * (graph.people - 1))

@@ -141,7 +141,7 @@ class Pipeline:
     def run(self, rows: Table) -> tuple[Table, tuple[tuple[str, Plan], ...]]:
         """What is released of some rows, and the plan of every step."""
         shared, plans = self.stepped(rows)
-        shared = shared.drop(shared.schema.direct).with_marks(None)
+        shared = shared.drop(shared.schema.dropped_columns).with_marks(None)
         shared = shared if self.units is None else self.units.applied(shared)
         return made_one(shared, FORMAT, spellings=False)[0], tuple(plans)
 
@@ -185,9 +185,9 @@ class Planning:
         claimed = {name for step in steps for name in step.claims}
         self.table, self.coarse = table, coarse
         self.steps = steps if coarse is None else coarse.begun(steps)
-        shared = combinations.drop(combinations.schema.direct)
+        shared = combinations.drop(combinations.schema.dropped_columns)
         self.counted = shared if coarse is None else coarse.bound(shared)
-        self.line = Pipeline(tuple(set(table.schema.direct) - claimed), coarse=coarse)
+        self.line = Pipeline(tuple(set(table.schema.dropped_columns) - claimed), coarse=coarse)
         self.stale = set[str]()
         self.known = self.traced = (
             True  # traced: every combination knows of which original one it was made
@@ -218,7 +218,7 @@ class Planning:
         """Draw the numbers of persons and households, who are others in every class that is
         released.
         """
-        if goal.seed is not None and self.counted.schema.columns(Role.UNIT):
+        if goal.seed is not None and self.counted.schema.units:
             self._count_again()
             self.line = dataclasses.replace(
                 self.line, units=Renumbering.of(self.counted, goal.seed)

@@ -1,5 +1,5 @@
 """What a table that an engine holds cannot do: refused here and nowhere else, and listed in
-docs/scale.md.
+docs/how_to/scale.md.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import polars as pl
 
 from sfumato.core.classes import remap_to
 from sfumato.core.encoding import Encoded, encode, relabelled
-from sfumato.kernels.keys import mapped
+from sfumato.kernels.keys import map_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +90,7 @@ class Representatives(abc.ABC):
         stand = self.stand.gather(stand_codes).alias(column.name)
         if stand_codes.null_count():
             return stand.zip_with(stand_codes.is_not_null(), column), None
-        codes = mapped(stand_codes.to_numpy(), self._encoded.narrow)
+        codes = map_codes(stand_codes.to_numpy(), self._encoded.narrow)
         return stand, relabelled(codes, self._encoded.labels)
 
     def put_into(self, column: pl.Series) -> pl.Series:
@@ -116,7 +116,7 @@ class ListedRepresentatives(Representatives):
         """Looked up among all values."""
         value_codes = self._value_codes(column)
         if value_codes.null_count() == 0:
-            return pl.Series(mapped(value_codes.to_numpy(), self.which))
+            return pl.Series(map_codes(value_codes.to_numpy(), self.which))
         return pl.Series(self.which).gather(value_codes)
 
     def _value_codes(self, column: pl.Series) -> pl.Series:

@@ -161,9 +161,7 @@ def _require_one_value_a_cell(table: LazyTable) -> None:
     frame: Any = table.frame
     types = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else {}
     if odd := [
-        n
-        for n, dtype in types.items()
-        if dtype.is_nested() and not table.schema[n].has(Role.DIRECT)
+        n for n, dtype in types.items() if dtype.is_nested() and not table.schema[n].has(Role.DROP)
     ]:
         raise SchemaError(
             f"{', '.join(odd)} of {table.source.name} hold lists or objects; give every cell one"
@@ -364,7 +362,7 @@ def _watch(table: LazyTable, original: Table, pipeline: Pipeline, seed: Seed) ->
     """What is learnt of the rows while they are released."""
     key = int(seed.stream("sample of a large table").integers(2**63))
     texts = [
-        n for n, a in table.schema.attributes.items() if not a.has(Role.DIRECT) and not a.free_text
+        n for n, a in table.schema.attributes.items() if not a.has(Role.DROP) and not a.free_text
     ]
     digested = table.source.digest is not None and table.parts
     coarser = set[str]() if pipeline.coarse is None else set(pipeline.coarse.levels)

@@ -381,7 +381,7 @@ class LazyTable(Described):
         """Some columns of all rows; None where rows seem to repeat, are too many, or are dear to
         look at.
         """
-        added_up = {*self.schema.columns(Role.WEIGHT), *self.schema.columns(Role.UNIT)}
+        added_up = {*self.schema.columns(Role.WEIGHT), *self.schema.units}
         if not self.engine.RESUMES or added_up & set(names):
             return None
         pieces = list[pl.DataFrame]()

@@ -224,7 +224,7 @@ def needless_points(
         MOST_SETS,
     ):  # some of the sets are enough to tell that too much must go
         violations = demand.violations(sets, limit=limit)
-        if kernels.paths.must_go(violations.members, sets.supports, allowed) > allowed:
+        if kernels.paths.bound_hitting_weight(violations.members, sets.supports, allowed) > allowed:
             return None
         if violations.complete:
             break

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Attribute
 
-OWN = (Role.QUASI, Role.SENSITIVE, Role.PLAIN, Role.WEIGHT, Role.STRATUM)
+OWN = (Role.QUASI, Role.SENSITIVE, Role.KEEP, Role.WEIGHT, Role.STRATUM)
 """Roles of columns that are a person's own and not a point's."""
 SERVED = "unit, time, place, quasi, sensitive, plain, direct"
 
@@ -100,8 +100,7 @@ class Trajectories(PeopleData):
         if not data.height:
             raise SchemaError(f"{source.name} has no rows: there is nobody in it")
         _require_no_gaps(data, (person, *place_columns), source)
-        unit = schema[time].unit
-        time_unit = None if unit == "person" else unit
+        time_unit = schema[time].unit
         clock, ticks = read_times(data[time], time, time_unit)  # type: ignore[arg-type]
         persons, names = numbered_people(data[person])
         where, table = _places(data.select(place_columns))
@@ -117,7 +116,10 @@ class Trajectories(PeopleData):
                     " keep one"
                 )
             own, apart = own.hstack(beside), tuple(beside.columns)
-        dropped = [*schema.direct, *(schemas["people"].direct if "people" in schemas else ())]
+        dropped = [
+            *schema.dropped_columns,
+            *(schemas["people"].dropped_columns if "people" in schemas else ()),
+        ]
         own_notes += [f"{len(dropped)} direct identifier(s) were left out"] if dropped else []
         open_columns = sum(
             any(
@@ -339,10 +341,10 @@ def _columns(
             for name in schema.columns(role)
         ),
     ]
-    units, times, places = (schema.columns(role) for role in (Role.UNIT, Role.TIME, Role.PLACE))
+    units, times, places = (schema.columns(role) for role in (Role.PERSON, Role.TIME, Role.PLACE))
     if len(units) != 1 or schema.person is None:
         problems.append(
-            "paths need one column with role unit, which tells the persons apart; there are"
+            "paths need one column with role person, which tells the persons apart; there are"
             f" {len(units)}"
         )
     if len(times) != 1:
@@ -445,7 +447,7 @@ def _own_columns(
             [
                 f"column {name!r} differs between the points of"
                 f" {int((grouped[f'_n_{name}'] > 1).sum()):,} person(s); a person's own column is"
-                " the same in all of them. Give what is told of a point role direct (it is left"
+                " the same in all of them. Give what is told of a point role drop (it is left"
                 " out)"
                 for name in torn
             ]
@@ -476,7 +478,7 @@ def _beside(
     key = schema.person
     if key is None:
         problems.append(
-            "the table of people needs one column with role unit, which tells the persons apart"
+            "the table of people needs one column with role person, which tells the persons apart"
         )
     if problems or key is None:
         raise SchemaError(problems)

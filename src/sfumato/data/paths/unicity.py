@@ -117,7 +117,7 @@ def unicity_curve(
         if exact[p - 1]:
             column = np.zeros(people)
             wrong[p - 1] = (
-                kernels.paths.exact_unicity(
+                kernels.paths.measure_unicity(
                     runs, known_points.starts, items, known_points.truth, p, column
                 )
                 / totals[p - 1]
@@ -133,7 +133,7 @@ def unicity_curve(
                 (rows.stop - first, draws, largest_set)
             )
             part = known_points.starts[first : rows.stop + 1]
-            kernels.paths.sampled_unicity(
+            kernels.paths.sample_unicity(
                 runs, part, items, known_points.truth[rows], uniforms, hits[rows], missed
             )
         for p in range(largest_set):
@@ -228,7 +228,7 @@ class TimeShiftAttack(Attack):
         hits = np.zeros((people, self.points))
         runs = kernels.paths.Visits(known_points.starts, known_points.ticks, known_points.places)
         points_drawn = _draw_points(scene, np.diff(known_points.starts), self.draws, self.points)
-        kernels.paths.shift_attack(
+        kernels.paths.attack_shifts(
             visits_of(released),
             posting,
             runs,

@@ -316,10 +316,10 @@ def _frequent_pairs(people: Trajectories, smallest_support: int) -> NDArray[np.i
     """Pairs of places that at least so many people visited in this order."""
     size = max(1, people.table.height)
     visits = visits_of(people)
-    room = np.empty(kernels.paths.pair_keys(visits, size, np.empty(0, np.int64)), dtype=np.int64)
+    room = np.empty(kernels.paths.list_pairs(visits, size, np.empty(0, np.int64)), dtype=np.int64)
     if not len(room):
         return np.zeros((0, 2), dtype=np.int64)
-    kernels.paths.pair_keys(visits, size, room)
+    kernels.paths.list_pairs(visits, size, room)
     keys, counts = np.unique(room, return_counts=True)
     often = keys[counts >= smallest_support]
     return np.stack([often // size, often % size], axis=1)

@@ -106,7 +106,7 @@ def rare_sequences(
     """
     is_concerned = np.zeros(people.people, dtype=np.bool_)
     visits = kernels.paths.Visits(people.starts, people.ticks, people.places)
-    count, smallest = kernels.paths.rare_sequences(
+    count, smallest = kernels.paths.count_rare_sequences(
         visits, max(1, people.table.height), m, k, enough, is_concerned
     )
     return int(count), int(smallest), is_concerned

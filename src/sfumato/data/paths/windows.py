@@ -148,7 +148,7 @@ class KWindows(PathModel):
         sums = np.zeros(people.people, dtype=np.uint64)
         for number in range(count):
             low = first + number * apart
-            kernels.paths.window_sums(
+            kernels.paths.sum_windows(
                 people.starts, people.ticks, hashes, low, low + length, sums, firsts, lasts
             )
             present_windows = np.flatnonzero(lasts > firsts)
@@ -162,7 +162,7 @@ class KWindows(PathModel):
                 if self.match == "equals":
                     small = shared < self.k
                 else:
-                    kernels.paths.small_windows(posted, firsts, lasts, shared, self.k, small)
+                    kernels.paths.mark_small_windows(posted, firsts, lasts, shared, self.k, small)
             yield small
 
 
@@ -170,6 +170,6 @@ def posted_points(people: Trajectories) -> Any:
     """People as runs of numbered points with postings, as the loops take them."""
     sets = point_sets(people)
     starts, carriers, _ = sets.posted
-    return kernels.paths.Posted(
+    return kernels.paths.PostedPoints(
         people.starts, people.points.items, starts, carriers.astype(np.int64)
     )

@@ -101,7 +101,9 @@ def hanging(view: Shown) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     for rows in reversed(view.rows):
         whole = together([rows.shows])
         for above, child_codes in below.get(rows.table, ()):
-            whole = kernels.fact_sets.alike(whole, *listed(above, child_codes, len(whole)))
+            whole = kernels.fact_sets.group_equal_people(
+                whole, *listed(above, child_codes, len(whole))
+            )
         if rows.parent is None or rows.above is None:
             owners.append(rows.person)
             codes.append(whole + kinds)
@@ -202,7 +204,9 @@ class Persons:
             own_lists = (
                 (self.pointers, self.codes) if flat else listed(*hanging(self.shown), len(self))
             )
-            groups: NDArray[np.int64] = kernels.fact_sets.alike(self.classes, *own_lists)
+            groups: NDArray[np.int64] = kernels.fact_sets.group_equal_people(
+                self.classes, *own_lists
+            )
             return groups
         return self.classes
 
@@ -269,12 +273,12 @@ class FactRows:
     def kernel(self) -> Any:
         """What the loops take."""
         items = self.items.astype(np.int32)
-        posted = kernels.baskets.transposed(self.pointers, items, len(self.roots))
+        posted = kernels.baskets.transpose_items(self.pointers, items, len(self.roots))
         return kernels.fact_sets.FactLists(self.pointers, items, self.deeper, self.roots, *posted)
 
     def reach(self, m: int, effort: int) -> int:
         """The most facts, at most ``m``, of which all sets can be looked at with this effort."""
-        sets = np.cumsum(kernels.fact_sets.sub_multisets(self.pointers, self.deeper, m)[1:])
+        sets = np.cumsum(kernels.fact_sets.count_sub_multisets(self.pointers, self.deeper, m)[1:])
         return int(np.searchsorted(sets, effort, side="right"))
 
 
@@ -370,7 +374,9 @@ class Secrets:
     def with_sets(self) -> Any:
         """What the loops take; sets of values are numbered by length, then by what they hold."""
         persons = len(self.pointers) - 1
-        met = kernels.fact_sets.alike(np.zeros(persons, np.int64), self.pointers, self.codes)
+        met = kernels.fact_sets.group_equal_people(
+            np.zeros(persons, np.int64), self.pointers, self.codes
+        )
         first_persons = np.unique(met, return_index=True)[1]
         members = [
             self.codes[self.pointers[person] : self.pointers[person + 1]].tolist()
@@ -388,7 +394,7 @@ class Secrets:
             kind=rank[met],
             set_pointers=set_pointers,
             set_codes=set_codes,
-            seen=room.astype(np.bool_),
+            kind_marks=room.astype(np.bool_),
             kinds=room,
         )
 
@@ -483,7 +489,7 @@ class Acquaintance:
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
-            kernels.fact_sets.rarest(rows.kernel, reach, floor, smallest)
+            kernels.fact_sets.find_fewest_sharers(rows.kernel, reach, floor, smallest)
         if reach == self.facts:
             return LowHigh(smallest, smallest, reach)
         everything = people.alike("rows")
@@ -517,7 +523,7 @@ class Acquaintance:
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
-            kernels.fact_sets.told_by_facts(
+            kernels.fact_sets.measure_facts(
                 rows.kernel, secrets, reach, int(measure), ceiling, worst
             )
         if reach == self.facts:
@@ -538,7 +544,7 @@ def of_groups(secrets: Any, measure: Disclosure, groups: NDArray[np.int64]) -> N
     starts = np.searchsorted(groups[order], np.arange(int(groups.max(initial=-1)) + 2)).astype(
         np.int64
     )
-    group_values: NDArray[np.float64] = kernels.fact_sets.told_by_groups(
+    group_values: NDArray[np.float64] = kernels.fact_sets.measure_groups(
         secrets, int(measure), starts, order
     )
     return group_values[groups]

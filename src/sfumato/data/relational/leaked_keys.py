@@ -31,7 +31,7 @@ FEWEST, SHORT, SIGNS = 3, 3, 36
 """Different values that are no chance where each is the key of its row; letters of a word that may
 be any code; signs of words.
 """
-DROP = "which are never released as they are; give it role direct, and it is dropped"
+DROP = "which are never released as they are; give it role drop, and it is dropped"
 NUMBER = r"^-?\d{1,18}$"
 
 

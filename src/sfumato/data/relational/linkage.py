@@ -191,7 +191,7 @@ class LookedLike:
         if self.own[person] == NOT_SEEN:
             return 0, False
         members, rows = _of(self.members, int(self.own[person])), _of(self.rows, person)
-        count, _, right = kernels.fact_sets.fitting(
+        count, _, right = kernels.fact_sets.count_fitting_people(
             *self.theirs, members, rows[rows != NOT_SEEN], int(self.where[person])
         )
         return int(count), bool(right)

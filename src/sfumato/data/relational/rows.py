@@ -99,7 +99,7 @@ class TableRows:
             if self.frame.width
             else pl.DataFrame({unit: self.owner})
         )
-        schema = Schema({**self.described.attributes, unit: Attribute((Role.UNIT,))})
+        schema = Schema({**self.described.attributes, unit: Attribute((Role.PERSON,))})
         table = Table(frame, source=source)  # type: ignore[arg-type]
         return table.with_schema(schema).with_text_coded()
 

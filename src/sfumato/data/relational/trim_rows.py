@@ -200,7 +200,9 @@ def _of_rare_sets(
         np.empty((MOST_LISTED, size), dtype=np.int64),
         np.empty(MOST_LISTED, dtype=np.int64),
     )
-    count = min(kernels.fact_sets.rare_sets(rows.kernel, size, k, members, people), MOST_LISTED)
+    count = min(
+        kernels.fact_sets.list_rare_sets(rows.kernel, size, k, members, people), MOST_LISTED
+    )
     wide = max(len(rows.roots), 1)
     keys = _owners(rows) * wide + rows.items
     sets = np.searchsorted(keys, people[:count, None] * wide + members[:count])

@@ -52,7 +52,9 @@ def in_fixed_form(dataset: Table, recipe: Recipe) -> Table:
     """The table in the form that the recipe alone decides; see the module."""
     names = [name for name in recipe.schema.attributes if name in dataset.columns]
     computed = {name for step in recipe.steps for name in step.numbers(recipe.schema)}
-    dropped = set(recipe.schema.direct) - {name for step in recipe.steps for name in step.claims}
+    dropped = set(recipe.schema.dropped_columns) - {
+        name for step in recipe.steps for name in step.claims
+    }
     columns = {name: _cells(dataset, name) for name in names}
     digest = _digest(dataset, columns)
     mark = dataset.source.intake.decimal or "."
@@ -106,7 +108,7 @@ def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) 
     if number or attribute.kind is Kind.NUMERIC or attribute.bounds is not None:
         return _numbers(column, attribute, mark, rules)
     spelled = _day if attribute.kind is Kind.DATE else shortest_spelling
-    coded = attribute.has(Role.DIRECT) or is_identifier_name(column.name)
+    coded = attribute.has(Role.DROP) or is_identifier_name(column.name)
     lists = [set(given) for given in (attribute.domain, attribute.order) if given is not None]
 
     def one(text: str | None) -> str | None:

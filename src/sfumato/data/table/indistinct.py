@@ -63,7 +63,7 @@ def made_one(
     shared = [
         n
         for n in dataset.columns
-        if n not in dataset.schema.attributes or Role.DIRECT not in dataset.schema[n].roles
+        if n not in dataset.schema.attributes or Role.DROP not in dataset.schema[n].roles
     ]
     changed: dict[str, tuple[pl.Series, str]] = {}
     for name in shared:
@@ -83,7 +83,7 @@ def made_one(
 
 def refuse_unwritable(dataset: Table, format: str, *, header: bool) -> None:  # noqa: A002
     """Refuse names and values that a format would lose, before anything is searched."""
-    shared = [n for n in dataset.columns if Role.DIRECT not in dataset.schema[n].roles]
+    shared = [n for n in dataset.columns if Role.DROP not in dataset.schema[n].roles]
     problems = []
     if format in _TRIMS_NAMES and header:
         for place, name in enumerate(dataset.columns, start=1):

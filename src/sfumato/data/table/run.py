@@ -17,7 +17,7 @@ from sfumato.core.free_text import refuse_declared_text, refuse_free_text
 from sfumato.core.mechanism import Taken, applied_mechanisms
 from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.randomness import marked
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import Schema
 from sfumato.core.source import with_names
 from sfumato.core.step import Goal, accounts
 from sfumato.core.words import join_words
@@ -117,7 +117,7 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
     seed = context.seed
     fixed = accounts(recipe.steps, recipe.schema)
     claimed = {name for step in recipe.steps for name in step.claims}
-    table = marked(original.drop(set(original.schema.direct) - claimed))
+    table = marked(original.drop(set(original.schema.dropped_columns) - claimed))
     plans: list[tuple[str, Plan]] = []
     rows = LearntFrom()
     steps_taken: list[Taken] = []
@@ -133,8 +133,8 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
         plans.append((step.name, plan))
         if by_rule:
             steps_taken.append(Taken(step, before, table))
-    table = table.drop(table.schema.direct).with_marks(None)
-    if table.schema.columns(Role.UNIT):
+    table = table.drop(table.schema.dropped_columns).with_marks(None)
+    if table.schema.units:
         table = renumbered(table, seed)
     written_format = chosen_format(original.source, context.format)
     table = made_one(table, written_format, spellings=False)[0].compacted()

@@ -44,16 +44,15 @@ class Copies:
         if column.name in self.dropped:
             return dataclasses.replace(
                 column,
-                roles=(Role.DIRECT,),
+                roles=(Role.DROP,),
                 hierarchy=None,
-                unit=None,
                 reasons=(self.dropped[column.name],),
             )
         if column.name not in self.reasons:
             return column
         if column.name not in self.follows:
             return dataclasses.replace(column, reasons=(*column.reasons, self.reasons[column.name]))
-        roles = (Role.SENSITIVE,) if Role.SENSITIVE in column.roles else (Role.PLAIN,)
+        roles = (Role.SENSITIVE,) if Role.SENSITIVE in column.roles else (Role.KEEP,)
         return dataclasses.replace(
             column, roles=roles, hierarchy=None, reasons=(self.reasons[column.name],)
         )
@@ -74,7 +73,7 @@ def copies_in(
     are of a sample themselves, and the reasons say so.
     """
     attributes = {
-        column.name: attribute_of(column) for column in columns if Role.DIRECT not in column.roles
+        column.name: attribute_of(column) for column in columns if Role.DROP not in column.roles
     }
     quasi = [name for name, one in attributes.items() if one.has(Role.QUASI)]
     same = {column.name: str(column.copy_of) for column in columns if column.copy_of in quasi}

@@ -79,7 +79,7 @@ def warning_of_weight(card: Card) -> str:
         return ""
     return (
         f"; careful: {percent(card.uniqueness)} of the records stand alone with their weight, which"
-        " is released as it is; round it, or drop it (role direct)"
+        " is released as it is; round it, or drop it (role drop)"
     )
 
 

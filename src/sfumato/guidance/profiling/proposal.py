@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.core.schema import Kind, Role
+from sfumato.core.schema import UNITS, Kind, Role
 from sfumato.core.source import Code, Source
 from sfumato.guidance.profiling.columns import ProfiledColumn, look_at
 from sfumato.guidance.profiling.copies import copies_in
@@ -42,7 +42,7 @@ SINGLED_OUT = 0.8
 class ColumnProposal:
     """What is proposed for a column, why, and the figures of its card.
 
-    ``unit`` says what a unit column numbers, ``copy_of`` which quasi-identifier tells the same as
+    ``copy_of`` which quasi-identifier tells the same as
     one that is dropped.
     """
 
@@ -56,7 +56,6 @@ class ColumnProposal:
     distinct: int
     uniqueness: float
     separation: float
-    unit: str | None = None
     copy_of: str | None = None
 
 
@@ -112,7 +111,7 @@ def propose(
     ...     {"email": ["a@b.org", "c@d.org"], "age": [34, 51], "diagnosis": ["flu", "gout"]}
     ... )
     >>> [str(column.roles[0]) for column in propose(table, Source()).columns]
-    ['direct', 'quasi', 'sensitive']
+    ['drop', 'quasi', 'sensitive']
     """
     return _propose(as_source(table), source, bound)[0]
 
@@ -190,7 +189,7 @@ def _left_alone(
     """Share of records that plain columns, and those waiting for a decision, single
     out; :data:`MOST_COLUMNS` are counted.
     """
-    free = ((Role.PLAIN,), (Role.ASK,))
+    free = ((Role.KEEP,), (Role.ASK,))
     plain = [
         c.card.name for c in columns if guesses[c.card.name].roles in free and not c.card.constant
     ][:MOST_COLUMNS]
@@ -214,9 +213,9 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
     card = column.card
     kind, reasons = card.kind, [guess.reason]
     hierarchy = None
-    if Role.DIRECT in guess.roles:
+    if Role.DROP in guess.roles:
         kind = Kind.TEXT if guess.concept == "free text" else kind
-    elif Role.UNIT not in guess.roles:
+    elif not UNITS & set(guess.roles):
         reasons.append(f"{kind}: {card.reason}")
     if Role.QUASI in guess.roles:
         suggestion = suggest(column)
@@ -233,7 +232,6 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
         distinct=card.distinct,
         uniqueness=card.uniqueness,
         separation=card.separation,
-        unit=guess.unit,
         copy_of=guess.copy_of,
     )
 
@@ -242,7 +240,7 @@ def _may_be_known(guess: RoleGuess) -> bool:
     """Direct identifiers are dropped and units and weights are not known outside: all other columns
     may be.
     """
-    return not {Role.DIRECT, Role.UNIT, Role.WEIGHT} & set(guess.roles)
+    return not {Role.DROP, *UNITS, Role.WEIGHT} & set(guess.roles)
 
 
 def _candidate(column: ProfiledColumn, guess: RoleGuess) -> QuasiCandidate:

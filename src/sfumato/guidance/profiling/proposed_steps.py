@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import registry
 from sfumato.core.hierarchy import bind
 from sfumato.core.randomness import Seed, canonical_order
-from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.schema import UNITS, Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.core.words import percent
@@ -165,7 +165,7 @@ def _nodes(dataset: Table) -> float:
 def _table(proposal: Proposal, frame: pl.DataFrame) -> Table | None:
     """The proposed quasi-identifiers and units as a dataset, or None where there are none."""
     attributes = {
-        c.name: attribute_of(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)
+        c.name: attribute_of(c) for c in proposal.columns if {Role.QUASI, *UNITS} & set(c.roles)
     }
     if not any(attribute.has(Role.QUASI) for attribute in attributes.values()):
         return None
@@ -182,7 +182,7 @@ def _judged(schema: Schema) -> Iterator[str]:
 def attribute_of(column: ColumnProposal) -> Attribute:
     """What is proposed for a column, as a schema says it."""
     built = None if column.hierarchy is None else registry.build("hierarchies", column.hierarchy)
-    return Attribute(column.roles, column.kind, built, unit=column.unit or "person")
+    return Attribute(column.roles, column.kind, built)
 
 
 def _drawn(dataset: Table) -> Table:

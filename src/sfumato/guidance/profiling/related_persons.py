@@ -395,7 +395,7 @@ def _schema(table: TableGuess) -> Schema:
     aside.
     """
     attributes = {
-        c.name: attribute_of(c) for c in table.columns if not {Role.ASK, Role.DIRECT} & set(c.roles)
+        c.name: attribute_of(c) for c in table.columns if not {Role.ASK, Role.DROP} & set(c.roles)
     }
     parents = {} if table.parent is None else {table.parent.table: table.parent.column}
     key = None if table.key is None else table.key.column

@@ -58,7 +58,7 @@ def _header(proposal: RelationsProposal) -> Iterator[str]:
         f"#   1. {scalar(proposal.tables[0].name)} is the table of the people, and every other"
         " table belongs to the right one,"
     )
-    yield "#   2. every column that names a person by itself has role direct (it will be dropped),"
+    yield "#   2. every column that names a person by itself has role drop (it will be dropped),"
     yield (
         "#   3. every column an outsider could know has role quasi, and how often somebody comes is"
         " capped low enough,"

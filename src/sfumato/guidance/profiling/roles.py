@@ -229,7 +229,7 @@ def with_duplicates_found(
 ) -> dict[str, RoleGuess]:
     """Guesses in which of columns that tell each other one is kept as quasi-identifier.
 
-    Both ways: the others are dropped (role ``direct``), for they would only have to be recoded in
+    Both ways: the others are dropped (role ``drop``), for they would only have to be recoded in
     step. One way (an age group beside the age): the column that was to be released as it is becomes
     quasi too.
     """
@@ -237,7 +237,7 @@ def with_duplicates_found(
     others = [
         c
         for c in columns
-        if guesses[c.card.name].roles in ((Role.PLAIN,), (Role.ASK,)) and not c.card.constant
+        if guesses[c.card.name].roles in ((Role.KEEP,), (Role.ASK,)) and not c.card.constant
     ]
     pairs = tellings(quasi, others)
     by_name = {column.card.name: column for column in columns}
@@ -255,7 +255,7 @@ def _keep_one(
     telling: Telling, columns: Mapping[str, ProfiledColumn], guesses: dict[str, RoleGuess]
 ) -> None:
     pair = (telling.one, telling.other)
-    if any(guesses[name].roles == (Role.DIRECT,) for name in pair):
+    if any(guesses[name].roles == (Role.DROP,) for name in pair):
         return  # one of them is gone already
     first_name = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
     gone = pair[1] if first_name == pair[0] else pair[0]
@@ -264,7 +264,7 @@ def _keep_one(
         " that column"
     )
     guesses[gone] = dataclasses.replace(
-        guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=first_name
+        guesses[gone], roles=(Role.DROP,), reason=reason, confidence=0.7, copy_of=first_name
     )
 
 
@@ -279,7 +279,7 @@ def _precedence(column: ProfiledColumn, guess: RoleGuess) -> tuple[bool, int]:
 
 def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
     one, other = guesses[telling.one], guesses[telling.other]
-    if (Role.DIRECT,) in (one.roles, other.roles) or (Role.QUASI in one.roles) == (
+    if (Role.DROP,) in (one.roles, other.roles) or (Role.QUASI in one.roles) == (
         Role.QUASI in other.roles
     ):
         return
@@ -302,7 +302,7 @@ def with_differences_found(
     quasi-identifiers.
     """
     quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
-    free = ((Role.PLAIN,), (Role.ASK,), (Role.SENSITIVE,))
+    free = ((Role.KEEP,), (Role.ASK,), (Role.SENSITIVE,))
     others = [c for c in columns if guesses[c.card.name].roles in free]
     return {
         **guesses,
@@ -326,7 +326,7 @@ def _undoing(difference: Difference, guess: RoleGuess) -> RoleGuess:
     reason = (
         f"is {difference} in every record: dropped, for as it is it would undo the recoding of both"
     )
-    return dataclasses.replace(guess, roles=(Role.DIRECT,), reason=reason, confidence=0.7)
+    return dataclasses.replace(guess, roles=(Role.DROP,), reason=reason, confidence=0.7)
 
 
 TELLS_APART = 0.7
@@ -354,7 +354,7 @@ _DEGREES = 180
 
 @dataclasses.dataclass(frozen=True)
 class RoleGuess:
-    """Roles, the reason, how sure it is, the concept behind it, what a unit column numbers, and
+    """Roles, the reason, how sure it is, the concept behind it, and
     which quasi-identifier it copies.
     """
 
@@ -362,7 +362,6 @@ class RoleGuess:
     reason: str
     confidence: float
     concept: str | None = None
-    unit: str | None = None
     copy_of: str | None = None
 
 
@@ -390,15 +389,14 @@ def _design_roles(
         name: RoleGuess((Role.STRATUM,), stratum.reason, stratum.confidence)
         for name, stratum in find_strata(columns).items()
     }
-    for unit, unit_found in (
-        ("household", find_household(columns)),
-        ("person", find_person(columns, direct)),
-    ):
-        if unit_found is not None:
-            name, finding = unit_found
-            guesses.setdefault(
-                name, RoleGuess((Role.UNIT,), finding.reason, finding.confidence, unit=unit)
-            )
+    units = (
+        (Role.HOUSEHOLD, find_household(columns)),
+        (Role.PERSON, find_person(columns, direct)),
+    )
+    for role, unit in units:
+        if unit is not None:
+            name, finding = unit
+            guesses.setdefault(name, RoleGuess((role,), finding.reason, finding.confidence))
     weight = find_weight(columns)
     if weight is not None:
         name, finding = weight
@@ -410,7 +408,7 @@ def _design_roles(
 def _direct_role(recognition: Recognition) -> RoleGuess:
     note = "; dropped unless a step rewrites it" if recognition.what == "free text" else ""
     return RoleGuess(
-        (Role.DIRECT,), f"{recognition.reason}{note}", recognition.confidence, recognition.what
+        (Role.DROP,), f"{recognition.reason}{note}", recognition.confidence, recognition.what
     )
 
 
@@ -422,7 +420,7 @@ def _other_role(column: ProfiledColumn) -> RoleGuess:
     if not card.constant or card.rows == 0 or marks:
         return _by_name(column)
     empty = "has no values" if not card.distinct else "has the same value in all records"
-    return RoleGuess((Role.PLAIN,), empty, 0.9)
+    return RoleGuess((Role.KEEP,), empty, 0.9)
 
 
 def _by_name(column: ProfiledColumn) -> RoleGuess:
@@ -462,7 +460,7 @@ def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
         return _second_weight(column) if may_weigh_records(column) else _doubtful_weight()
     if concept == "household id" and column.card.uniqueness >= ONE_ROW_EACH:
         return RoleGuess(
-            (Role.DIRECT,),
+            (Role.DROP,),
             "the name says household id, and every household has one row",
             0.6,
             "record id",
@@ -486,7 +484,7 @@ def _second_weight(column: ProfiledColumn) -> RoleGuess:
             f"a second survey weight, and {alone}: plain to release it, direct to drop it",
             0.4,
         )
-    return RoleGuess((Role.PLAIN,), "a second survey weight: a table can have one", 0.6)
+    return RoleGuess((Role.KEEP,), "a second survey weight: a table can have one", 0.6)
 
 
 def _sensitive(concept: str) -> RoleGuess:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.relations import canonical
-from sfumato.core.schema import Role
+from sfumato.core.schema import UNITS, Role
 from sfumato.core.source import Source
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
@@ -111,14 +111,10 @@ def _dropped(column: ColumnProposal, further: str | None) -> ColumnProposal:
             f"its values are keys of {further}, to which these rows belong by another column or"
             " through another table"
         )
-        return dataclasses.replace(
-            column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,)
-        )
-    if Role.UNIT in column.roles:
+        return dataclasses.replace(column, roles=(Role.DROP,), hierarchy=None, reasons=(why,))
+    if UNITS & set(column.roles):
         why = "it numbers rows or people, and the keys say who belongs together"
-        return dataclasses.replace(
-            column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,)
-        )
+        return dataclasses.replace(column, roles=(Role.DROP,), hierarchy=None, reasons=(why,))
     return column
 
 
@@ -370,11 +366,7 @@ def _require_people(
             f" as its table is, nor is a table called after people ({', '.join(frames)}); name"
             " tables and keys in a recipe (a key of two columns goes into one first)"
         )
-    units = [
-        c.name
-        for c in proposal.columns
-        if Role.UNIT in c.roles and (c.unit or "person") == "person"
-    ]
+    units = [c.name for c in proposal.columns if Role.PERSON in c.roles]
     several = [
         c for c in units if not _refers_to_itself(frames[top], c, key_guesses[top][0].column)
     ]

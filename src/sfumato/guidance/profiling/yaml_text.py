@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sfumato.core.schema import Kind, Role
+from sfumato.core.schema import UNITS, Kind, Role
 from sfumato.core.source import Code, Source
 from sfumato.core.words import percent
 from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal
@@ -98,15 +98,15 @@ def _header(proposal: Proposal) -> Iterator[str]:
         f" {len(proposal.columns):,} columns."
     )
     yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
-    yield "#   1. every column that names a person by itself has role direct (it will be dropped),"
+    yield "#   1. every column that names a person by itself has role drop (it will be dropped),"
     yield "#   2. every column an outsider could know has role quasi,"
     yield (
         "#   3. every column that must not be learned has role sensitive, with a promise under"
         " 'meet' if you need one,"
     )
     yield (
-        "#   4. rows of the same person share a column with role unit, or every person has one row"
-        " only,"
+        "#   4. rows of the same person share a column with role person, or every person has"
+        " one row only,"
     )
     yield "#   5. the hierarchies make sense to the readers of the data."
     yield from _sampled(proposal)
@@ -167,7 +167,7 @@ def _unsure(proposal: Proposal) -> Iterator[str]:
 def _warnings(proposal: Proposal) -> Iterator[str]:
     if proposal.left_alone >= _MUCH and proposal.rows > 1:
         yield (
-            f"# The columns with role plain or ask single out {percent(proposal.left_alone)} of"
+            f"# The columns with role keep or ask single out {percent(proposal.left_alone)} of"
             f" {_records(proposal)} together: who knows several of them finds people by them."
         )
     if not any(Role.QUASI in column.roles for column in proposal.columns):
@@ -202,9 +202,7 @@ def column_lines(column: ColumnProposal) -> Iterator[str]:
 def _fields(column: ColumnProposal) -> dict[str, Any]:
     roles = [str(role) for role in column.roles]
     fields: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
-    if column.unit is not None and column.unit != "person":
-        fields["unit"] = column.unit
-    compared = not {Role.DIRECT, Role.UNIT} & set(column.roles) or column.kind is Kind.TEXT
+    compared = not {Role.DROP, *UNITS} & set(column.roles) or column.kind is Kind.TEXT
     if compared and column.kind is not Kind.NOMINAL:
         fields["kind"] = str(column.kind)
     if column.hierarchy is not None:

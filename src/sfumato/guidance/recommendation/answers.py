@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Role
+from sfumato.core.schema import RENAMED_ROLES, Role
 from sfumato.errors import ParameterError, RecipeError, SchemaError, did_you_mean
 
 UNKNOWN = "unknown"
@@ -67,7 +67,7 @@ class ContextAnswers:
 
     ``keep`` are columns that must survive, ``analyses`` lines of a contract as in a recipe
     (``means: {columns: [cost], at_most: 0.05}``), which candidates must keep. ``decide`` gives
-    columns a role, ``{"patient": "unit"}``, where a profile cannot.
+    columns a role, ``{"patient": "person"}``, where a profile cannot.
 
     >>> ContextAnswers(recipient="researchers", contract="yes").assumed
     {'sensitivity': 'high: people would be harmed if they were recognised', 'population': 'small:
@@ -165,44 +165,39 @@ def _word(value: Any) -> Any:
     return words[value] if isinstance(value, bool) else value
 
 
-def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:
-    """The roles that a decision names, and of a unit what it numbers: ``quasi``,
-    ``quasi+sensitive``, ``unit:household``.
+def roles_of(word: str, column: str) -> tuple[Role, ...]:
+    """The roles that a decision names: ``quasi``, ``quasi+sensitive``, ``household``.
 
-    >>> (
-    ...     roles_of("quasi+sensitive", "age")[0] == (Role.QUASI, Role.SENSITIVE),
-    ...     roles_of("unit", "patient")[1],
-    ... )
-    (True, 'person')
+    >>> roles_of("quasi+sensitive", "age") == (Role.QUASI, Role.SENSITIVE)
+    True
     """
-    roles = [str(role) for role in Role if role is not Role.ASK]
-    role, _, unit = str(word).partition(":")
-    names = [part.strip() for part in role.split("+")]
-    strange = next((name for name in names if name not in roles), None)
-    if strange is not None:
-        raise ParameterError(
-            f"column {column!r}: {strange!r} is no role.{did_you_mean(strange, roles)}"
-        )
-    if unit and names != [str(Role.UNIT)]:
-        raise ParameterError(
-            f"column {column!r}: only a unit numbers something, as in unit:household"
-        )
-    return tuple(Role(name) for name in names), (
-        (unit or "person") if names == [str(Role.UNIT)] else None
-    )
+    names = [part.strip() for part in str(word).split("+")]
+    for name in names:
+        if name in RENAMED_ROLES:
+            raise ParameterError(
+                f"column {column!r}: role {name!r} is now called '{RENAMED_ROLES[name]}'"
+            )
+        roles = [str(role) for role in Role if role is not Role.ASK]
+        if name not in roles:
+            raise ParameterError(
+                f"column {column!r}: {name!r} is no role.{did_you_mean(name, roles)}"
+            )
+    return tuple(Role(name) for name in names)
 
 
 def decisions(texts: Sequence[str]) -> dict[str, str]:
-    """Decisions of a command line: ``patient=unit``.
+    """Decisions of a command line: ``patient=person``.
 
-    >>> decisions(["patient=unit", "a=b=plain"])
-    {'patient': 'unit', 'a=b': 'plain'}
+    >>> decisions(["patient=person", "a=b=keep"])
+    {'patient': 'person', 'a=b': 'keep'}
     """
     roles = {}
     for text in texts:
         column, equals, role = text.rpartition("=")
         if not equals or not column or not role:
-            raise ParameterError(f"{text!r} decides nothing; write column=role, like patient=unit")
+            raise ParameterError(
+                f"{text!r} decides nothing; write column=role, like patient=person"
+            )
         roles[column.strip()] = role.strip()
     return roles
 

@@ -15,7 +15,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.recipe import Recipe
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import UNITS, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.columns import look_at
@@ -123,13 +123,13 @@ def _decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Sche
     the one that fits best.
     """
     for column, word in decisions.items():
-        roles, unit = roles_of(word, column)
-        changes: dict[str, Any] = {"roles": roles, **({"unit": unit} if unit else {})}
+        roles = roles_of(word, column)
+        changes: dict[str, Any] = {"roles": roles}
         hierarchy = schema[column].hierarchy if column in schema.attributes else None
         if Role.QUASI in roles and hierarchy is None:
             suggested = suggest(look_at(column, table.to_polars().get_column(column))).hierarchy
             changes["hierarchy"] = registry.build("hierarchies", suggested)
-        elif {Role.DIRECT, Role.UNIT, Role.WEIGHT} & set(roles):
+        elif {Role.DROP, *UNITS, Role.WEIGHT} & set(roles):
             changes["hierarchy"] = None
         schema = schema.replace(column, **changes)
     return schema
@@ -142,15 +142,15 @@ def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None
         many = "1 column waits" if len(open_columns) == 1 else f"{len(open_columns)} columns wait"
         first = (
             f"{many} for your decision in {table}, and nothing is recommended before: give --decide"
-            " (in Python and in answers.yaml: decide) the role direct, quasi, sensitive, plain,"
-            " weight, stratum, unit or unit:household"
+            " (in Python and in answers.yaml: decide) the role drop, quasi, sensitive, keep,"
+            " weight, stratum, person or household"
         )
         raise SchemaError([first, *lines])
 
 
 def _require_kept(answers: ContextAnswers, schema: Schema) -> None:
     """Refuse to keep what is dropped from every candidate."""
-    dropped = [name for name in answers.keep if Role.DIRECT in schema[name].roles]
+    dropped = [name for name in answers.keep if Role.DROP in schema[name].roles]
     if dropped:
         raise SchemaError(
             f"{', '.join(dropped)} cannot survive: a direct identifier is dropped; take it out of"
@@ -170,7 +170,7 @@ def drawn_from(dataset: Table, rows: int = ROWS) -> Table:
         canonical_order(dataset),
         Seed.of(1).stream("recommend: rows to try candidates on"),
     )
-    units = dataset.schema.columns(Role.UNIT)
+    units = dataset.schema.units
     if not units:
         positions = order[stream.choice(len(order), rows, replace=False)]
     else:

@@ -351,4 +351,4 @@ def _with_roles(
             sensitive.append(column)
         else:
             plain.append(column)
-    return table.with_roles(quasi=quasi, sensitive=sensitive, plain=plain), ()
+    return table.with_roles(quasi=quasi, sensitive=sensitive, keep=plain), ()

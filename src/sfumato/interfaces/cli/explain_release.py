@@ -81,8 +81,8 @@ def show_story(story: Certificate) -> None:
     for step in story["plan"]:
         _show_step(step, story)
     for column in story["dropped_columns"]:
-        role = story["recipe"]["columns"].get(column, {}).get("role", "direct")
-        why = "its role is direct" if "direct" in role else "suppressed as a whole"
+        role = story["recipe"]["columns"].get(column, {}).get("role", "drop")
+        why = "its role is direct" if "drop" in role else "suppressed as a whole"
         _print(f"  {column}: dropped, {why}")
     for step in story.get("local", []):
         _show_local(step)

@@ -15,23 +15,23 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.words import join_words
 
-SEGMENTS = ("direct", "quasi", "sensitive", "plain")
+SEGMENTS = ("drop", "quasi", "sensitive", "keep")
 """Roles that most columns have, in the order of their buttons."""
 
-CHOICES: dict[str, tuple[tuple[Role, ...], str]] = {
-    "direct": ((Role.DIRECT,), "person"),
-    "quasi": ((Role.QUASI,), "person"),
-    "sensitive": ((Role.SENSITIVE,), "person"),
-    "plain": ((Role.PLAIN,), "person"),
-    "quasi and sensitive": ((Role.QUASI, Role.SENSITIVE), "person"),
-    "quasi and stratum": ((Role.QUASI, Role.STRATUM), "person"),
-    "weight": ((Role.WEIGHT,), "person"),
-    "unit: person": ((Role.UNIT,), "person"),
-    "unit: household": ((Role.UNIT,), "household"),
-    "stratum": ((Role.STRATUM,), "person"),
-    "ask": ((Role.ASK,), "person"),
+CHOICES: dict[str, tuple[Role, ...]] = {
+    "drop": (Role.DROP,),
+    "quasi": (Role.QUASI,),
+    "sensitive": (Role.SENSITIVE,),
+    "keep": (Role.KEEP,),
+    "quasi and sensitive": (Role.QUASI, Role.SENSITIVE),
+    "quasi and stratum": (Role.QUASI, Role.STRATUM),
+    "weight": (Role.WEIGHT,),
+    "person": (Role.PERSON,),
+    "household": (Role.HOUSEHOLD,),
+    "stratum": (Role.STRATUM,),
+    "ask": (Role.ASK,),
 }
-"""What a column can be said to be, and the roles and the unit that this means."""
+"""What a column can be said to be, and the roles that this means."""
 
 USUAL_K = 5
 """Classes are called small below this where no promise names a k."""
@@ -49,12 +49,11 @@ def choice_of(attribute: Attribute) -> str:
     """What a column is said to be, as :data:`CHOICES` calls it; rare combinations in their own
     words.
 
-    >>> choice_of(Attribute((Role.UNIT,), unit="household"))
-    'unit: household'
+    >>> choice_of(Attribute((Role.QUASI, Role.STRATUM)))
+    'quasi and stratum'
     """
-    unit = attribute.unit if attribute.has(Role.UNIT) else "person"
-    known = (name for name, meant in CHOICES.items() if meant == (attribute.roles, unit))
-    return next(known, join_words(attribute.roles))
+    matches = (choice for choice, roles in CHOICES.items() if roles == attribute.roles)
+    return next(matches, join_words(attribute.roles))
 
 
 def with_role(
@@ -66,7 +65,7 @@ def with_role(
     A hierarchy stays with quasi-identifiers and sensitive columns only; levels that were set for
     what is no quasi-identifier any more go.
     """
-    roles, unit = CHOICES[choice]
+    roles = CHOICES[choice]
     attributes = dict(recipe.schema.attributes)
     for name in columns:
         old = attributes.get(name, Attribute(roles))
@@ -74,7 +73,7 @@ def with_role(
         hierarchy = old.hierarchy if climbs else None
         if Role.QUASI in roles and hierarchy is None:
             hierarchy = suggested.get(name)
-        attributes[name] = dataclasses.replace(old, roles=roles, unit=unit, hierarchy=hierarchy)
+        attributes[name] = dataclasses.replace(old, roles=roles, hierarchy=hierarchy)
     changed = dataclasses.replace(recipe, schema=Schema(attributes))
     gone = [name for name in columns if Role.QUASI not in roles]
     return Edited(_without_levels(changed, gone), f"{_called(columns)}: {choice}")

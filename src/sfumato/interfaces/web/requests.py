@@ -16,7 +16,7 @@ LONG = 1_000_000
 """Characters of a text that is pasted, at most."""
 LONGEST = 64 * LONG
 """Characters of a text that is read from a file."""
-UNITS = Naming("columns", roles=("unit",))
+UNITS = Naming("columns", roles=("person", "household"))
 
 
 @parameters

@@ -231,7 +231,7 @@ def _naming_columns(first_table: Table, second_table: Table) -> list[str]:
     """The columns by which people are recognised in two tables: identifiers that both have, else
     quasi-identifiers.
     """
-    for role in (Role.DIRECT, Role.QUASI):
+    for role in (Role.DROP, Role.QUASI):
         shared = [
             name
             for name in first_table.schema.columns(role)

@@ -75,7 +75,7 @@ class Surroundings:
     def cost(self, target: int) -> float:
         """How far the nearest released record is from a target, all columns alike."""
         query = self._query(target, np.ones(len(self.names)), -1)
-        cost: float = kernels.neighbours.least_cost(
+        cost: float = kernels.neighbours.find_least_cost(
             query, self.arrays.files, self.arrays.tree, self._buffers
         )
         return cost
@@ -93,7 +93,7 @@ class Surroundings:
 
     def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
         query = self._query(target, weights, skip)
-        near: Near = kernels.neighbours.all_nearest(
+        near: Near = kernels.neighbours.list_nearest(
             query, self.arrays.files, self.arrays.tree, self._buffers
         )
         return near

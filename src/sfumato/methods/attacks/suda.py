@@ -177,7 +177,7 @@ def _walk(
             between()
             a = order[step]
             fresh = np.empty(len(live), dtype=np.int64)
-            groups_below = kernels.uniques.refine(
+            groups_below = kernels.uniques.refine_groups(
                 ids, groups, (table.codes[a], widths[a]), live, table.sizes, (fresh, counts), room
             )
             survivors, kept_ids = np.empty_like(live), np.empty_like(live)
@@ -211,7 +211,7 @@ def _scored(
     scores, amounts = np.zeros(len(bits)), np.zeros(len(bits), dtype=np.int64)
     parts = np.zeros((len(bits), columns))
     if len(bits):
-        kernels.uniques.score_minimal(
+        kernels.uniques.score_minimal_uniques(
             bits, np.array(masks), mask_positions, np.array(weights), scores, parts, amounts
         )
     return scores, parts, amounts

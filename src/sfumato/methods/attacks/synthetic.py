@@ -28,7 +28,7 @@ from sfumato.core.attack import (
 )
 from sfumato.core.pair import TablePair
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Role
+from sfumato.core.schema import UNITS, Role
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.crowd import distinct, standing_under
@@ -67,7 +67,7 @@ def data_columns(pair: TablePair) -> tuple[str, ...]:
     A copy is one whatever survey weight it has: those of drawn records are multiplied, so that they
     add up to the population again.
     """
-    excluded_roles = {Role.DIRECT, Role.UNIT, Role.WEIGHT}
+    excluded_roles = {Role.DROP, *UNITS, Role.WEIGHT}
     return tuple(
         name for name in pair.columns if not excluded_roles & set(pair.original.schema[name].roles)
     )

@@ -579,8 +579,8 @@ def _without_unused(
     return Binned(
         reading.name,
         tuple(names[i] for i in used),
-        kernels.keys.mapped(reading.before.narrow, fresh[bin_of]),
-        kernels.keys.mapped(reading.after.narrow, new_kinds),
+        kernels.keys.map_codes(reading.before.narrow, fresh[bin_of]),
+        kernels.keys.map_codes(reading.after.narrow, new_kinds),
         spread,
         np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
     )

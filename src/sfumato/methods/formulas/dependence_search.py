@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.encoding import encode
-from sfumato.core.schema import Role
+from sfumato.core.schema import UNITS, Role
 from sfumato.core.words import percent
 from sfumato.methods.formulas.dependence import (
     DEVIATIONS,
@@ -161,7 +161,7 @@ def find_dependences(
     """
     identifiers = pair.original.schema.quasi if quasi is None else tuple(quasi)
     # Released columns but for quasi-identifiers themselves and numbers of units.
-    not_compared = {Role.QUASI, Role.UNIT, Role.DIRECT, Role.KEY}
+    not_compared = {Role.QUASI, *UNITS, Role.DROP, Role.KEY}
     columns = tuple(
         name
         for name, attribute in pair.released.schema.attributes.items()

@@ -86,7 +86,7 @@ class ItemSets:
     @cached_property
     def posted(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """Per item who has it (starts, people), and where it stands in ``items``."""
-        posted: tuple[Any, Any, Any] = kernels.baskets.transposed(
+        posted: tuple[Any, Any, Any] = kernels.baskets.transpose_items(
             self.pointers, self.items, self.size
         )
         return posted
@@ -107,7 +107,9 @@ class ItemSets:
 
     def mapped(self, image: NDArray[Any], size: int) -> ItemSets:
         """Every item replaced by its image, equal ones merged; a negative image leaves it out."""
-        pointers, items = kernels.baskets.mapped(self.pointers, self.items, image.astype(np.int32))
+        pointers, items = kernels.baskets.map_items(
+            self.pointers, self.items, image.astype(np.int32)
+        )
         return ItemSets(pointers, items, size)
 
     def kernel(self) -> Any:
@@ -203,7 +205,9 @@ def violating(
     loop = kernels.baskets.Private(
         secret.pointers, secret.items, np.zeros(room, np.int64), np.zeros(room, np.int64)
     )
-    kernels.baskets.violating(work.kernel(), loop, m, k, float(share), roots, enough, listed)
+    kernels.baskets.list_violating_sets(
+        work.kernel(), loop, m, k, float(share), roots, enough, listed
+    )
     listed_count, count, smallest = (int(number) for number in listed.tallies)
     violations = Violations(
         _renumbered(listed.members[:listed_count], order),
@@ -219,7 +223,7 @@ def violating(
 
 def _listed(sets: ItemSets, m: int, limit: int) -> Any:
     """Room for sets that are found; what is not written to costs no memory."""
-    return kernels.baskets.Listed(
+    return kernels.baskets.SetList(
         np.empty((limit, m), np.int32),
         np.empty(limit, np.int64),
         np.empty(limit, np.int64),
@@ -325,7 +329,7 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
     work, _ = ranked(sets)
     alone, inverse = np.zeros(len(sets)), np.zeros(len(sets))
     rarest = np.full(len(sets), len(sets) + 1, dtype=np.int64)
-    kernels.baskets.known_sets(work.kernel(), m, alone, inverse, rarest)
+    kernels.baskets.count_known_sets(work.kernel(), m, alone, inverse, rarest)
     lengths = sets.lengths
     totals = np.ones(len(sets))
     for j in range(m):
@@ -352,7 +356,7 @@ def frequent(
         raise ParameterError("a frequent set has at least one carrier")
     work, order = ranked(sets)
     listed = _listed(work, m, limit)
-    kernels.baskets.frequent(work.kernel(), m, least, listed)
+    kernels.baskets.list_frequent_sets(work.kernel(), m, least, listed)
     listed_count, count, _ = (int(number) for number in listed.tallies)
     if count > listed_count:
         raise ParameterError(

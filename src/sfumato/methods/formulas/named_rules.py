@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from sfumato.core.encoding import label
 from sfumato.core.hierarchy import TOP
 from sfumato.core.randomness import canonical_order
-from sfumato.core.schema import Kind, Role, Schema
+from sfumato.core.schema import UNITS, Kind, Role, Schema
 from sfumato.errors import SchemaError, did_you_mean
 from sfumato.methods.formulas.rules import Association, Thresholds, Transactions
 
@@ -164,7 +164,7 @@ def require_columns(method: str, rules: Iterable[NamedRule], schema: Schema) -> 
     """Refuse rules about columns that the schema does not have, or that are never released."""
     names = dict.fromkeys(name for rule in rules for name in rule.columns)
     unknown = [name for name in names if name not in schema.attributes]
-    direct = [name for name in names if name not in unknown and schema[name].has(Role.DIRECT)]
+    direct = [name for name in names if name not in unknown and schema[name].has(Role.DROP)]
     if unknown or direct:
         raise SchemaError(
             [
@@ -190,7 +190,7 @@ def item_columns(
     which, all categories.
     """
     rule_columns = {name for rule in rules for name in rule.columns}
-    left_out = (Role.DIRECT, Role.UNIT, Role.WEIGHT)
+    left_out = (Role.DROP, *UNITS, Role.WEIGHT)
     if among is None:
         among = [
             name

@@ -201,14 +201,14 @@ def _grown(
     if len(holders) < smallest_support or len(prefix) >= largest:
         return
     starts, items = transactions.starts, transactions.items
-    counts = kernels.rules.count_behind(starts, items, holders, positions, transactions.kinds)
+    counts = kernels.rules.count_later_items(starts, items, holders, positions, transactions.kinds)
     frequent = np.flatnonzero(counts >= smallest_support)
     if len(prefix) + 1 == largest or not len(frequent):
         yield from (((*prefix, item), int(counts[item])) for item in frequent.tolist())
         return
     item_codes = np.full(transactions.kinds, -1, dtype=np.int64)
     item_codes[frequent] = np.arange(len(frequent))
-    runs, grown, behind = kernels.rules.grow(starts, items, holders, positions, item_codes)
+    runs, grown, behind = kernels.rules.extend_prefix(starts, items, holders, positions, item_codes)
     for number, item in enumerate(frequent.tolist()):
         inside = slice(runs[number], runs[number + 1])
         yield (*prefix, item), int(counts[item])

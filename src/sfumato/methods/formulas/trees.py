@@ -148,7 +148,7 @@ def grow(
     if classes is None:
         numbers = np.asarray(target, dtype=np.float64)
         centred = numbers - (numbers.mean() if len(numbers) else 0.0)
-        nodes, order = kernels.trees.grow_numbers(
+        nodes, order = kernels.trees.grow_number_tree(
             bins, centred, min_leaf, float(complexity), deepest
         )
     else:
@@ -156,7 +156,7 @@ def grow(
             raise InternalError("a tree tells at most 255 classes apart; join the rare ones")
         widths = bins.max(axis=1, initial=0).astype(np.int64) + 1
         codes = np.ascontiguousarray(target, dtype=np.uint8)
-        nodes, order = kernels.trees.grow_classes(
+        nodes, order = kernels.trees.grow_class_tree(
             bins, widths, codes, classes, min_leaf, float(complexity), deepest
         )
     return DecisionTree(nodes, order.astype(np.int64))
@@ -166,7 +166,7 @@ def route(tree: DecisionTree, bins: NDArray[np.uint8]) -> NDArray[np.int64]:
     """The leaf, as a number of a node, that each of some records falls into; ``UNSEEN`` bins go
     where more records went.
     """
-    leaves: NDArray[np.int64] = kernels.trees.route(
+    leaves: NDArray[np.int64] = kernels.trees.route_records(
         tree.nodes, np.ascontiguousarray(bins, dtype=np.uint8)
     )
     return leaves

@@ -116,7 +116,7 @@ class BetaLikeness(SensitiveModel):
         limits = np.full(len(shares), self.beta)
         if self.kind == "enhanced":
             limits = np.minimum(limits, -np.log(np.maximum(shares, 1e-300)))
-        fewest_removed = kernels.distributions.least_removed(
+        fewest_removed = kernels.distributions.count_least_removed(
             counts.starts, counts.codes, counts.counts, shares * (1 + limits), np.zeros(len(shares))
         )
         return forced_records(evidence, self.failing(evidence), fewest_removed)
@@ -150,11 +150,11 @@ class BetaLikeness(SensitiveModel):
             reference_of(evidence, self.sensitive),
         )
         if self.kind == "enhanced":
-            gains: NDArray[Any] = kernels.distributions.excess_within(
+            gains: NDArray[Any] = kernels.distributions.measure_gains(
                 counts.starts, counts.codes, counts.counts, reference, TOLERANCE
             )
         else:
-            _, largest, _ = kernels.distributions.ratio_ranges(
+            _, largest, _ = kernels.distributions.find_ratio_ranges(
                 counts.starts, counts.codes, counts.counts, reference
             )
             gains = np.maximum(largest - 1.0, 0.0)
@@ -262,7 +262,7 @@ class DeltaDisclosure(SensitiveModel):
             reference_of(evidence, self.sensitive),
         )
         shares, factor = reference / max(1, reference.sum()), factor_of(self.delta)
-        fewest_removed = kernels.distributions.least_removed(
+        fewest_removed = kernels.distributions.count_least_removed(
             counts.starts, counts.codes, counts.counts, shares * factor, shares / factor
         )
         return forced_records(evidence, self.failing(evidence), fewest_removed)
@@ -303,7 +303,7 @@ class DeltaDisclosure(SensitiveModel):
             counts_of(evidence, self.sensitive),
             reference_of(evidence, self.sensitive),
         )
-        smallest, largest, complete = kernels.distributions.ratio_ranges(
+        smallest, largest, complete = kernels.distributions.find_ratio_ranges(
             counts.starts, counts.codes, counts.counts, reference
         )
         changes: NDArray[Any] = np.log(np.maximum(largest, 1.0 / smallest))

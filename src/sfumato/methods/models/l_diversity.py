@@ -215,9 +215,11 @@ class LDiversity(SensitiveModel):
             return at_most_persons(counts.distinct(), evidence)
         if self.kind == "entropy":
             return at_most_persons(
-                kernels.distributions.effective_values(counts.starts, counts.counts), evidence
+                kernels.distributions.count_effective_values(counts.starts, counts.counts), evidence
             )
-        ratios = kernels.distributions.head_to_tail(counts.starts, counts.counts, int(self.l))
+        ratios = kernels.distributions.compare_head_to_tail(
+            counts.starts, counts.counts, int(self.l)
+        )
         return (
             ratios
             if evidence.classes.person is None
@@ -235,7 +237,9 @@ class LDiversity(SensitiveModel):
             return values
         counts = counts_of(evidence, self.sensitive)
         return at_most_persons(
-            kernels.distributions.recursive_ranks(counts.starts, counts.counts, self.c, TOLERANCE),
+            kernels.distributions.find_recursive_ranks(
+                counts.starts, counts.counts, self.c, TOLERANCE
+            ),
             evidence,
         )
 
@@ -534,7 +538,7 @@ class AlphaKAnonymity(SensitiveModel):
         if self.values is not None:
             self._require_known(evidence)
             protected[:] = [label in self.values for label in counts.labels]
-        return kernels.distributions.largest_shares(  # type: ignore[no-any-return]
+        return kernels.distributions.find_largest_shares(  # type: ignore[no-any-return]
             counts.starts, counts.codes, counts.counts, protected
         )
 

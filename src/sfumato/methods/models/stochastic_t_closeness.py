@@ -247,9 +247,9 @@ class StochasticTCloseness(SensitiveModel):
         decay = np.exp(-np.diff(values) / (self.scale or math.inf))
         mass = np.zeros(len(values))
         mass[positions] = reference
-        table = kernels.distributions.mixture(mass, decay) / reference.sum()
+        table = kernels.distributions.mix_densities(mass, decay) / reference.sum()
         return np.asarray(
-            kernels.distributions.farthest_ratios(
+            kernels.distributions.find_farthest_ratios(
                 counts.starts, positions[counts.codes], counts.counts, table, decay
             )
         )

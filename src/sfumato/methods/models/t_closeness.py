@@ -265,7 +265,7 @@ class TCloseness(SensitiveModel):
                 reference_of(evidence, self.sensitive),
             )
             shares = reference / max(1, reference.sum())
-            fewest_removed = kernels.distributions.least_removed(
+            fewest_removed = kernels.distributions.count_least_removed(
                 counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t
             )
         else:
@@ -348,7 +348,7 @@ class TCloseness(SensitiveModel):
         ):
             return None
         counts = counts_of(evidence, self.sensitive)
-        equal, _ = kernels.distributions.total_variations(
+        equal, _ = kernels.distributions.measure_total_variations(
             counts.starts, counts.codes, counts.counts, counts.total()
         )
         low, high = distances, distances
@@ -413,13 +413,13 @@ class TCloseness(SensitiveModel):
         elif is_constant(evidence, self.sensitive, self.reference):
             compared = (np.full(len(evidence.classes), np.inf),) * 2
         elif self.distance == "equal":
-            compared = kernels.distributions.total_variations(*rows)
+            compared = kernels.distributions.measure_total_variations(*rows)
         elif self.distance == "multiplicative":
-            smallest, largest, complete = kernels.distributions.ratio_ranges(*rows)
+            smallest, largest, complete = kernels.distributions.find_ratio_ranges(*rows)
             factors = np.where(complete, np.maximum(largest, 1.0 / smallest), np.inf)
             compared = factors, factors
         elif self.distance == "hierarchical":
-            compared = kernels.distributions.tree_distances(
+            compared = kernels.distributions.measure_tree_distances(
                 *rows, *tree(counts, evidence.schema[str(self.sensitive)])
             )
         else:
@@ -428,7 +428,7 @@ class TCloseness(SensitiveModel):
             positions = axis(
                 counts, reference, column, attribute, self.distance, only_reference=only_reference
             )
-            compared = kernels.distributions.cumulative_distances(*rows, *positions)
+            compared = kernels.distributions.measure_line_distances(*rows, *positions)
         return compared
 
     def _sentence(

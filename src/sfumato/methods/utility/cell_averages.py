@@ -213,13 +213,13 @@ def _classes_of_rows(pair: TablePair, names: tuple[str, ...], side: Side) -> Cla
         return Classes(first, tallied(ids, len(first), table.copies), _narrow(ids, len(first)))
     inside, groups = remembered
     begins = np.zeros(len(inside), dtype=np.bool_)  # rows that are the first of their class
-    begins[kernels.keys.first_rows(inside, groups)] = True
+    begins[kernels.keys.find_first_rows(inside, groups)] = True
     first = np.flatnonzero(begins)
     order = inside[first]
     rank = np.empty(groups, dtype=inside.dtype)
     rank[order] = np.arange(groups)
     return Classes(
-        first, tallied(inside, groups, table.copies)[order], kernels.keys.mapped(inside, rank)
+        first, tallied(inside, groups, table.copies)[order], kernels.keys.map_codes(inside, rank)
     )
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import COLUMNS
-from sfumato.core.schema import Kind, Role
+from sfumato.core.schema import UNITS, Kind, Role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.methods.utility.cell_averages import records_of
 from sfumato.methods.utility.cells import cells_of
@@ -42,7 +42,7 @@ Weights = Annotated[
     Field(description="importance of columns, 1 by default"),
 ]
 
-NOT_DATA = frozenset({Role.DIRECT, Role.UNIT, Role.WEIGHT})
+NOT_DATA = frozenset({Role.DROP, *UNITS, Role.WEIGHT})
 """Roles of columns that say who a record is about or how much it counts, not what is known about
 people.
 """

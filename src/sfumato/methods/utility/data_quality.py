@@ -310,7 +310,7 @@ class Consistency(Utility):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> spans = sf.read(pl.DataFrame({"a": [1, 2, 5], "b": [2, 2, 3]})).with_roles(plain=["a", "b"])
+    >>> spans = sf.read(pl.DataFrame({"a": [1, 2, 5], "b": [2, 2, 3]})).with_roles(keep=["a", "b"])
     >>> round(Consistency(["a <= b"]).measure(TablePair.of(spans, spans)).value, 4)
     0.6667
     """
@@ -359,7 +359,7 @@ class Timeliness(Utility):
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
     >>> days = [datetime.date(2024, 1, 1), datetime.date(2025, 1, 1)]
-    >>> visits = sf.read(pl.DataFrame({"day": days})).with_roles(plain="day")
+    >>> visits = sf.read(pl.DataFrame({"day": days})).with_roles(keep="day")
     >>> Timeliness("day", days=365, today="2025-06-01").measure(TablePair.of(visits, visits)).value
     0.5
     """

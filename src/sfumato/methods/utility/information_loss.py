@@ -427,7 +427,7 @@ class Ambiguity(ColumnUtility):
             logs = np.full(1, every) if cells is None else np.log(cells.leaves)
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
             records += (
-                kernels.keys.mapped(cells.which, logs)
+                kernels.keys.map_codes(cells.which, logs)
                 if cells is not None and varied
                 else logs.max(initial=0.0)
             )

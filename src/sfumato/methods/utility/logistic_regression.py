@@ -75,7 +75,8 @@ def fit_logistic(
     for _ in range(MOST_STEPS):
         chance = _chance(_times(design, coefficients))
         slope = (
-            kernels.designs.across(design, (truth - chance)[:, None])[:, 0] - penalty * coefficients
+            kernels.designs.multiply_transposed(design, (truth - chance)[:, None])[:, 0]
+            - penalty * coefficients
         )
         step = _solved(_curvature(design, chance, penalty), slope)
         for _ in range(MOST_STEPS):
@@ -103,7 +104,7 @@ class Refit:
     def __init__(self, features: NDArray[np.float64], *, ridge: float = RIDGE) -> None:
         self.design = with_constant(features)
         self.penalty = np.full(self.design.shape[1], ridge * len(self.design))
-        bound = 0.25 * kernels.designs.weighted_squares(
+        bound = 0.25 * kernels.designs.compute_gram(
             self.design, np.ones(len(self.design))
         ) + np.diag(self.penalty + 1e-12 * len(self.design))
         self.penalty[0] = 0.0
@@ -119,14 +120,19 @@ class Refit:
         )
         for _ in range(MOST_REFITS):
             now = coefficients.take(active, axis=1)
-            apart = truths.take(active, axis=1) - _chance(kernels.designs.times(self.design, now))
-            slope = kernels.designs.across(self.design, apart) - self.penalty[:, None] * now
-            step = kernels.designs.solved(self.factor, slope)
+            apart = truths.take(active, axis=1) - _chance(
+                kernels.designs.multiply(self.design, now)
+            )
+            slope = (
+                kernels.designs.multiply_transposed(self.design, apart)
+                - self.penalty[:, None] * now
+            )
+            step = kernels.designs.solve_cholesky(self.factor, slope)
             coefficients[:, active] = now + step
             active = active[(slope * step).sum(axis=0) > 1e-7 * len(truths)]
             if not active.size:
                 break
-        return _chance(kernels.designs.times(self.design, coefficients))
+        return _chance(kernels.designs.multiply(self.design, coefficients))
 
 
 def _solved(curvature: NDArray[np.float64], slope: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -145,14 +151,14 @@ def _chance(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _curvature(
     design: NDArray[np.float64], chance: NDArray[np.float64], penalty: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    curvature: NDArray[np.float64] = kernels.designs.weighted_squares(
+    curvature: NDArray[np.float64] = kernels.designs.compute_gram(
         design, chance * (1 - chance)
     ) + np.diag(penalty)
     return curvature
 
 
 def _times(design: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-    product: NDArray[np.float64] = kernels.designs.times(design, coefficients[:, None])[:, 0]
+    product: NDArray[np.float64] = kernels.designs.multiply(design, coefficients[:, None])[:, 0]
     return product
 
 

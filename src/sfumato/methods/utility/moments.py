@@ -316,8 +316,8 @@ class Means(OfNumbers):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(plain="x")
-    >>> after = sf.read(pl.DataFrame({"x": [1, 2, 6]})).with_roles(plain="x")
+    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(keep="x")
+    >>> after = sf.read(pl.DataFrame({"x": [1, 2, 6]})).with_roles(keep="x")
     >>> Means().measure(TablePair.of(before, after)).value
     0.5
     """
@@ -353,8 +353,8 @@ class Quantiles(OfNumbers):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 4]})).with_roles(plain="x")
-    >>> after = sf.read(pl.DataFrame({"x": [1, 3, 4]})).with_roles(plain="x")
+    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 4]})).with_roles(keep="x")
+    >>> after = sf.read(pl.DataFrame({"x": [1, 3, 4]})).with_roles(keep="x")
     >>> Quantiles(shares=[0.5]).measure(TablePair.of(before, after)).raw
     0.5
     """
@@ -395,8 +395,8 @@ class Covariances(OfNumbers):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(plain="x")
-    >>> after = sf.read(pl.DataFrame({"x": [2, 2, 2]})).with_roles(plain="x")
+    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(keep="x")
+    >>> after = sf.read(pl.DataFrame({"x": [2, 2, 2]})).with_roles(keep="x")
     >>> Covariances().measure(TablePair.of(before, after)).value
     1.0
     """
@@ -440,9 +440,9 @@ class Correlations(OfNumbers):
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 2, 3]})).with_roles(
-    ...     plain=["x", "y"]
+    ...     keep=["x", "y"]
     ... )
-    >>> after = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 1, 1]})).with_roles(plain=["x", "y"])
+    >>> after = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 1, 1]})).with_roles(keep=["x", "y"])
     >>> round(Correlations().measure(TablePair.of(before, after)).value, 6)
     1.0
     """
@@ -482,7 +482,7 @@ class Eigenvalues(OfNumbers):
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 2, 3]})).with_roles(
-    ...     plain=["x", "y"]
+    ...     keep=["x", "y"]
     ... )
     >>> round(Eigenvalues().measure(TablePair.of(before, before)).value, 6)
     0.0

@@ -215,7 +215,7 @@ class RegressionOverlap(Utility):
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": [1, 2, 2, 5, 4]})).with_roles(
-    ...     plain=["x", "y"]
+    ...     keep=["x", "y"]
     ... )
     >>> RegressionOverlap("y", ["x"]).measure(TablePair.of(before, before)).raw
     1.0

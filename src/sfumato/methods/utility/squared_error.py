@@ -163,9 +163,9 @@ class RecordSquaredError(OfNumbers):
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [0, 2, 4], "y": [0, 1, 1]})).with_roles(
-    ...     plain=["x", "y"]
+    ...     keep=["x", "y"]
     ... )
-    >>> after = sf.read(pl.DataFrame({"x": [0, 4, 4], "y": [1, 1, 1]})).with_roles(plain=["x", "y"])
+    >>> after = sf.read(pl.DataFrame({"x": [0, 4, 4], "y": [1, 1, 1]})).with_roles(keep=["x", "y"])
     >>> round(
     ...     RecordSquaredError(scale="range").measure(TablePair.of(before, after)).raw, 4
     ... )  # (1 + 1/4 + 0) / 3
@@ -245,8 +245,8 @@ class SumOfSquares(OfNumbers):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [2, 12, 16, 25, 29, 45]})).with_roles(plain="x")
-    >>> after = sf.read(pl.DataFrame({"x": [10, 10, 10, 27, 27, 45]})).with_roles(plain="x")
+    >>> before = sf.read(pl.DataFrame({"x": [2, 12, 16, 25, 29, 45]})).with_roles(keep="x")
+    >>> after = sf.read(pl.DataFrame({"x": [10, 10, 10, 27, 27, 45]})).with_roles(keep="x")
     >>> round(SumOfSquares().measure(TablePair.of(before, after)).raw, 5)  # 112 / 1121.5
     0.09987
     """
@@ -309,8 +309,8 @@ class StandardisedError(OfNumbers):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(plain="x")
-    >>> after = sf.read(pl.DataFrame({"x": [2, 2, 2]})).with_roles(plain="x")
+    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(keep="x")
+    >>> after = sf.read(pl.DataFrame({"x": [2, 2, 2]})).with_roles(keep="x")
     >>> round(StandardisedError().measure(TablePair.of(before, after)).raw, 4)
     0.4714
     """

@@ -37,7 +37,7 @@ def person_columns(original: Table, asked: Sequence[str] = ()) -> tuple[str, ...
         original.require(asked)
         return tuple(asked)
     person = original.schema.person
-    return (person,) if person is not None else original.schema.direct
+    return (person,) if person is not None else original.schema.dropped_columns
 
 
 def persons_of(original: Table, columns: Sequence[str]) -> list[str]:

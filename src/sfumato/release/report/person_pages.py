@@ -196,11 +196,11 @@ def _column_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         levels = wording.levels_of(plan)
         for name, spec in columns.items():
             roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
-            if "direct" in roles:
+            if "drop" in roles:
                 outcome = "dropped: it names people by itself"
             elif name not in released:
                 outcome = "not released"
-            elif "unit" in roles:
+            elif {"person", "household"} & set(roles):
                 outcome = "people have new numbers"
             elif "key" in roles:
                 outcome = "replaced by pseudonyms"

@@ -312,7 +312,7 @@ def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
     def is_plain(change: Mapping[str, Any] | None) -> bool:
         return (
             change is not None
-            and list(change["roles"]) == ["plain"]
+            and list(change["roles"]) == ["keep"]
             and change["action"] == wording.UNCHANGED
         )
 

@@ -31,22 +31,24 @@ shares of records.
 """
 
 ROLES = {
-    "direct": "direct identifier",
+    "drop": "not released",
     "quasi": "quasi-identifier",
     "sensitive": "sensitive",
     "weight": "survey weight",
-    "unit": "unit",
+    "person": "person",
+    "household": "household",
     "stratum": "stratum",
-    "plain": "plain",
+    "keep": "kept for analysis",
     "key": "key",
 }
 REASONS = {
-    "direct": "It names people by itself.",
+    "drop": "It names people, copies another column or is free text.",
     "sensitive": "It is sensitive.",
     "weight": "It gives the number of people a record represents.",
-    "unit": "Promises count units, not records.",
+    "person": "Promises count persons, not records.",
+    "household": "Promises count households, not records.",
     "stratum": "It gives the part of the survey a record belongs to.",
-    "plain": "Outsiders are not expected to know it.",
+    "keep": "Outsiders are not expected to know it.",
 }
 MISSING = {
     "category": "A missing value equals only another missing value.",
@@ -69,7 +71,7 @@ class ColumnStory:
 
     def is_plain(self) -> bool:
         """Whether there is nothing to say of the column."""
-        return self.roles == ROLES["plain"] and self.outcome == UNCHANGED
+        return self.roles == ROLES["keep"] and self.outcome == UNCHANGED
 
 
 def implied(document: Mapping[str, Any] | None) -> str | None:
@@ -144,9 +146,7 @@ def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], in
     if "wildcard" in certificate["missing_rule"].values() and overlap:
         return "classes"
     specs = certificate["recipe"].get("columns", {}).values()
-    person = any(
-        _roles_of(spec) == ["unit"] and spec.get("unit", "person") == "person" for spec in specs
-    )
+    person = any(_roles_of(spec) == ["person"] for spec in specs)
     return "persons" if person else "records"
 
 
@@ -213,7 +213,7 @@ def _column_outcome(
             steps.append(plain_name(step["step"]))
     if steps:
         return f"changed by {', '.join(steps)}", why
-    if "unit" in roles:
+    if {"person", "household"} & set(roles):
         return RENUMBERED, f"{UNLINKED} {why}"
     if "quasi" in roles:
         why = f"An intruder may know it; no step of the recipe changes it. {why}".strip()

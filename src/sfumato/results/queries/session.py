@@ -15,7 +15,6 @@ from sfumato.core.budget import Budget, PrivacyLoss
 from sfumato.core.declared import ROW, DeclaredTable, Relation, declared, require_declared
 from sfumato.core.ledger import Ledger, Terms
 from sfumato.core.options import CommandOption
-from sfumato.core.schema import Role
 from sfumato.core.table import Table
 from sfumato.errors import OutputError, ParameterError, SchemaError
 from sfumato.results.queries.quantiles import DEFAULT_GRID, exact_level, grid
@@ -487,9 +486,10 @@ def _relation(
         )
     if unit != ROW:
         dataset.require([unit])
-    if person is not None and unit not in dataset.named(Role.UNIT):
+    if person is not None and unit not in dataset.schema.units:
         raise SchemaError(
-            f"column {person!r} names persons; {unit!r} has no role 'unit', so it may split them up"
+            f"column {person!r} names persons; {unit!r} has no role 'person' or 'household', so"
+            " it may split them up"
         )
     if unit == ROW:
         return Relation(ROW, neighbours, 1 if contributions is None else contributions)

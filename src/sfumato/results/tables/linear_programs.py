@@ -52,13 +52,13 @@ class SmallProgram:
         be. A doubt, or no number, is no answer.
         """
         if self.tableau is None or self.solved % AGAIN == 0:
-            self.tableau, self.basis = kernels.simplex.reduced(
+            self.tableau, self.basis = kernels.simplex.reduce_equations(
                 self.matrix, np.minimum(value - low, high - value)
             )
         self.solved += 1
         point = value.astype(np.float64)
         near = 1e-3 * self.slack
-        self.prices, best = kernels.simplex.pushed(
+        self.prices, best = kernels.simplex.push_variable(
             self.tableau, self.basis, point, (low, high), (at, float(sign)), near, MOST_STEPS
         )
         if best and self._proved(point, value, low, high, sign * float(point[at] - value[at])):

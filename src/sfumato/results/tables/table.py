@@ -149,9 +149,9 @@ def tabulate(
             ),
         ]
     )
-    if direct_columns := [name for name in columns if name in dataset.schema.direct]:
+    if direct_columns := [name for name in columns if name in dataset.schema.dropped_columns]:
         raise SchemaError(
-            f"{join_words(repr(name) for name in direct_columns)} names people (role direct), and"
+            f"{join_words(repr(name) for name in direct_columns)} names people (role drop), and"
             " the labels of a table are published; tabulate by other columns"
         )
     if len(dataset) == 0:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import UNITS, Schema
 from sfumato.core.words import number, percent
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
@@ -88,7 +88,7 @@ class QuestionStage:
         units = {
             name: attribute
             for name, attribute in attributes.items()
-            if Role.UNIT in attribute.roles
+            if UNITS & set(attribute.roles)
         }
         options = FormOptions(at_once=False, values=self.start, folded=False)
         form = DrawnForm(BudgetRequest, Schema(units), "budget", self._start, options)

@@ -150,7 +150,6 @@ def _card(column: ColumnProposal, data: Table) -> dict[str, Any]:
         "name": column.name,
         "label": str(data.source.labels.get("variables", {}).get(column.name, "")),
         "roles": [str(role) for role in column.roles],
-        "unit": column.unit or "person",
         "kind": str(column.kind),
         "hierarchy": None if column.hierarchy is None else dict(column.hierarchy),
         "reasons": list(column.reasons),
@@ -294,7 +293,7 @@ def rows(
 
 
 def _names_people(attribute: Attribute | None) -> bool:
-    return attribute is None or attribute.has(Role.DIRECT) or attribute.has(Role.ASK)
+    return attribute is None or attribute.has(Role.DROP) or attribute.has(Role.ASK)
 
 
 def _cell(value: Any) -> str | None:

@@ -313,7 +313,7 @@ def _only(table: Table, column: str) -> Table:
     for name in schema.quasi:
         if name != column:
             left = tuple(role for role in schema[name].roles if role is not Role.QUASI)
-            schema = schema.replace(name, roles=left or (Role.PLAIN,))
+            schema = schema.replace(name, roles=left or (Role.KEEP,))
     return table.with_schema(schema)
 
 

@@ -213,7 +213,9 @@ def look_rows(
     """
     release, pair = release_of(bench, of), _pair(bench, of)
     count = min(count, MOST_ROWS)
-    names = [c for c in release.original.columns if c not in release.original.schema.direct]
+    names = [
+        c for c in release.original.columns if c not in release.original.schema.dropped_columns
+    ]
     if not pair.aligned:
         cells = _cells(
             release.released,

@@ -12,7 +12,7 @@ from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, TableBlock
 from sfumato.core.cell_by_cell import cell_by_cell
 from sfumato.core.declared import ROW, declared
 from sfumato.core.ledger import Ledger
-from sfumato.core.schema import Role
+from sfumato.core.schema import UNITS
 from sfumato.errors import ParameterError, require
 from sfumato.interfaces.api import read
 from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
@@ -35,7 +35,7 @@ def budget_state(
     at.
     """
     units = [
-        name for name, attribute in recipe.schema.attributes.items() if Role.UNIT in attribute.roles
+        name for name, attribute in recipe.schema.attributes.items() if UNITS & set(attribute.roles)
     ]
     sums = [
         name for name, attribute in recipe.schema.attributes.items() if attribute.bounds is not None

@@ -350,12 +350,12 @@ class Arrays:
     @functools.cached_property
     def lowest(self) -> NDArray[np.int64]:
         """Per node of the tree the lowest number of its records."""
-        lowest: NDArray[np.int64] = kernels.record_tree.first_of_nodes(self.tree)
+        lowest: NDArray[np.int64] = kernels.record_tree.find_lowest_records(self.tree)
         return lowest
 
     def costs(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Per pair of distinct records (the intruder's, the released) what each column costs."""
-        costs: NDArray[np.float64] = kernels.linkage.pair_costs(pairs, self.files)
+        costs: NDArray[np.float64] = kernels.linkage.cost_pairs(pairs, self.files)
         return costs
 
 

@@ -187,7 +187,7 @@ class Looking:
         *,
         first: bool,
     ) -> tuple[NDArray[Any], ...]:
-        """What :func:`sfumato.kernels.linkage.impostors` finds for all pairs."""
+        """What :func:`sfumato.kernels.linkage.find_impostors` finds for all pairs."""
         cost = max(1, len(arrays.ours.records) * max(family.width, len(arrays.kinds)))
         parts: list[tuple[NDArray[Any], ...]] = []
         pairs_done = 0
@@ -214,14 +214,14 @@ def _impostors(
     if family.kind == MEAN:
         work = np.zeros(1, dtype=np.int64)
         search = kernels.neighbours.MeanSearch(
-            weights=parameters, most=KEPT, counts_twins=first, margin=MARGIN, tie=TIE
+            weights=parameters, impostor_count=KEPT, counts_twins=first, margin=MARGIN, tie=TIE
         )
         roots = roots_of(arrays, pairs)
-        impostors = kernels.neighbours.impostors(
+        impostors = kernels.neighbours.find_impostors(
             pairs, roots, search, arrays.files, arrays.tree, arrays.lowest, work
         )
         return impostors, int(work[0]) * len(arrays.kinds)
-    impostors = kernels.linkage.impostors(
+    impostors = kernels.linkage.find_impostors(
         pairs, family.kind, parameters, KEPT, arrays.files, MARGIN, TIE
     )
     cells = len(pairs) * len(arrays.ours.records) * max(family.width, len(arrays.kinds))
@@ -256,7 +256,7 @@ def roots_of(arrays: Arrays, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     """Signed roots of the differences of pairs of distinct records (the intruder's, the released),
     a column each.
     """
-    roots: NDArray[np.float64] = kernels.linkage.roots_of(pairs, arrays.files)
+    roots: NDArray[np.float64] = kernels.linkage.compute_roots(pairs, arrays.files)
     return roots
 
 
@@ -354,7 +354,7 @@ class Pool:
         return len(self.rows) - before
 
     def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
-        terms: NDArray[np.float64] = kernels.linkage.terms_of(
+        terms: NDArray[np.float64] = kernels.linkage.compute_terms(
             self.family.kind, roots, self.family.width
         )
         return terms

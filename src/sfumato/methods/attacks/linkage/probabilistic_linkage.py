@@ -139,7 +139,7 @@ def count_patterns(
     record.
 
     The counts are exact, though most pairs are never looked at:
-    see :func:`sfumato.kernels.linkage.pattern_counts`. ``between`` is called whenever ``at_once``
+    see :func:`sfumato.kernels.linkage.count_patterns`. ``between`` is called whenever ``at_once``
     cells were compared, at most, and may raise to stop.
     """
     records = arrays.ours.records
@@ -165,7 +165,7 @@ def count_patterns(
         widest=np.array([(h.high - h.low).max(initial=0.0) for h in holders]),
         holder_starts=held_starts.astype(np.int64),
         holders=np.concatenate([h.records for h in holders]),
-        few=rarely_agrees,
+        selective=rarely_agrees,
     )
     record_classes = kernels.linkage.RecordClasses(
         class_of=classes.kind_of.astype(np.int64),
@@ -179,7 +179,7 @@ def count_patterns(
     step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
     for start in range(0, len(anchors), step):
         between()
-        more_keys, more_counts = kernels.linkage.pattern_counts(
+        more_keys, more_counts = kernels.linkage.count_patterns(
             anchors[start : start + step], arrays.files, weights, values_of_columns, record_classes
         )
         keys, positions = np.unique(np.concatenate([keys, more_keys]), return_inverse=True)

@@ -109,7 +109,7 @@ class Lookup:
         """Per distinct record asked for the least distance, how many records are tied at it, and
         one distinct record of these.
         """
-        costs, tied, kinds_found = kernels.neighbours.nearest(
+        costs, tied, kinds_found = kernels.neighbours.find_nearest(
             queries, self._files, self._tree, self._holders, TIE, self._work
         )
         return costs, tied, kinds_found

@@ -296,7 +296,7 @@ class Outline:
     def tightest(cls, parts: Parts, atoms: Atoms, terrain: Terrain) -> Outline:
         """The lowest cells that cover what tidy parts hold."""
         starts = parts.starts()
-        levels = kernels.local.lowest_common(
+        levels = kernels.local.find_common_levels(
             atoms.codes,
             parts.atoms,
             starts,

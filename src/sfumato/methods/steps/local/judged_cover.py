@@ -70,7 +70,7 @@ class JudgedCover:
         return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
 
     def _visit(self, offsets: NDArray[np.int64]) -> None:
-        ids, sizes = kernels.local.grouped(
+        ids, sizes = kernels.local.group_cells(
             self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks
         )
         large = sizes >= self.least

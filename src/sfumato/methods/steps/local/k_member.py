@@ -200,8 +200,8 @@ class Joining:
         members = block[:, -1].astype(np.int64)
         clusters = np.empty(len(block), dtype=np.int64)
         sizes = self.promises.classes.sizes[members]
-        scratch = kernels.points.scratch_for(self.space)
-        kernels.partition.cluster(
+        scratch = kernels.points.make_scratch(self.space)
+        kernels.partition.cluster_points(
             block,
             sizes,
             (self.promises.crowd, self.pool, self.far),
@@ -242,7 +242,7 @@ class Joining:
             return
         members = np.flatnonzero(groups >= 0)
         count = int(groups.max()) + 1
-        lows, highs = kernels.points.boxes(self.points, members, groups[members], count)
+        lows, highs = kernels.points.find_boxes(self.points, members, groups[members], count)
         distinct = np.stack(
             [
                 _distinct(self.points[members, a], groups[members], count)
@@ -251,7 +251,7 @@ class Joining:
             1,
         )
         records = np.bincount(groups[members], self.promises.classes.records[members], count)
-        targets = kernels.partition.nearest_groups(
+        targets = kernels.partition.find_nearest_groups(
             small_groups, candidates, lows, highs, distinct, records, self.space
         )
         new = np.arange(count)

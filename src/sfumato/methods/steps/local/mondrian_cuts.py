@@ -63,12 +63,12 @@ def _partitioned(
         np.empty((room, 2), dtype=np.int32),
         np.empty(min(max_parts, room), dtype=np.int64),
     )
-    count = kernels.partition.partition(
+    count = kernels.partition.partition_points(
         points,
         (len(block), total),
         (crowd, relaxed),
         space,
-        kernels.points.scratch_for(space),
+        kernels.points.make_scratch(space),
         parts,
         ends,
     )
@@ -87,7 +87,7 @@ def blocks_of(
     start_array, total, scratch = (
         np.zeros(1, dtype=np.int64),
         points[:, -2].sum(dtype=np.int64),
-        kernels.points.scratch_for(space),
+        kernels.points.make_scratch(space),
     )
     cuts, has_cut = kernels.partition.find_cuts(
         points,
@@ -100,7 +100,7 @@ def blocks_of(
         yield points
         return
     roomy = np.concatenate([points, points[:1]]) if relaxed else points
-    middle, end = kernels.partition.cut(roomy, 0, len(points), cuts[0])
+    middle, end = kernels.partition.cut_segment(roomy, 0, len(points), cuts[0])
     yield from blocks_of(roomy[:middle], space, crowd, block_size, relaxed=relaxed)
     yield from blocks_of(roomy[middle:end], space, crowd, block_size, relaxed=relaxed)
 
@@ -155,7 +155,7 @@ class Cutting:
         self.promises, self.axes, self.space, self.relaxed = promises, axes, space, relaxed
         self.original = points_of(promises.classes, axes)
         self.points = self.original.copy()
-        self.scratch = kernels.points.scratch_for(space, CHILDREN)
+        self.scratch = kernels.points.make_scratch(space, CHILDREN)
         whole = [
             np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)
         ]
@@ -209,7 +209,7 @@ class Cutting:
         """Whether both sides of each cut keep the promises."""
         if not len(waiting):
             return np.zeros(0, dtype=np.bool_)
-        members, halves = kernels.partition.sides(
+        members, halves = kernels.partition.assign_sides(
             self.points, self.starts[waiting], self.ends[waiting], cuts
         )
         failing = self.promises.failing(members, halves, 2 * len(waiting), self.original)
@@ -218,7 +218,7 @@ class Cutting:
     def _cut(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Make the cuts; returns the new regions."""
         starts, ends = self.starts[waiting], self.ends[waiting]
-        middles, left_totals = kernels.partition.cut_all(self.points, starts, ends, cuts)
+        middles, left_totals = kernels.partition.cut_segments(self.points, starts, ends, cuts)
         children = np.arange(len(self.starts), len(self.starts) + 2 * len(waiting))
         self.leaf[waiting] = False
         self.starts = np.concatenate([self.starts, starts, middles])

@@ -210,11 +210,11 @@ class Promises:
         """The population of each group: who lies in the box around its records. A hierarchy may
         cover even more.
         """
-        lows, highs = kernels.points.boxes(points, members, groups, count)
+        lows, highs = kernels.points.find_boxes(points, members, groups, count)
         for a, (first, last) in enumerate(self.cells):
             wide = np.flatnonzero(lows[:, a] < highs[:, a])
             lows[wide, a], highs[wide, a] = first[lows[wide, a]], last[highs[wide, a]]
-        people: NDArray[np.int64] = kernels.points.people_inside(
+        people: NDArray[np.int64] = kernels.points.count_people_inside(
             points, members, groups, self._people(), lows, highs
         )
         return people
@@ -404,7 +404,7 @@ class _Trimming:
         self.points[:, -2] = regions.amounts
         self.starts = np.concatenate([[0], regions.ends[:-1]]).astype(np.int64)
         self.borders, self.ends = regions.ends, regions.ends.copy()
-        self.scratch = kernels.points.scratch_for(space)
+        self.scratch = kernels.points.make_scratch(space)
         self.trims = np.zeros((len(regions), 6))
 
     def run(self, allowed: int) -> Regions:
@@ -438,7 +438,7 @@ class _Trimming:
         whole.
         """
         starts, before = self.starts[regions], self.ends[regions]
-        self.ends[regions] = kernels.partition.trim(
+        self.ends[regions] = kernels.partition.trim_regions(
             self.points, starts, before, self.trims[regions]
         )
         if self.promises.only_crowds:

@@ -63,7 +63,7 @@ class Absorber:
 
     def _take(self, atom: int, amount: int) -> bool:
         ground = self.terrain
-        new = kernels.local.widened(
+        new = kernels.local.price_widened_cells(
             self.atoms.codes,
             atom,
             self.levels,
@@ -211,7 +211,7 @@ def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
     nodes, smallest_sizes = _events(terrain, k)
     codes = atoms.codes.astype("int32")
     return Parts(
-        *kernels.local.cover(
+        *kernels.local.cover_records(
             codes, atoms.amounts, k, nodes, smallest_sizes, terrain.bases, terrain.marks
         )
     )

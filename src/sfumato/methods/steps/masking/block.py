@@ -16,7 +16,7 @@ from sfumato.core.design import marks_by, strata_of, units_of, weights_of
 from sfumato.core.encoding import as_column, numbers_of
 from sfumato.core.parameters import COLUMNS
 from sfumato.core.randomness import Marks, canonical_order, placed_back
-from sfumato.core.schema import Kind, Role
+from sfumato.core.schema import Kind
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 
@@ -141,7 +141,7 @@ def units_in_order(dataset: Table, order: NDArray[np.int64]) -> list[NDArray[np.
 
 def unit_kinds(dataset: Table) -> list[str]:
     """Which units a table has: households, then persons."""
-    kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
+    kinds = {dataset.schema[name].identifies for name in dataset.schema.units}
     return [kind for kind in ("household", "person") if kind in kinds]
 
 

@@ -634,7 +634,7 @@ def controlled_ups(fractions: Array, stream: np.random.Generator) -> Array:
     table[:-1, -1] = _missing_to_whole(fractions.sum(axis=1))
     table[-1] = _missing_to_whole(table[:-1].sum(axis=0))
     result = np.zeros_like(table)
-    kernels.rounding.controlled(table, stream.random(table.size), result)
+    kernels.rounding.round_table(table, stream.random(table.size), result)
     return result[:-1, :-1]
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from sfumato.core.calendar import FIRST, LAST, days_of, moved
 from sfumato.core.design import marks_by, units_of
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import Schema
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import Names, by_appearance, require_table
@@ -166,7 +166,7 @@ class ShiftDates(ColumnStep):
                 f"there are only {choices} possible shifts: whoever knows about when something was"
                 " can try them all"
             )
-        if kind == "row" and dataset.schema.columns(Role.UNIT):
+        if kind == "row" and dataset.schema.units:
             warnings.append(
                 "rows of one unit move apart: intervals between them are lost, and their average"
                 " tells the true date"
@@ -179,12 +179,11 @@ def _units(step: ShiftDates, dataset: Table) -> tuple[str, Rows]:
     units = None if step.unit == "row" else units_of(dataset, step.unit)
     if units is None and step.unit in ("person", "household"):
         raise SchemaError(
-            f"shift_dates: no column with role unit identifies the {step.unit}; give one, or leave"
-            " unit out"
+            f"shift_dates: no column has role {step.unit}; give one, or leave unit out"
         )
     if units is None:
         return "row", np.arange(len(dataset))
-    kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
+    kinds = {dataset.schema[name].identifies for name in dataset.schema.units}
     return step.unit or ("person" if "person" in kinds else "household"), by_appearance(units)
 
 

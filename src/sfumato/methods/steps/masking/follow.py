@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.schema import UNITS, Attribute, Kind, Role, Schema
 from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Span, Step
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
@@ -35,7 +35,7 @@ class Follow(ColumnStep):
 
     >>> from sfumato import examples
     >>> from sfumato.core.step import Goal
-    >>> people = examples.students().with_roles(plain="age", quasi="sex")
+    >>> people = examples.students().with_roles(keep="age", quasi="sex")
     >>> step = Follow({"age": "sex"})
     >>> released = step.apply(people, step.plan(people, Goal()))
     >>> released.column("age").to_list() == people.column("sex").to_list()
@@ -118,9 +118,7 @@ class Follow(ColumnStep):
                 raise SchemaError(
                     f"follow: {quasi!r} is no quasi-identifier, so {name!r} cannot follow it"
                 )
-            if name in attributes and {Role.QUASI, Role.UNIT, Role.DIRECT} & set(
-                attributes[name].roles
-            ):
+            if name in attributes and {Role.QUASI, *UNITS, Role.DROP} & set(attributes[name].roles):
                 role = join_words(attributes[name].roles)
                 raise SchemaError(
                     f"follow: {name!r} has role {role}; only other columns can follow a"

@@ -466,13 +466,10 @@ def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
     """What is drawn, and per row the number of the unit it belongs to."""
     unit_codes = None if step.unit == "row" else units_of(dataset, step.unit)
     if unit_codes is None and step.unit in ("person", "household"):
-        raise SchemaError(
-            f"sample: no column with role unit identifies the {step.unit}; give one, or leave"
-            " unit out"
-        )
+        raise SchemaError(f"sample: no column has role {step.unit}; give one, or leave unit out")
     if unit_codes is None:
         return "row", np.arange(len(dataset))
-    kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
+    kinds = {dataset.schema[name].identifies for name in dataset.schema.units}
     return step.unit or ("person" if "person" in kinds else "household"), unit_codes
 
 

@@ -69,7 +69,7 @@ def by_part(ground: PointGround, method: Callable[[Points, int], Labels]) -> Lab
 def error_of(points: Points, groups: Labels) -> float:
     """The sum of squared distances of all records from the means of their groups (SSE)."""
     return (
-        float(kernels.group_changes.squared_error(points, groups, int(groups.max()) + 1))
+        float(kernels.group_changes.sum_squared_errors(points, groups, int(groups.max()) + 1))
         if len(groups)
         else 0.0
     )
@@ -109,7 +109,7 @@ def mdav_of(points: Points, k: int) -> Labels:
     dimensions = points.shape[1]
     use_tree = dimensions <= FEW_DIMENSIONS and len(points) >= SCANNED << dimensions
     loops = kernels.mdav_tree if use_tree else kernels.microaggregation
-    loops.mdav(np.array(points.T, order="C"), k, groups)
+    loops.build_mdav_groups(np.array(points.T, order="C"), k, groups)
     return groups
 
 
@@ -118,7 +118,7 @@ def v_mdav(ground: PointGround, gamma: float) -> Found:
 
     def of_part(points: Points, k: int) -> Labels:
         groups = np.empty(len(points), dtype=np.int64)
-        kernels.microaggregation.v_mdav(points, k, gamma, groups)
+        kernels.microaggregation.build_v_mdav_groups(points, k, gamma, groups)
         return groups
 
     return Found(by_part(ground, of_part))

@@ -327,7 +327,7 @@ class InsensitiveMicroaggregate(ColumnStep):
                 f" {dataset.source.name}"
             )
         require_one_row_each(dataset, self.name)
-        direct = dataset.schema.columns(Role.DIRECT)
+        direct = dataset.schema.columns(Role.DROP)
         other_columns = [
             name for name in dataset.columns if name not in self.columns and name not in direct
         ]

@@ -201,18 +201,18 @@ class AnnealingSearch:
         """
         groups = crossed(self.made.points, self.groups, self.made.groups)
         error = float(
-            kernels.group_changes.squared_error(self.made.points, groups, len(self.made.sizes))
+            kernels.group_changes.sum_squared_errors(self.made.points, groups, len(self.made.sizes))
         )
         if error < self.least:
             self.least, self.groups = error, groups
 
     def _restore(self) -> None:
         self.made.groups[:] = self.groups
-        kernels.group_changes.settle(self.made)
+        kernels.group_changes.fill_groups(self.made)
 
     def _error(self) -> float:
         return float(
-            kernels.group_changes.squared_error(
+            kernels.group_changes.sum_squared_errors(
                 self.made.points, self.made.groups, len(self.made.sizes)
             )
         )
@@ -229,13 +229,13 @@ def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups
         points=points,
         near=neighbours(ground),
         groups=groups.copy(),
-        places=np.zeros(n, dtype=np.int64),
+        slots=np.zeros(n, dtype=np.int64),
         members=np.zeros((count, room), dtype=np.int64),
         sizes=np.zeros(count, dtype=np.int64),
         sums=np.zeros((count, points.shape[1])),
         free=np.zeros(count + 1, dtype=np.int64),
     )
-    kernels.group_changes.settle(groups_at_work)
+    kernels.group_changes.fill_groups(groups_at_work)
     return groups_at_work
 
 

@@ -67,7 +67,7 @@ def best_runs(ground: PointGround, score: Callable[[Array], Array]) -> Found:
     def of_part(points: Array, k: int) -> Labels:
         order = np.argsort(score(points), kind="stable")
         runs = np.empty(len(points), dtype=np.int64)
-        kernels.microaggregation.best_runs(points[order], k, runs)
+        kernels.microaggregation.cut_best_runs(points[order], k, runs)
         groups = np.empty_like(runs)
         groups[order] = runs
         return groups
@@ -135,7 +135,7 @@ def _parts(points: Array, k: int, enough: int) -> list[Labels]:
     """One round: the two farthest records with their k − 1 nearest each are groups from the start,
     all others are alone.
     """
-    first_end, second_end = kernels.microaggregation.farthest_pair(points)
+    first_end, second_end = kernels.microaggregation.find_farthest_pair(points)
     groups = np.arange(len(points))
     first = _nearest(points, first_end, groups, k)
     remaining = np.setdiff1d(groups, first)
@@ -152,7 +152,7 @@ def _parts(points: Array, k: int, enough: int) -> list[Labels]:
         else (remaining[_nearest(points[remaining], 0, np.arange(len(remaining)), k)])
     )
     groups[first], groups[second] = first.min(), second.min()
-    kernels.microaggregation.join_until(points, groups, k, enough)
+    kernels.microaggregation.join_groups(points, groups, k, enough)
     return _with_leftovers(points, [np.flatnonzero(groups == g) for g in np.unique(groups)], k)
 
 

@@ -83,7 +83,7 @@ class RecordLine:
         """The distance of every class to the table."""
         members = self.ranks[np.lexsort((self.ranks, groups))]
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
-        distances = kernels.buckets.distances(starts, members, self.reach, self.moved)
+        distances = kernels.buckets.measure_classes(starts, members, self.reach, self.moved)
         return np.asarray(np.maximum(distances, 0.0))
 
 
@@ -109,7 +109,7 @@ def close_classes(
 def _swapped(points: Points, line: RecordLine, k: int, t: float) -> Labels:
     groups = np.empty(len(points), dtype=np.int64)
     columns = np.array(points.T, order="C")
-    kernels.buckets.near_and_close(
+    kernels.buckets.build_close_classes(
         columns, line.ranks, k, t + TOLERANCE, line.reach, line.moved, groups
     )
     return groups
@@ -176,7 +176,7 @@ class _Merging:
         self.sums[class_number] += self.sums[partner]
         ranks = np.sort(self.line.ranks[self.members[class_number]])
         starts = np.array([0, len(ranks)], dtype=np.int64)
-        self.distances[class_number] = kernels.buckets.distances(
+        self.distances[class_number] = kernels.buckets.measure_classes(
             starts, ranks, self.line.reach, self.line.moved
         )[0]
         self.alive = self.alive[self.alive != partner]
@@ -227,7 +227,7 @@ class TClosenessMicroaggregate(Step):
 
     >>> from sfumato import examples
     >>> people = examples.hospital(rows=300).with_roles(
-    ...     sensitive="cost", quasi=["age"], plain=["zip", "sex"]
+    ...     sensitive="cost", quasi=["age"], keep=["zip", "sex"]
     ... )
     >>> plan = TClosenessMicroaggregate("cost", t=0.1, k=5, quasi=["age"]).plan(people, Goal())
     >>> plan.public["distance"] <= 0.1

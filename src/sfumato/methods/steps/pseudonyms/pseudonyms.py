@@ -329,7 +329,7 @@ class Pseudonymize(ColumnStep):
     >>> from sfumato.core.table import Table
     >>> from sfumato.core.randomness import Seed
     >>> from sfumato.core.step import Goal
-    >>> people = Table(pl.DataFrame({"name": ["Ann", "Bo", None, "Ann"]})).with_roles(direct="name")
+    >>> people = Table(pl.DataFrame({"name": ["Ann", "Bo", None, "Ann"]})).with_roles(drop="name")
     >>> step = Pseudonymize("name", method="counter")
     >>> made = step.apply(people, step.plan(people, Goal(seed=Seed(1))))
     >>> made.column("name").to_list(), made.schema["name"].roles[0].value
@@ -572,7 +572,7 @@ class Pseudonymize(ColumnStep):
 
 def _after(name: str, attribute: Attribute) -> Attribute:
     """What a column is once it holds pseudonyms."""
-    if attribute.has(Role.UNIT) or attribute.has(Role.WEIGHT):
+    if attribute.identifies or attribute.has(Role.WEIGHT):
         raise SchemaError(
             f"column {name!r} is a {' '.join(attribute.roles)}: weights are numbers, and units are"
             " renumbered at random in every release anyway; pseudonymize a direct identifier"
@@ -587,7 +587,7 @@ def _kept(columns: tuple[str, ...], codes: Sequence[str]) -> Preserved:
 
 
 def _changes(attribute: Attribute) -> dict[str, Any]:
-    roles = (Role.PLAIN,) if attribute.has(Role.DIRECT) else attribute.roles
+    roles = (Role.KEEP,) if attribute.has(Role.DROP) else attribute.roles
     return {
         "roles": roles,
         "kind": Kind.NOMINAL,

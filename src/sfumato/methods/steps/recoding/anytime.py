@@ -55,6 +55,7 @@ class Bounds:
     def __init__(self, lattice: Lattice) -> None:
         self.lattice = lattice
         self.rest = [0.0] * (len(lattice.columns) + 1)
+        # Nothing suppressed, every column at its lowest level: no node costs less.
         nothing = Tally(lattice.low, lattice.tops, lattice.records, 0, 1, 0.0, (), lattice.weights)
         self.floor = _score_alone(lattice, nothing, 0) if lattice.objective.bounded else -math.inf
 
@@ -63,12 +64,12 @@ class Bounds:
         """The least score of any node."""
         return self.floor + self.rest[0]
 
-    def of_prefix(self, coarse: ClassTable, known: int) -> float | None:
-        """The least score of any node with the levels of the first ``known`` columns; None where
+    def of_prefix(self, coarse: ClassTable, decided: int) -> float | None:
+        """The least score of any node with the levels of the first ``decided`` columns; None where
         none is feasible.
         """
         lattice = self.lattice
-        tally = lattice.tally(coarse, lattice.forced(coarse), known)
+        tally = lattice.tally(coarse, lattice.forced(coarse), decided)
         # Forced suppression grows on the way down: no node with this prefix is feasible.
         if tally.suppressed > lattice.budget:
             return None
@@ -78,7 +79,7 @@ class Bounds:
         # columns cost whatever the prefix: legal where the objective is a sum over columns.
         return max(
             float(lattice.objective.score(tally)),
-            _score_alone(lattice, tally, known) + self.rest[known],
+            _score_alone(lattice, tally, decided) + self.rest[decided],
         )
 
     def refine(self, share: int) -> Iterator[None]:
@@ -90,18 +91,23 @@ class Bounds:
         columns: the costs of both add up.
         """
         end = len(self.lattice.columns)
-        rest, inside = [0.0] * (end + 1), {end: 0.0}
+        suffix_costs = [0.0] * (end + 1)
+        inside = {end: 0.0}
         # Dynamic programming from the last column on: bounds of shorter suffixes serve as heuristic
         # of the longer ones.
         for first in range(end - 1, -1, -1):
             cost, complete = yield from self._least_cost(first, end, inside, share)
-            rest[first] = max(cost + rest[end], rest[first + 1])
+            suffix_costs[first] = max(cost + suffix_costs[end], suffix_costs[first + 1])
+            # The search was stopped: start a new block with this column alone, and add its cost.
             if not complete:
-                end, inside = first + 1, {first + 1: 0.0}
+                end = first + 1
+                inside = {first + 1: 0.0}
                 cost, _ = yield from self._least_cost(first, end, inside, share)
-                rest[first] = max(rest[first], cost + rest[end])
+                suffix_costs[first] = max(suffix_costs[first], cost + suffix_costs[end])
             inside[first] = cost
-            self.rest[: first + 1] = [max(known, rest[first]) for known in self.rest[: first + 1]]
+            self.rest[: first + 1] = [
+                max(cost_so_far, suffix_costs[first]) for cost_so_far in self.rest[: first + 1]
+            ]
 
     def _least_cost(
         self, first: int, end: int, inside: dict[int, float], share: int
@@ -110,49 +116,57 @@ class Bounds:
         them do cost that.
         """
         block = _put_first(self.lattice, range(first, end))
-        towers, looked = Towers(_others_at_the_top(block, end - first)), 0
+        towers = Towers(_others_at_the_top(block, end - first))
+        tables = 0
         queue: list[tuple[float, Node]] = [(0.0, ())]
         # A* (Hart, Nilsson & Raphael 1968): ``inside`` never overestimates what the columns to come
         # cost, so the first complete prefix is the cheapest, and a search that is stopped has a
         # proved bound at the head of its queue.
         while queue:
             cost, prefix = heapq.heappop(queue)
-            if len(prefix) == end - first or looked >= share:
+            if len(prefix) == end - first or tables >= share:
                 return cost, len(prefix) == end - first
             for longer, coarse in children(block, towers, prefix):
-                looked += 1
+                tables += 1
                 yield
-                known = len(longer)
-                tally = block.tally(coarse, block.forced(coarse), known)
+                decided = len(longer)
+                tally = block.tally(coarse, block.forced(coarse), decided)
+                # Forced suppression grows on the way down (generalization property): prune beyond
+                # the budget.
                 if tally.suppressed <= block.budget:
-                    above = _score_alone(block, tally, known) - self.floor
-                    heapq.heappush(queue, (max(cost, above + inside[first + known]), longer))
+                    above = _score_alone(block, tally, decided) - self.floor
+                    heapq.heappush(queue, (max(cost, above + inside[first + decided]), longer))
         return math.inf, True
 
 
 def children(lattice: Lattice, towers: Towers, prefix: Node) -> Iterator[tuple[Node, ClassTable]]:
     """The prefixes that are one column longer, each with its coarse table."""
-    depth, coarse = len(prefix), towers.table(prefix)
+    depth = len(prefix)
+    coarse = towers.table(prefix)
+    # Levels from low to high: each table is rolled up from the one before (roll-up property).
     for level in range(lattice.low[depth], lattice.high[depth] + 1):
         coarse = coarse.roll_up({lattice.columns[depth]: level})
         yield (*prefix, level), coarse
 
 
-def _score_alone(lattice: Lattice, tally: Tally, known: int) -> float:
-    """The score if only the first ``known`` columns cost anything above their lowest level."""
-    rest = range(known, len(lattice.columns))
+def _score_alone(lattice: Lattice, tally: Tally, decided: int) -> float:
+    """The score if only the first ``decided`` columns cost anything above their lowest level."""
+    open_columns = range(decided, len(lattice.columns))
+    # Undecided columns at the cost of their lowest level: what cancels against ``floor``.
     cheapest = [
         lattice.totals[a][lattice.low[a]] / lattice.records if lattice.records else 0.0
-        for a in rest
+        for a in open_columns
     ]
     return float(
-        lattice.objective.score(dataclasses.replace(tally, cells=[*tally.cells[:known], *cheapest]))
+        lattice.objective.score(
+            dataclasses.replace(tally, cells=[*tally.cells[:decided], *cheapest])
+        )
     )
 
 
-def _put_first(lattice: Lattice, chosen: range) -> Lattice:
+def _put_first(lattice: Lattice, leading: range) -> Lattice:
     """The same lattice with some columns before the others."""
-    order = [*chosen, *(a for a in range(len(lattice.columns)) if a not in chosen)]
+    order = [*leading, *(a for a in range(len(lattice.columns)) if a not in leading)]
     return dataclasses.replace(
         lattice,
         base=lattice.base.reordered([lattice.columns[a] for a in order]),
@@ -213,16 +227,21 @@ class Anytime:
     def run(self, progress: Progress, effort: int, seconds: float | None) -> Outcome:
         """Let hunt and proof take turns until all is decided or the effort is spent."""
         deadline = math.inf if seconds is None else time.monotonic() + seconds
+        # Effort is counted, time only checked: the effort reached reproduces the result.
         for _ in self._turns():
             self.looked_at += 1
             tell(progress, self.looked_at, effort, "searching the lattice")
             if self.looked_at >= effort or time.monotonic() > deadline:
                 break
-        stopped = None if self.decided else "effort" if self.looked_at >= effort else "seconds"
+        stopped = None
+        if not self.decided:
+            stopped = "effort" if self.looked_at >= effort else "seconds"
         return Outcome(self.best, self.closest, self.looked_at, self._notes(stopped))
 
     def _turns(self) -> Iterator[None]:
-        hunt, proof, prices = self._hunt(), self._prove(), self._price()
+        hunt = self._hunt()
+        proof = self._prove()
+        prices = self._price()
         # Round robin: incumbent and bound improve together, and no part can starve the others.
         while not self.decided:
             yield from itertools.islice(hunt, HUNT)
@@ -248,6 +267,7 @@ class Anytime:
         for thrift in DIVES:
             node = self.lattice.high
             while True:
+                # Children of a dive are kept in the queue for the best-first search after it.
                 children = []
                 for child in _finer_nodes(self.lattice, node):
                     if child not in judged_nodes:
@@ -255,10 +275,10 @@ class Anytime:
                         heapq.heappush(queue, (_promise(self.lattice, judged_nodes[child]), child))
                         yield
                     children.append(judged_nodes[child])
-                chosen = _thriftiest(judged_nodes[node], children, thrift)
-                if chosen is None:
+                next_node = _thriftiest(judged_nodes[node], children, thrift)
+                if next_node is None:
                     break
-                node = chosen.node
+                node = next_node.node
         expanded = set()
         # Best first local search over neighbours; it visits every node in the end.
         while queue:
@@ -266,9 +286,9 @@ class Anytime:
             if node in expanded:
                 continue
             expanded.add(node)
-            for other in _neighbours(self.lattice, node):
-                if other not in judged_nodes:
-                    heapq.heappush(queue, (_promise(self.lattice, judge(other)), other))
+            for neighbour in _neighbours(self.lattice, node):
+                if neighbour not in judged_nodes:
+                    heapq.heappush(queue, (_promise(self.lattice, judge(neighbour)), neighbour))
                     yield
 
     def _price(self) -> Iterator[None]:
@@ -283,6 +303,8 @@ class Anytime:
         effort.
         """
         share = FIRST_SHARE
+        # Iterative deepening: a round costs four times the one before, so all before cost a third
+        # of it.
         while not self.decided:
             if self.lattice.objective.separable:
                 yield from self.bounds.refine(share)
@@ -293,7 +315,8 @@ class Anytime:
         """Best first over prefixes. What stands first in the queue bounds all nodes that are not
         decided.
         """
-        lattice, towers = self.lattice, Towers(self.lattice)
+        lattice = self.lattice
+        towers = Towers(self.lattice)
         queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())] if lattice.columns else []
         # Best first branch and bound: the head of the queue bounds every node that is not decided.
         while queue and not self._hopeless(queue[0][0]):
@@ -301,35 +324,39 @@ class Anytime:
             self.lower = max(self.lower, bound)
             for longer, coarse in children(lattice, towers, prefix):
                 yield
+                # A complete prefix is a node: it is judged, not bounded.
                 if len(longer) == len(lattice.columns):
                     self._keep(lattice.judge(coarse))
                     continue
-                least = self.bounds.of_prefix(coarse, len(longer))
+                lowest = self.bounds.of_prefix(coarse, len(longer))
                 # Cut off: infeasible by monotonicity, or not better than the incumbent.
-                if least is not None and not self._hopeless(least):
-                    heapq.heappush(queue, (max(bound, least), longer))
+                if lowest is not None and not self._hopeless(lowest):
+                    heapq.heappush(queue, (max(bound, lowest), longer))
         self.decided = True
 
     def _hopeless(self, bound: float) -> bool:
+        # The slack keeps nodes of equal score: among them the sum of levels decides.
         return bound == math.inf or (self.best is not None and bound > self.best.score + SLACK)
 
-    def _keep(self, judged: Judged) -> None:
-        if judged.feasible and (self.best is None or better(judged, self.best)):
-            self.best = judged
-        lacks = judged.tally.suppressed
-        if not judged.feasible and (self.closest is None or lacks < self.closest.tally.suppressed):
-            self.closest = judged
+    def _keep(self, candidate: Judged) -> None:
+        if candidate.feasible and (self.best is None or better(candidate, self.best)):
+            self.best = candidate
+        lacks = candidate.tally.suppressed
+        if not candidate.feasible and (
+            self.closest is None or lacks < self.closest.tally.suppressed
+        ):
+            self.closest = candidate
 
     def _notes(self, stopped: str | None) -> dict[str, Any]:
         notes: dict[str, Any] = {"proved_optimal": self.decided, "stopped_by": stopped}
         if self.best is not None:
             score = float(self.best.score)
-            lower = (
-                score
-                if self.decided
-                else min(score, max(self.lower, self.bounds.of_all, self.crowds.lower))
-            )
-            notes |= {"lower_bound": lower, "gap": score - lower} if lower > -math.inf else {}
+            lower = score
+            if not self.decided:
+                # A bound is never above the score it bounds, whatever rounding says.
+                lower = min(score, max(self.lower, self.bounds.of_all, self.crowds.lower))
+            if lower > -math.inf:
+                notes |= {"lower_bound": lower, "gap": score - lower}
         return notes
 
 
@@ -351,15 +378,16 @@ def _thriftiest(node: Judged, finer: Sequence[Judged], thrift: float) -> Judged 
     spends. Columns that follow from others cost nearly nothing: a dive takes them together, where a
     search by score alone sees no difference between them and others.
     """
-    best, most = None, 0.0
+    best, best_value = None, 0.0
     for child in finer:
         gain = node.score - child.score
         if not child.feasible or gain <= SLACK:
             continue
         spent = math.log(max(1.0, node.tally.squares) / max(1.0, child.tally.squares))
         value = gain / max(spent, SMALLEST_SPENT) ** thrift
-        if value > most:
-            best, most = child, value
+        if value > best_value:
+            best = child
+            best_value = value
     return best
 
 
@@ -370,14 +398,14 @@ SMALLEST_SPENT = 1e-6
 def _neighbours(lattice: Lattice, node: Node) -> Iterator[Node]:
     """The nodes that differ by one level of one column."""
     for a, level in enumerate(node):
-        for other in (level - 1, level + 1):
-            if lattice.low[a] <= other <= lattice.high[a]:
-                yield (*node[:a], other, *node[a + 1 :])
+        for neighbour in (level - 1, level + 1):
+            if lattice.low[a] <= neighbour <= lattice.high[a]:
+                yield (*node[:a], neighbour, *node[a + 1 :])
 
 
-def _promise(lattice: Lattice, judged: Judged) -> float:
+def _promise(lattice: Lattice, node: Judged) -> float:
     """What a node promises: its score, and a penalty for what it would suppress beyond the
     budget.
     """
-    beyond = max(0, judged.tally.suppressed - lattice.budget)
-    return judged.score * (1 + beyond / max(1, lattice.records)) + beyond / max(1, lattice.records)
+    beyond = max(0, node.tally.suppressed - lattice.budget)
+    return node.score * (1 + beyond / max(1, lattice.records)) + beyond / max(1, lattice.records)

@@ -24,7 +24,7 @@ class Authorised(Step):
 
     ``by`` is the column that names each row's policy, ``allowed`` the policies that allow the use.
     A row without a policy, or with one that is not listed, is left out. The column must not
-    be released: give it the role direct, and it is dropped at the end.
+    be released: give it the role drop, and it is dropped at the end.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -54,8 +54,8 @@ class Authorised(Step):
         if not self.allowed:
             raise ParameterError("authorised: allowed is empty, so nobody's data may be used")
         encoded = dataset.encoded(self.by)
-        wanted = set(self.allowed)
-        fits = np.array([label in wanted for label in encoded.labels], dtype=bool)
+        allowed = set(self.allowed)
+        fits = np.array([label in allowed for label in encoded.labels], dtype=bool)
         rows = np.flatnonzero(fits[encoded.codes]) if len(dataset) else np.zeros(0, dtype=np.int64)
         if not len(rows):
             raise ReleaseRefused(
@@ -66,5 +66,5 @@ class Authorised(Step):
 
     def apply(self, dataset: Table, plan: Any) -> Table:
         """Leave the others out."""
-        made: Table = plan.applied(dataset)
-        return made
+        table: Table = plan.applied(dataset)
+        return table

@@ -105,9 +105,11 @@ def worst_column(lattice: Lattice, classes: ClassTable) -> str:
         for a, (level, high) in enumerate(zip(classes.levels, lattice.high, strict=True))
         if level < high
     ]
-    most = max(unsafe[a] for a in able)
-    worst = [lattice.columns[a] for a in able if unsafe[a] == most]
-    return worst[0] if len(worst) == 1 else most_values(lattice, classes, worst)
+    largest = max(unsafe[a] for a in able)
+    worst = [lattice.columns[a] for a in able if unsafe[a] == largest]
+    if len(worst) == 1:
+        return worst[0]
+    return most_values(lattice, classes, worst)
 
 
 def unsafe_combinations(lattice: Lattice, node: Node) -> list[int]:
@@ -118,15 +120,15 @@ def unsafe_combinations(lattice: Lattice, node: Node) -> list[int]:
         for size in (*range(1, WIDEST + 1), len(node))
         for s in itertools.combinations(every, size)
     }
-    found = [0] * len(node)
+    counts = [0] * len(node)
     # Columns outside a set are at their highest level, where they tell nothing apart; sorted, so
     # that tables are asked for in an order that does not depend on hashes.
-    for chosen in sorted(sets):
-        table = lattice.at(tuple(node[a] if a in chosen else lattice.high[a] for a in every))
+    for subset in sorted(sets):
+        table = lattice.at(tuple(node[a] if a in subset else lattice.high[a] for a in every))
         count = int((lattice.failing(table) & (table.records > 0)).sum())
-        for a in chosen:
-            found[a] += count
-    return found
+        for a in subset:
+            counts[a] += count
+    return counts
 
 
 # Incognito: all admissible nodes, by growing subsets of the columns.
@@ -139,13 +141,12 @@ def incognito(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """
     tags = Tags(lattice, progress)
     admissible = all_admissible(tags)
-    chosen = tags.minimal() if lattice.objective.minimal else admissible
-    judged = [tags.judge(node) for node in chosen]
-    minimal = minimal_notes(lattice, judged) if lattice.objective.minimal else {}
+    # Samarati's preferences choose among k-minimal nodes only.
+    candidates = tags.minimal() if lattice.objective.minimal else admissible
+    nodes = [tags.judge(node) for node in candidates]
+    minimal = minimal_notes(lattice, nodes) if lattice.objective.minimal else {}
     notes = {"admissible_nodes": len(admissible), **minimal}
-    return Outcome(
-        best_of(lattice, judged), closest_of(tags.judged.values()), tags.looked_at, notes
-    )
+    return Outcome(best_of(lattice, nodes), closest_of(tags.judged.values()), tags.looked_at, notes)
 
 
 def all_admissible(tags: Tags) -> list[Node]:
@@ -190,14 +191,14 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
     Reference: Sweeney 2002, doi:10.1142/S021848850200165X.
     """
     require_small(lattice)
-    judged = []
+    nodes = []
     # No rule prunes here; each table is rolled up from a neighbour.
     for classes in every_table(lattice):
-        judged.append(lattice.judge(classes))
-        tell(progress, len(judged), lattice.size, "looking at every node")
-    feasible = [j for j in judged if j.feasible]
+        nodes.append(lattice.judge(classes))
+        tell(progress, len(nodes), lattice.size, "looking at every node")
+    feasible = [j for j in nodes if j.feasible]
     notes = minimal_notes(lattice, k_minimal(feasible)) if lattice.objective.minimal else {}
-    return Outcome(best_of(lattice, judged), closest_of(judged), len(judged), notes)
+    return Outcome(best_of(lattice, nodes), closest_of(nodes), len(nodes), notes)
 
 
 # OLA, the optimal lattice anonymization: bisect between the bottom and the top, tag, and choose a
@@ -215,6 +216,7 @@ def ola(lattice: Lattice, progress: Progress = silent) -> Outcome:
     Reference: El Emam et al. 2009, doi:10.1197/jamia.M3144.
     """
     tags = Tags(lattice, progress)
+    # Tags decide every node by monotonicity; without it one look says nothing of others.
     if not tags.decisive:
         raise ParameterError(_why_not(lattice))
     decide(tags, lattice.low, lattice.high)
@@ -233,7 +235,8 @@ def decide(tags: Tags, bottom: Node, top: Node) -> None:
     # Tags of other branches may have decided this part of the lattice already.
     if not tags.undecided(box):
         return
-    start, height = sum(bottom) - sum(tags.lattice.low), sum(top) - sum(bottom)
+    start = sum(bottom) - sum(tags.lattice.low)
+    height = sum(top) - sum(bottom)
     # Bottom and top alone: nothing lies between them.
     if height <= 1:
         tags.is_feasible(bottom)
@@ -249,14 +252,14 @@ def decide(tags: Tags, bottom: Node, top: Node) -> None:
 
 
 def _why_not(lattice: Lattice) -> str:
-    told = [
+    promises = [
         m.promise
         for m in lattice.models
         if not m.shrinking and not (m.monotone and lattice.budget == 0)
     ]
     return (
         "ola concludes from one node to others, which is wrong for"
-        f" {join_words(told)}{' with suppression' if lattice.budget else ''}; use the algorithm"
+        f" {join_words(promises)}{' with suppression' if lattice.budget else ''}; use the algorithm"
         " optimal, or suppress nothing"
     )
 
@@ -276,13 +279,15 @@ def samarati(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """
     tags = Tags(lattice, progress)
     if lattice.objective.minimal:
-        chosen = all_minimal(tags)
+        candidates = all_minimal(tags)
     else:
         height = least_height(tags)
-        chosen = [] if height is None else [tags.judge(node) for node in tags.nodes(height=height)]
-    notes = minimal_notes(lattice, chosen) if lattice.objective.minimal else {}
+        candidates = (
+            [] if height is None else [tags.judge(node) for node in tags.nodes(height=height)]
+        )
+    notes = minimal_notes(lattice, candidates) if lattice.objective.minimal else {}
     return Outcome(
-        best_of(lattice, chosen), closest_of(tags.judged.values()), tags.looked_at, notes
+        best_of(lattice, candidates), closest_of(tags.judged.values()), tags.looked_at, notes
     )
 
 
@@ -293,7 +298,9 @@ def least_height(tags: Tags) -> int | None:
     If a height has one, so has the next: bisect. Where a model breaks that rule, heights are tried
     from below.
     """
-    low, high = 0, int(tags.heights.max())
+    low = 0
+    high = int(tags.heights.max())
+    # Without monotonicity no height says anything of another: try all from below.
     if not tags.decisive:
         return next((height for height in range(high + 1) if _has_feasible(tags, height)), None)
     if not _has_feasible(tags, high):
@@ -310,6 +317,7 @@ def least_height(tags: Tags) -> int | None:
 
 
 def _has_feasible(tags: Tags, height: int) -> bool:
+    # Tags first: they cost nothing.
     if tags.nodes(height=height, mark=FEASIBLE):
         return True
     return any(tags.is_feasible(node) for node in tags.nodes(height=height, mark=UNKNOWN))
@@ -323,17 +331,17 @@ def all_minimal(tags: Tags) -> list[Judged]:
     start = least_height(tags)
     if start is None:
         return []
-    found: list[Judged] = []
+    minimal: list[Judged] = []
     # Nodes above a minimal one. Kept apart from the tags: it holds for models that are not monotone
     # too.
     covered = np.zeros(tags.marks.shape, dtype=np.bool_)
     for height in range(start, int(tags.heights.max()) + 1):
         for node in tags.nodes(height=height):
-            place = tags.place(node)
-            if not covered[place] and tags.is_feasible(node):
-                found.append(tags.judge(node))
-                covered[tuple(slice(i, None) for i in place)] = True
-    return found
+            position = tags.position(node)
+            if not covered[position] and tags.is_feasible(node):
+                minimal.append(tags.judge(node))
+                covered[tuple(slice(i, None) for i in position)] = True
+    return minimal
 
 
 AlgorithmName = Literal[
@@ -366,11 +374,13 @@ def choose(
     """
     if name == "anytime":
         return functools.partial(anytime, effort=effort, seconds=seconds)
-    given = [
+    arguments = [
         limit for limit, value in (("effort", effort), ("seconds", seconds)) if value is not None
     ]
-    if given:
+    if arguments:
         raise ParameterError(
-            f"{join_words(given)} belongs to the algorithm anytime; {name} has no use for it"
+            f"{join_words(arguments)} belongs to the algorithm anytime; {name} has no use for it"
         )
-    return auto if name == "auto" else ALGORITHMS[name]
+    if name == "auto":
+        return auto
+    return ALGORITHMS[name]

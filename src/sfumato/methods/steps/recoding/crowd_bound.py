@@ -22,7 +22,7 @@ objective is none of these, there is no such bound.
 A first guess at a price is cheap: all but one of the *k* records can be dropped from the condition,
 which leaves the *k*-th nearest class. Any classes may be chosen, so those are whose first guess is
 highest. Then it is proved for more and more classes that they cost more, by a small search over the
-levels of one class (:func:`sfumato.kernels.crowd_costs.costs_as_much`). Bounds of single columns
+levels of one class (:func:`sfumato.kernels.crowd_costs.prove_crowd_cost`). Bounds of single columns
 and of blocks of columns do not see that a record that agrees with its neighbours in some columns
 disagrees with them in others; prices do.
 """
@@ -86,11 +86,12 @@ class CrowdBound:
     @property
     def usable(self) -> bool:
         """Whether there is such a bound."""
-        lattice, chosen = self.lattice, (self.lattice.budget + 1) * SPARE * GROUP
+        lattice = self.lattice
+        class_count = (self.lattice.budget + 1) * SPARE * GROUP
         # A price takes a walk over all classes, and the choice of classes sorts them.
         small = (
             0 < len(lattice.base) <= MOST_CLASSES
-            and chosen <= MOST_CHOSEN
+            and class_count <= MOST_CHOSEN
             and lattice.base.population is None
         )
         return small and self.k > 1 and lattice.records > 0 and _terms(lattice) is not None
@@ -99,23 +100,26 @@ class CrowdBound:
         """Raise ``lower`` towards the best score so far; yields once for as much work as looking at
         a table.
         """
-        found = _terms(self.lattice)
-        if found is None:
+        terms = _terms(self.lattice)
+        if terms is None:
             return
-        prices = CrowdPrices(self.lattice, self.k, *found)
+        prices = CrowdPrices(self.lattice, self.k, *terms)
         yield from prices.choose()
         # The goal is a quarter of the gap at first; where it cannot be proved, half the step with
         # four times the work a price.
-        step, cap = 0.25, FIRST_CAP
+        step = 0.25
+        cap = FIRST_CAP
         while step >= SMALLEST_STEP:
-            proved, best = prices.common(), prices.total(score())
+            proved = prices.common()
+            best = prices.total(score())
             # Rounding errors of sums are taken off before a bound is claimed.
             self.lower = max(self.lower, prices.score(proved - ROUNDING))
             # The gap is closed, or there is no incumbent to close it to.
             if not proved + ROUNDING < best < math.inf:
                 return
             if not (yield from self._reach(prices, proved + step * (best - proved), cap)):
-                step, cap = step / 2, cap * CAP_GROWTH
+                step = step / 2
+                cap = cap * CAP_GROWTH
 
     def _reach(self, prices: CrowdPrices, goal: float, cap: int) -> Generator[None, None, bool]:
         """Try to prove a goal of enough groups, those with the highest prices so far first.
@@ -148,12 +152,14 @@ def _terms(
     """Per column and level what it adds to a sum at least, the score of a sum, and the sum of a
     score; None where there is none.
     """
-    n, score = max(1, lattice.records), lattice.objective.score
+    n = max(1, lattice.records)
+    score = lattice.objective.score
     dearest = max(
         [float(costs.max(initial=0.0)) for levels in lattice.cell_costs for costs in levels],
         default=0.0,
     )
     weights = lattice.weights
+    # Heights are the sum of weighted level shares, suppressed or not.
     if score is objective_named("height").score:
         tops = [max(1, top) for top in lattice.tops]
         return (
@@ -161,8 +167,8 @@ def _terms(
                 [w * level / top for level in range(top + 1)]
                 for w, top in zip(weights, tops, strict=True)
             ],
-            _same,
-            _same,
+            _identity,
+            _identity,
         )
     # A suppressed cell costs 1. Where a cell could cost more, suppressing would lower the score and
     # the terms are no lower bound.
@@ -170,7 +176,8 @@ def _terms(
         return None
     shares = zip(weights, lattice.totals, strict=True)
     if score is objective_named("loss").score:
-        return [[w * total / n for total in totals] for w, totals in shares], _same, _same
+        return [[w * total / n for total in totals] for w, totals in shares], _identity, _identity
+    # A geometric mean becomes a sum of logarithms; expm1 and log1p lead back and forth.
     if score is objective_named("loss_geometric").score:
         return (
             [[w * math.log1p(total / n) for total in totals] for w, totals in shares],
@@ -180,7 +187,7 @@ def _terms(
     return None
 
 
-def _same(value: float) -> float:
+def _identity(value: float) -> float:
     return value
 
 
@@ -200,7 +207,10 @@ class CrowdPrices:
         score: Callable[[float], float],
         total: Callable[[float], float],
     ) -> None:
-        self.k, self.score, self.total, self.budget = k, score, total, lattice.budget
+        self.k = k
+        self.score = score
+        self.total = total
+        self.budget = lattice.budget
         table = lattice.at(lattice.low)
         self.records = table.records
         self.codes = np.column_stack([table.codes(name) for name in lattice.columns]).astype(
@@ -221,8 +231,8 @@ class CrowdPrices:
         for a, span in enumerate(spans):
             # A node may be above the level at which two classes meet: the least of all levels from
             # there on counts.
-            here = np.array([terms[a][level] for level in span])
-            self._terms[a, : len(span)] = np.minimum.accumulate(here[::-1])[::-1]
+            costs = np.array([terms[a][level] for level in span])
+            self._terms[a, : len(span)] = np.minimum.accumulate(costs[::-1])[::-1]
         sizes = [len(climb) for climb in climbs]
         # One array for all columns: of code c of column a, its codes on all levels from ``starts[a]
         # + c * levels[a]`` on.
@@ -241,11 +251,10 @@ class CrowdPrices:
         guess at the price of each: its *k*-th nearest record. A group costs at least what the
         dearest of its classes does.
         """
-        wanted = max(64, math.ceil(SPARE * (self.budget + 1)))
-        size = (
-            GROUP if wanted <= len(self.codes) // GROUP else 1
-        )  # few classes cannot outweigh a large budget in groups
-        count = min(wanted, len(self.codes) // size)
+        group_target = max(64, math.ceil(SPARE * (self.budget + 1)))
+        # Few classes cannot outweigh a large budget in groups.
+        size = GROUP if group_target <= len(self.codes) // GROUP else 1
+        count = min(group_target, len(self.codes) // size)
         everybody = np.arange(len(self.codes))
         rough = yield from self._guess_prices(
             everybody, max(1, len(self.codes) // SAMPLE), SAMPLE_CROWD
@@ -256,6 +265,7 @@ class CrowdPrices:
         order = np.argsort(-guesses, kind="stable")[: count * size].reshape(size, count)
         self.groups = likely[order].T.copy()
         self.weights = self.records[self.groups].min(axis=1)
+        # The dearest guess of a group bounds the group: all its classes must be served.
         self.least = guesses[order].max(axis=0)
         self.most = np.full(count, math.inf)
 
@@ -265,14 +275,17 @@ class CrowdPrices:
         """What the *k*-th nearest record of each class costs, of one class in ``step``; yields for
         twice as many as there are.
         """
-        codes, records = self.codes[::step].copy(), self.records[::step].copy()
-        meets, sums = np.zeros(int(self._offsets[-1]), dtype=np.int8), np.empty(len(codes))
+        codes = self.codes[::step].copy()
+        records = self.records[::step].copy()
+        meets = np.zeros(int(self._offsets[-1]), dtype=np.int8)
+        sums = np.empty(len(codes))
         tree = self._paths, self._starts, self._levels, meets, self._offsets
-        prices, looked_at = np.empty(len(classes)), 0
-        for at, chosen in enumerate(classes.tolist()):
-            kernels.crowd_costs.meet(chosen, self.codes, *tree)
-            kernels.crowd_costs.sums_of_terms(codes, self._terms, meets, self._offsets, sums)
-            prices[at] = kernels.crowd_costs.crowd_sum(sums, records, len(sums), k)
+        prices = np.empty(len(classes))
+        looked_at = 0
+        for at, class_number in enumerate(classes.tolist()):
+            kernels.crowd_costs.find_meeting_levels(class_number, self.codes, *tree)
+            kernels.crowd_costs.sum_terms(codes, self._terms, meets, self._offsets, sums)
+            prices[at] = kernels.crowd_costs.find_crowd_sum(sums, records, len(sums), k)
             looked_at += len(codes)
             # One yield for work like that of looking at a table.
             if looked_at >= 2 * len(self.codes):
@@ -285,30 +298,31 @@ class CrowdPrices:
         at.
         """
         self._meet(at)
-        one, work = max(LOOK, self.codes.size // 8), np.zeros(1, dtype=np.int64)
+        unit = max(LOOK, self.codes.size // 8)
+        work = np.zeros(1, dtype=np.int64)
         order = self._order()
-        verdict = kernels.crowd_costs.costs_as_much(
+        verdict = kernels.crowd_costs.prove_crowd_cost(
             (self.codes, self.records),
             self._terms,
             (self._meets, self._offsets, self._levels),
             order,
             self._sums,
-            (goal, self.k, cap * one),
+            (goal, self.k, cap * unit),
             work,
         )
         if verdict == kernels.crowd_costs.PROVED:
             self.least[at] = goal
         if verdict == kernels.crowd_costs.REFUTED:
             self.most[at] = goal
-        return 1 + int(work[0]) // one
+        return 1 + int(work[0]) // unit
 
     def _meet(self, at: int) -> None:
         group = self.groups[at]
         self._meets, self._sums = self._meets[: len(group)], self._sums[: len(group)]
         for member, meets, sums in zip(group.tolist(), self._meets, self._sums, strict=True):
             tree = self._paths, self._starts, self._levels, meets, self._offsets
-            kernels.crowd_costs.meet(member, self.codes, *tree)
-            kernels.crowd_costs.sums_of_terms(self.codes, self._terms, meets, self._offsets, sums)
+            kernels.crowd_costs.find_meeting_levels(member, self.codes, *tree)
+            kernels.crowd_costs.sum_terms(self.codes, self._terms, meets, self._offsets, sums)
 
     def _order(self) -> NDArray[np.int64]:
         """Columns in which the nearest classes disagree most are decided first: either way the cost
@@ -329,9 +343,11 @@ class CrowdPrices:
         # The j dearest groups outweigh the budget, so not all their members can be suppressed: one
         # group is released whole, at the price of the cheapest of them at least.
         order = np.argsort(-self.least, kind="stable")
-        held = np.cumsum(self.weights[order])
-        place = int(np.searchsorted(held, self.budget, side="right"))
-        return float(self.least[order[place]]) if place < len(order) else -math.inf
+        weights = np.cumsum(self.weights[order])
+        position = int(np.searchsorted(weights, self.budget, side="right"))
+        if position < len(order):
+            return float(self.least[order[position]])
+        return -math.inf
 
     def records_from(self, goal: float) -> int:
         """Weight of the groups that cost a goal, as far as that is proved."""

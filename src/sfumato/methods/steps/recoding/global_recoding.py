@@ -113,10 +113,10 @@ class Recoding(Plan):
             self, placement=dataclasses.replace(self.placement, ladders=changed)
         )
 
-    def warning_of(self, what: str) -> Recoding:
+    def warning_of(self, message: str) -> Recoding:
         """The same plan that warns of something more."""
         return dataclasses.replace(
-            self, notes={**self.notes, "warning": "; ".join([*self.warnings, what])}
+            self, notes={**self.notes, "warning": "; ".join([*self.warnings, message])}
         )
 
     def scores(self) -> dict[str, float]:
@@ -243,7 +243,9 @@ class GlobalRecoding(Step):
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """The quasi-identifiers, and the label that the objective counts."""
-        return schema.quasi if self.label is None else (*schema.quasi, self.label)
+        if self.label is None:
+            return schema.quasi
+        return (*schema.quasi, self.label)
 
     def begun_at(self, levels: Mapping[str, int]) -> GlobalRecoding | None:
         """The same step with these levels as lower bounds; None where one is above what ``levels``
@@ -252,6 +254,8 @@ class GlobalRecoding(Step):
         bounds = dict.fromkeys(levels, (0, HIGHEST)) | self._bounds
         if self.suppress == "attribute" or any(level > bounds[c][1] for c, level in levels.items()):
             return None
+        # Levels that a caller knows to be infeasible are cut off; they are merged with the
+        # recipe's.
         raised = {c: (max(level, bounds[c][0]), bounds[c][1]) for c, level in levels.items()}
         return dataclasses.replace(self, levels={**self.levels, **raised})
 
@@ -259,11 +263,11 @@ class GlobalRecoding(Step):
         """The same step at the levels that were chosen: what fails there is suppressed within the
         budget, nothing is searched.
         """
-        chosen: dict[str, int | tuple[int, int]] = {
-            column: (int(told["level"]), int(told["level"]))
-            for column, told in described["levels"].items()
+        levels: dict[str, int | tuple[int, int]] = {
+            column: (int(entry["level"]), int(entry["level"]))
+            for column, entry in described["levels"].items()
         }
-        return dataclasses.replace(self, levels=chosen, algorithm="auto", effort=None, seconds=None)
+        return dataclasses.replace(self, levels=levels, algorithm="auto", effort=None, seconds=None)
 
     def plan(self, dataset: Table, goal: Goal) -> Recoding | RecodedCells:
         """Search the lattice for the best levels."""
@@ -275,20 +279,23 @@ class GlobalRecoding(Step):
             demands_of(goal.models, dataset.schema.quasi, None)
         goal.progress(0.0, "counting the classes")
         lattice = self.lattice(dataset, goal)
+        # Kept for a survey: cell costs of all levels are known by then.
         dataset.known.lattices[:] = [(self, goal, lattice)]
         outcome = choose(self.algorithm, effort=self.effort, seconds=self.seconds)(
             lattice, goal.progress
         )
         if outcome.best is None:
             raise Unsatisfiable(_why_not(lattice, outcome), closest=outcome.closest)
-        found = _recoding(lattice, outcome.best, outcome, outcome.algorithm or self.algorithm)
-        return self._with_cells(dataset, goal, found) if self.suppress == "cell" else found
+        recoding = _recoding(lattice, outcome.best, outcome, outcome.algorithm or self.algorithm)
+        if self.suppress == "cell":
+            return self._with_cells(dataset, goal, recoding)
+        return recoding
 
-    def _with_cells(self, dataset: Table, goal: Goal, found: Recoding) -> RecodedCells:
+    def _with_cells(self, dataset: Table, goal: Goal, recoding: Recoding) -> RecodedCells:
         """Suppress cells of the records that would be dropped."""
         from sfumato.methods.steps.suppression.cell_plan import CellSuppression, RecodedCells
 
-        whole = dataclasses.replace(found, dropped=found.dropped[:0], suppressed=0)
+        whole = dataclasses.replace(recoding, dropped=recoding.dropped[:0], suppressed=0)
         precious = {name: max(weight, LEAST) for name, weight in self.weights.items()}
         cells = CellSuppression(self.budget, precious).plan(self.apply(dataset, whole), goal)
         return RecodedCells(whole, cells)
@@ -305,29 +312,32 @@ class GlobalRecoding(Step):
             )
         classes = count_needed(dataset, needs, goal.population)
         ladders = dict(zip(classes.columns, classes.ladders, strict=True))
+        # Columns without levels first, then few values: coarse tables stay small and bounds rise
+        # early.
         order = sorted(
             classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c)
         )
         classes = classes.reordered(order)
         tops = [ladder.top for ladder in classes.ladders]
         low, high = level_bounds(classes.columns, tops, self._bounds)
-        made = Lattice(
+        lattice = Lattice(
             base=classes,
             schema=dataset.schema,
             models=seen_by_classes(goal.models, dataset.schema),
             objective=objective_named(self.objective),
             low=low,
             high=high,
+            # The small term keeps budget · N from falling below a whole number by rounding.
             budget=math.floor(self._share * classes.total + 1e-9),
             weights=normalised_weights(classes.columns, self.weights),
             reference={c: classes.counts[c].total() for c in needs.counts},
             label=self.label,
         )
         if self.suppress != "attribute":
-            return made
+            return lattice
         from sfumato.methods.steps.suppression.suppression import ends_only
 
-        return ends_only(made)
+        return ends_only(lattice)
 
     def _require_label(self, dataset: Table) -> None:
         """Refuse a label that is no column, or one of those that shall tell it."""
@@ -351,8 +361,8 @@ class GlobalRecoding(Step):
         it is too large.
         """
         lattice = self._searched_lattice(dataset, goal)
-        chosen = tuple(plan.levels[name] for name in lattice.columns)
-        return survey(lattice, chosen, most_nodes=most_nodes, most_effort=most_effort)
+        node = tuple(plan.levels[name] for name in lattice.columns)
+        return survey(lattice, node, most_nodes=most_nodes, most_effort=most_effort)
 
     def _searched_lattice(self, dataset: Table, goal: Goal) -> Lattice:
         """The lattice that the plan was searched in, where the table remembers it: it knows the
@@ -370,7 +380,9 @@ class GlobalRecoding(Step):
         if isinstance(plan, Recoding):
             return None
         inner = plan.cells.learner()
-        return None if inner is None else _CellsDealt(self, plan, inner)
+        if inner is None:
+            return None
+        return _CellsDealt(self, plan, inner)
 
     def apply(self, dataset: Table, plan: Recoding | RecodedCells) -> Table:
         """Recode the columns and drop the suppressed records, or suppress their cells."""
@@ -380,6 +392,7 @@ class GlobalRecoding(Step):
             return recode_classes(self.apply(dataset, plan.recoding), plan.cells)
         names = list(plan.levels)
         rows = None
+        # Rows of suppressed classes are found before any column is recoded, by their packed keys.
         if len(plan.dropped):
             keys, _ = pack_rows(dataset, names, plan.placement)
             rows = np.flatnonzero(kernels.keys.lie_outside(plan.dropped, keys))
@@ -393,18 +406,20 @@ class GlobalRecoding(Step):
             if level == 0:
                 continue
             encoded = dataset.encoded(name)
+            # A map from codes to codes of the level, as narrow as the labels allow.
             table = remap_to(ladder, encoded, level)
             narrow = table.astype(np.min_scalar_type(max(1, len(ladder.labels[level])) - 1))
             dataset = dataset.recoded(
-                name, ladder.labels[level], kernels.keys.mapped(encoded.narrow, narrow)
+                name, ladder.labels[level], kernels.keys.map_codes(encoded.narrow, narrow)
             )
             # Intervals of numbers and dates still have an order, and other labels none.
             ordered = dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
             kind = Kind.ORDINAL if ordered else Kind.NOMINAL
             dataset = dataset.with_schema(dataset.schema.replace(name, kind=kind))
-        return (
-            dataset if rows is None else dataset.take(rows)
-        )  # last: of a recoded column few labels are left
+        # Rows last: of a recoded column few labels remain.
+        if rows is None:
+            return dataset
+        return dataset.take(rows)
 
     def locked(self, plan: Recoding | RecodedCells) -> GlobalRecoding:
         """The step that makes the same plan again: with the effort that was reached where time ran
@@ -421,9 +436,9 @@ class GlobalRecoding(Step):
         """That a quasi-identifier has no level or one out of bounds, that more is suppressed than
         allowed, or in no class.
         """
-        lacking = [name for name in schema.quasi if name not in told["levels"]]
-        if lacking:
-            return f"the plan of {self.name} tells no level of {', '.join(lacking)}"
+        without_level = [name for name in schema.quasi if name not in told["levels"]]
+        if without_level:
+            return f"the plan of {self.name} tells no level of {', '.join(without_level)}"
         beyond = [
             c
             for c, (low, high) in self._bounds.items()
@@ -431,10 +446,9 @@ class GlobalRecoding(Step):
         ]
         if beyond:
             return f"the level of {', '.join(beyond)} is not one that the recipe allows"
-        gone, classes = (
-            told["suppressed_records"],
-            told.get("suppressed_classes", told["suppressed_records"]),
-        )
+        gone = told["suppressed_records"]
+        classes = told.get("suppressed_classes", told["suppressed_records"])
+        # Suppressed records and classes go together, and each class has a record.
         if bool(gone) != bool(classes) or classes > gone:
             return f"{gone:,} records in {classes:,} classes cannot be suppressed"
         return over_budget(told, self._share, schema, records)
@@ -443,14 +457,16 @@ class GlobalRecoding(Step):
     def _bounds(self) -> dict[str, tuple[int, int]]:
         """The lowest and the highest level that columns may have."""
         return {
-            column: (0, said) if isinstance(said, int) else said
-            for column, said in self.levels.items()
+            column: (0, bound) if isinstance(bound, int) else bound
+            for column, bound in self.levels.items()
         }
 
     @property
     def _share(self) -> float:
         """The share of the records that may be suppressed."""
-        return self.budget if self.suppress in ("tuple", "cell") else 0.0
+        if self.suppress in ("tuple", "cell"):
+            return self.budget
+        return 0.0
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is, when ``schema`` says what the original is."""
@@ -491,18 +507,18 @@ def _why_not(lattice: Lattice, outcome: Outcome) -> str:
         )
     advice = " Raise the budget, lower the promise, or allow higher levels."
     if fixed:
-        shown = ", ".join(fixed[:NAMED]) + (
+        names = ", ".join(fixed[:NAMED]) + (
             f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else ""
         )
-        advice += f" Column(s) without a hierarchy cannot be generalised: {shown}."
+        advice += f" Column(s) without a hierarchy cannot be generalised: {names}."
     stopped = outcome.notes.get("stopped_by")
-    found = (
+    beginning = (
         f"no generalization was found before the {stopped} ran out that"
         if stopped
         else "no generalization"
     )
     return (
-        f"{found} keeps {promises} within the suppression"
+        f"{beginning} keeps {promises} within the suppression"
         f" budget.{near}{lattice.hopeless()}{lattice.caveat()}{advice}"
     )
 

@@ -29,46 +29,57 @@ NEAR = 1e-12
 """Share of a whole sum that rounding may hide."""
 
 
-def fewest_together(classes: ClassTable, sums: Sums, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The classes to drop so that all sums hold; ``known`` where the solver finds nothing with
+def fewest_together(
+    classes: ClassTable, sums: Sums, fallback: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """The classes to drop so that all sums hold; ``fallback`` where the solver finds nothing with
     fewer records.
 
     Of classes that are alike those go first whose values come first, so the order of the rows does
     not matter.
     """
-    kinds, of, many = np.unique(
+    kinds, of, counts = np.unique(
         np.column_stack([classes.records, *(gains for gains, _ in sums)]),
         axis=0,
         return_inverse=True,
         return_counts=True,
     )
-    gone = _how_many(kinds, many, sums)
-    if gone is None or gone @ kinds[:, 0] >= classes.records[known].sum():
-        return known
+    gone = _how_many(kinds, counts, sums)
+    # Only a solution with fewer records than the known one is of use.
+    if gone is None or gone @ kinds[:, 0] >= classes.records[fallback].sum():
+        return fallback
+    # Within a kind, classes are ranked by their keys; the first ``gone`` of each kind are dropped.
     of = of.reshape(-1)
     order = np.lexsort((*classes.keys.T[::-1], of))
     rank = np.empty(len(of), dtype=np.int64)
-    rank[order] = np.arange(len(of)) - np.repeat(np.cumsum(many) - many, many)
+    rank[order] = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
     dropped: NDArray[np.bool_] = rank < gone[of]
-    return dropped if all(_held(sum_, dropped) for sum_ in sums) else known
+    # The solver works with floating-point numbers: its answer is checked against the sums.
+    if all(_holds(sum_, dropped) for sum_ in sums):
+        return dropped
+    return fallback
 
 
 def _how_many(
-    kinds: NDArray[np.float64], many: NDArray[np.int64], sums: Sums
+    kinds: NDArray[np.float64], counts: NDArray[np.int64], sums: Sums
 ) -> NDArray[np.int64] | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
+    # What must go: the whole sum beyond its limit, less what rounding may hide.
     needs = [gains.sum() - slack - NEAR * np.abs(gains).sum() for gains, slack in sums]
-    solved = milp(
+    solution = milp(
         kinds[:, 0],
         integrality=np.ones(len(kinds)),
-        bounds=Bounds(0, many),
+        bounds=Bounds(0, counts),
         constraints=LinearConstraint(kinds[:, 1:].T, lb=needs),
         options={"mip_rel_gap": 0.0},
     )
-    return None if solved.x is None else np.rint(solved.x).astype(np.int64)
+    if solution.x is None:
+        return None
+    counts_gone: NDArray[np.int64] = np.rint(solution.x).astype(np.int64)
+    return counts_gone
 
 
-def _held(asked: tuple[NDArray[np.float64], float], dropped: NDArray[np.bool_]) -> bool:
-    gains, slack = asked
+def _holds(limit: tuple[NDArray[np.float64], float], dropped: NDArray[np.bool_]) -> bool:
+    gains, slack = limit
     return bool(gains[~dropped].sum() <= slack + NEAR * np.abs(gains).sum())

@@ -90,22 +90,26 @@ class Lattice:
         for a in range(len(self.columns)):
             per_code = self.records_per_code[a]
             ladder = self.base.ladders[a]
+            # Σ over codes of records · cost of the cell at the level.
             sums.append(
                 tuple(
                     float((per_code * self.cell_costs[a][level][ladder.climb(0, level)]).sum())
                     for level in range(ladder.depth)
                 )
             )
-        return tuple(sums) if sums else tuple(np.zeros((0, 0)))
+        if sums:
+            return tuple(sums)
+        return tuple(np.zeros((0, 0)))
 
     @cached_property
     def records_per_code(self) -> list[NDArray[np.int64]]:
         """Per column, how many records have each code, at the level the table was counted at."""
-        base, found = self.base, []
+        base = self.base
+        counts = []
         for a, ladder in enumerate(base.ladders):
             size = len(ladder.labels[base.levels[a]])
-            found.append(base.records_in([a])[:size])
-        return found
+            counts.append(base.records_in([a])[:size])
+        return counts
 
     @cached_property
     def cell_costs(self) -> list[list[NDArray[np.float64]]]:
@@ -118,7 +122,9 @@ class Lattice:
     @cached_property
     def _flat_costs(self) -> tuple[NDArray[np.float64], list[list[int]]]:
         """All cell costs in one array, and where each column's level begins."""
-        flat, offsets, position = [], [], 0
+        flat = []
+        offsets = []
+        position = 0
         for levels in self.cell_costs:
             starts = []
             for costs in levels:
@@ -130,12 +136,13 @@ class Lattice:
 
     def from_level(self, low: Node) -> Lattice:
         """The same lattice with other lowest levels: what was found out about the table is kept."""
-        other = dataclasses.replace(self, low=low)
+        copy = dataclasses.replace(self, low=low)
+        # Cached figures do not depend on the lowest levels.
         for name in ("records", "tops", "records_per_code", "cell_costs", "totals"):
             if name in self.__dict__:
-                other.__dict__[name] = self.__dict__[name]
-        other.__dict__["_latest"] = self._latest
-        return other
+                copy.__dict__[name] = self.__dict__[name]
+        copy.__dict__["_latest"] = self._latest
+        return copy
 
     def at(self, node: Node, base: ClassTable | None = None) -> ClassTable:
         """The classes of a node, rolled up from a finer table."""
@@ -216,15 +223,19 @@ class Lattice:
         """What promises about the whole table drop besides: each what it needs, or fewer where all
         are sums.
         """
-        gone, least = failing.copy(), 0
+        gone = failing.copy()
+        minimum = 0
+        # Dropping for one promise may break another: repeat until none asks for more. Each round
+        # drops a class, so this ends.
         while relative and not gone.all():
-            kept = classes.take(~gone)
-            asked = [m.failing(self._evidence(kept, population)) for m in relative]
-            least = least or max(int(kept.records[one].sum()) for one in asked)
-            if not np.logical_or.reduce(asked).any():
+            remaining = classes.take(~gone)
+            demands = [m.failing(self._evidence(remaining, population)) for m in relative]
+            minimum = minimum or max(int(remaining.records[demand].sum()) for demand in demands)
+            if not np.logical_or.reduce(demands).any():
                 break
-            gone[np.flatnonzero(~gone)[np.logical_or.reduce(asked)]] = True
-        if len(relative) > 1 and classes.records[gone & ~failing].sum() > least:
+            gone[np.flatnonzero(~gone)[np.logical_or.reduce(demands)]] = True
+        # Together fewer may do, but never fewer than the most demanding promise alone.
+        if len(relative) > 1 and classes.records[gone & ~failing].sum() > minimum:
             return self._fewest_together(classes, relative, failing, gone, population)
         return gone
 
@@ -239,24 +250,26 @@ class Lattice:
         """The fewest records for promises that are all sums over the classes that are kept
         (``excess``).
         """
-        rest = classes.take(~failing)
-        evidence = self._evidence(rest, population)
+        remaining = classes.take(~failing)
+        evidence = self._evidence(remaining, population)
         sums = [excess for model in relative if (excess := model.excess(evidence)) is not None]
         if len(sums) == len(relative):
-            gone[~failing] = fewest_together(rest, sums, gone[~failing])
+            gone[~failing] = fewest_together(remaining, sums, gone[~failing])
         return gone
 
     def forced(self, classes: ClassTable) -> NDArray[np.int64]:
         """Per class, how many of its records every finer node must suppress."""
         if classes.population is None:
             return self._forced(classes, 0)
-        inside, forced = classes.records > 0, np.zeros(len(classes), dtype=np.int64)
+        inside = classes.records > 0
+        forced = np.zeros(len(classes), dtype=np.int64)
         forced[inside] = self._forced(classes.take(inside), int(classes.population.sum()))
         return forced
 
     def _forced(self, classes: ClassTable, population: int) -> NDArray[np.int64]:
         evidence = self._evidence(classes, population)
         forced = np.zeros(len(classes), dtype=np.int64)
+        # Every model forces its own records; of one class the largest demand holds.
         for model in self.models:
             np.maximum(forced, forced_by(model, evidence, self.budget), out=forced)
         return forced
@@ -273,26 +286,32 @@ class Lattice:
         With ``fixed``, only the first so many columns of the node are decided and the others stand
         at their highest level: the tally is then a lower bound for every node below.
         """
-        place, n = classes.layout, self.records
-        known = len(self.columns) if fixed is None else fixed
+        layout = classes.layout
+        n = self.records
+        decided = len(self.columns) if fixed is None else fixed
         flat, starts = self._flat_costs
-        offsets = np.array([starts[a][classes.levels[a]] for a in range(known)], dtype=np.int64)
-        lost = np.zeros(known)
-        kept_classes, kept, squares = kernels.lattice.tally(
+        # Undecided columns are not priced here; :meth:`tally_of` adds their lower bound.
+        offsets = np.array([starts[a][classes.levels[a]] for a in range(decided)], dtype=np.int64)
+        lost = np.zeros(decided)
+        kept_classes, kept_records, squares = kernels.lattice.tally(
             classes.keys,
             classes.records,
             gone,
             kernels.lattice.CostedColumns(
-                place.words[:known], place.shifts[:known], place.widths[:known], flat, offsets
+                layout.words[:decided],
+                layout.shifts[:decided],
+                layout.widths[:decided],
+                flat,
+                offsets,
             ),
             lost,
         )
-        own = (
-            self.objective.own(self._spread(classes, gone))
-            if self.objective.own and fixed is None
-            else 0.0
+        own = 0.0
+        if self.objective.own and fixed is None:
+            own = self.objective.own(self._spread(classes, gone))
+        return self.tally_of(
+            classes.levels[:decided], n - kept_records, kept_classes, squares, lost, own
         )
-        return self.tally_of(classes.levels[:known], n - kept, kept_classes, squares, lost, own)
 
     def tally_of(
         self,
@@ -310,15 +329,25 @@ class Lattice:
         ``lost`` is, per column, what the cells of the ``gone`` records would have cost; ``lowest``
         the levels below which no column stands.
         """
-        n, known = self.records, len(levels)
+        n = self.records
+        decided = len(levels)
         lowest = self.low if lowest is None else lowest
+        # Mean cost per record: kept cells cost what the level says, suppressed ones 1.
         cells = [
-            (self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)
+            (self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(decided)
         ]
-        rest = range(known, len(self.columns))
-        cells += [self.least_cost(a, gone, lowest[a]) / n if n else 0.0 for a in rest]
+        open_columns = range(decided, len(self.columns))
+        cells += [self.least_cost(a, gone, lowest[a]) / n if n else 0.0 for a in open_columns]
         return Tally(
-            levels + lowest[known:], self.tops, n, gone, classes, squares, cells, self.weights, own
+            levels + lowest[decided:],
+            self.tops,
+            n,
+            gone,
+            classes,
+            squares,
+            cells,
+            self.weights,
+            own,
         )
 
     def _spread(self, classes: ClassTable, gone: NDArray[np.int64]) -> Spread:
@@ -326,16 +355,22 @@ class Lattice:
         costs = np.zeros(len(classes))
         for a, name in enumerate(self.columns):
             costs += self.cell_costs[a][classes.levels[a]][classes.codes(name)]
-        most = sum(all_values(ladder) for ladder in self.base.ladders)
+        all_leaves = sum(all_values(ladder) for ladder in self.base.ladders)
         labels = None if self.label is None else classes.counts[self.label]
         majority = None if labels is None else np.zeros(len(classes), dtype=np.int64)
         if labels is not None and majority is not None:
             np.maximum.at(
                 majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts
             )
-        kept = classes.records - gone
+        kept_records = classes.records - gone
         return Spread(
-            costs, classes.records, kept, most, self.base.records, majority, self._spanned
+            costs,
+            classes.records,
+            kept_records,
+            all_leaves,
+            self.base.records,
+            majority,
+            self._spanned,
         )
 
     @cached_property
@@ -358,6 +393,8 @@ class Lattice:
         """What a column not yet decided costs at least on a level or above when so many records are
         suppressed.
         """
+        # Two lower bounds: suppressed cells cost 1 and kept ones at least the cheapest; and no
+        # level from the lowest on costs less in all than the least total.
         return max(gone + (self.records - gone) * self.cheapest[a], self.least_totals[a][lowest])
 
     @cached_property
@@ -368,11 +405,12 @@ class Lattice:
         A bound on a column that may rise further holds so even where a level costs less than the
         one below it.
         """
-        least = []
+        minima = []
         for sums, high in zip(self.totals, self.high, strict=True):
+            # Running minimum from the highest level down.
             within = np.array(sums[: high + 1])
-            least.append(tuple(np.minimum.accumulate(within[::-1])[::-1].tolist()))
-        return tuple(least)
+            minima.append(tuple(np.minimum.accumulate(within[::-1])[::-1].tolist()))
+        return tuple(minima)
 
     @cached_property
     def cheapest(self) -> tuple[float, ...]:
@@ -417,16 +455,19 @@ class Lattice:
         people = 0 if classes.population is None else int(classes.population.sum())
         counting = [model for model in self.models if model.needs(self.schema).counts]
         verdicts = [model.judge(self._evidence(inside, people)) for model in counting]
-        told = [
+        sentences = [
             f"{v.promise}: {v.sentence}"
             for v in verdicts
             if not v.holds and v.records == self.records
         ]
-        return f" Even at the highest levels, {'; '.join(told)}." if told else ""
+        if sentences:
+            return f" Even at the highest levels, {'; '.join(sentences)}."
+        return ""
 
     def judge(self, classes: ClassTable) -> Judged:
         """Judge a node by its classes."""
         tally = self.tally(classes, classes.records * self.failing(classes))
+        # A node that keeps no class releases nothing, and is no answer.
         feasible = tally.suppressed <= self.budget and (tally.classes > 0 or self.records == 0)
         return Judged(classes.levels, tally, self.objective.score(tally), feasible)
 
@@ -436,8 +477,12 @@ def seen_by_classes(models: Sequence[Model], schema: Schema) -> tuple[Model, ...
     are left out where another promise implies them.
     """
     about_pairs = [model for model in models if model.needs(schema).pairs]
-    others = [model for model in models if model not in about_pairs]
-    implied = [model for model in about_pairs if any(other.implies(model) for other in others)]
+    about_classes = [model for model in models if model not in about_pairs]
+    implied = [
+        model
+        for model in about_pairs
+        if any(model_of_classes.implies(model) for model_of_classes in about_classes)
+    ]
     return tuple(model for model in models if model not in implied)
 
 
@@ -448,12 +493,15 @@ def forced_by(model: Model, evidence: ClassEvidence, budget: int) -> NDArray[np.
     one record of it when it is monotone, for then part of the class must fail too; and nothing when
     neither is sure.
     """
-    if (known := model.forced(evidence)) is not None:
-        return known
+    if (forced := model.forced(evidence)) is not None:
+        return forced
     if not model.shrinking and not (model.monotone and (model.scope == "class" or budget == 0)):
         return np.zeros(len(evidence.classes), dtype=np.int64)
-    least = evidence.classes.records if model.shrinking else np.minimum(evidence.classes.records, 1)
-    return least * model.failing(evidence)
+    # A shrinking model fails on every part of a failing class, a monotone one on some part of it.
+    records = (
+        evidence.classes.records if model.shrinking else np.minimum(evidence.classes.records, 1)
+    )
+    return records * model.failing(evidence)
 
 
 def level_bounds(
@@ -466,7 +514,8 @@ def level_bounds(
         for name in bounds
         if name not in columns
     ]
-    low, high = [], []
+    low = []
+    high = []
     for name, top in zip(columns, tops, strict=True):
         first, last = bounds.get(name, (0, top))
         if not 0 <= first <= last:

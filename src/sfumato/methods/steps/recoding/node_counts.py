@@ -88,7 +88,9 @@ class NodeCounts:
     """Counts nodes from the classes of a lattice; answers like ``Peaks``."""
 
     def __init__(self, lattice: Lattice, k: int, prices: Prices) -> None:
-        self.lattice, self.k, self.prices = lattice, k, prices
+        self.lattice = lattice
+        self.k = k
+        self.prices = prices
         base = lattice.base
         self._records = base.records.astype(np.int32)
         everybody = np.array([lattice.records], dtype=np.int32)
@@ -108,9 +110,11 @@ class NodeCounts:
         All classes are read once, for the lowest level that a sample does not rule out; the cells
         of a higher level are put together from those below it.
         """
-        a, lattice = len(prefix), self.lattice
+        a = len(prefix)
+        lattice = self.lattice
         groups = self._groups(prefix)
-        low, high = lattice.low[a], lattice.high[a]
+        low = lattice.low[a]
+        high = lattice.high[a]
         whole = np.zeros((high - low + 1, 4), dtype=np.int64)
         lost = np.zeros((high - low + 1, 1 + self.prices.features))
         # Until a level is counted it is beyond the budget: levels below the lowest that may be
@@ -122,14 +126,15 @@ class NodeCounts:
         for level in range(self._lowest_left(groups, a), high + 1):
             at_level = whole[level - low], lost[level - low]
             if counts is None:
-                counts = self._counted(groups, a, level)
+                counts = self._count_cells(groups, a, level)
             else:
                 counts = self._merged(counts, a, level)
             if counts is None:
                 if self._count_lost(groups, a, level) <= lattice.budget:
                     self._tally_many(groups, a, level, *at_level)
                 continue
-            size, cells = self._size(a, level), self.prices.cells[a][level]
+            size = self._size(a, level)
+            cells = self.prices.cells[a][level]
             kernels.node_counts.tally_cells(counts, size, self.k, cells, groups.costs, *at_level)
             # The lowest feasible level is what prefixes one column longer begin with most often.
             if (
@@ -149,12 +154,15 @@ class NodeCounts:
         sixteen show it. All classes of a cell belong to one cell of a higher level, so a sample of
         cells serves every level below.
         """
-        lattice, sample, ids = self.lattice, groups.sample, groups.sampled_ids
+        lattice = self.lattice
+        sample = groups.sample
+        ids = groups.sampled_ids
         lowest = lattice.high[a]
         # From the top down: by monotonicity (Samarati's generalization property) the first level
         # beyond the budget rules out all below it.
         for level in range(lattice.high[a], lattice.low[a] - 1, -1):
-            size, climb = self._size(a, level), self._climb(a, level)
+            size = self._size(a, level)
+            climb = self._climb(a, level)
             # So few cells are counted exactly in no time; a sample would save nothing.
             if size * len(groups.amounts) > CELLS_IN_CACHE:
                 if sample is None or ids is None:
@@ -178,7 +186,9 @@ class NodeCounts:
         budget is lost, and proves nothing. To look at the other cells costs a tenth of sorting
         them.
         """
-        codes, climb, size = self._codes_of(a), self._climb(a, level), self._size(a, level)
+        codes = self._codes_of(a)
+        climb = self._climb(a, level)
+        size = self._size(a, level)
         slots = np.zeros(1 << len(codes).bit_length(), dtype=np.int32)
         lost: int = kernels.node_counts.count_lost(
             groups.ids, codes, self._records, climb, size, self.k, slots
@@ -212,14 +222,18 @@ class NodeCounts:
 
     def _grouped(self, groups: _Groups, level: int) -> _Groups:
         """The groups when the next column is decided."""
-        a, prices = len(groups.prefix), self.prices
-        size, prefix, climb = self._size(a, level), (*groups.prefix, level), self._climb(a, level)
+        a = len(groups.prefix)
+        prices = self.prices
+        size = self._size(a, level)
+        prefix = (*groups.prefix, level)
+        climb = self._climb(a, level)
         counts = self._remembered(groups, a, level)
-        sample, sampled_ids = groups.sample, groups.sampled_ids
+        sample = groups.sample
+        sampled_ids = groups.sampled_ids
         # Too many cells for an array: sort them, n log n.
         if counts is None:
-            cells, place = np.unique(self._cells(groups, a, level), return_inverse=True)
-            ids = place.reshape(-1).astype(np.uint32)
+            cells, inverse = np.unique(self._cells(groups, a, level), return_inverse=True)
+            ids = inverse.reshape(-1).astype(np.uint32)
             amounts = np.bincount(ids, weights=self._records, minlength=len(cells)).astype(np.int32)
             sampled_ids = None if sample is None else ids[sample.rows]
         else:
@@ -240,12 +254,13 @@ class NodeCounts:
         """The records of every cell, put together from those of a lower level where these are
         remembered.
         """
+        # Roll-up property: cells of a finer level give those of a coarser one.
         for finer, counts in groups.finest.items():
             if finer == level:
                 return counts.copy()
             if finer < level:
                 return self._merged(counts, a, level, finer)
-        return self._counted(groups, a, level)
+        return self._count_cells(groups, a, level)
 
     def _merged(
         self, counts: NDArray[np.int32], a: int, level: int, finer: int | None = None
@@ -254,13 +269,14 @@ class NodeCounts:
         named.
         """
         finer = level - 1 if finer is None else finer
-        fine_size, size = self._size(a, finer), self._size(a, level)
+        fine_size = self._size(a, finer)
+        size = self._size(a, level)
         coarse = np.zeros(counts.size // fine_size * size, dtype=np.int32)
         climb = self.lattice.base.ladders[a].climb(finer, level).astype(np.uint32)
         kernels.node_counts.merge_cells(counts, fine_size, climb, size, coarse)
         return coarse
 
-    def _counted(self, groups: _Groups, a: int, level: int) -> NDArray[np.int32] | None:
+    def _count_cells(self, groups: _Groups, a: int, level: int) -> NDArray[np.int32] | None:
         """The records of every cell; None where there are too many cells."""
         size = self._size(a, level)
         # One code: cells are the groups.
@@ -280,6 +296,7 @@ class NodeCounts:
         if cells > len(self._scratch):
             self._scratch = np.zeros(cells, dtype=np.int32)
             return self._scratch
+        # Cleared for every node: writing zeros is cheaper than new pages.
         room = self._scratch[:cells]
         room[:] = 0
         return room
@@ -300,11 +317,13 @@ class NodeCounts:
     ) -> None:
         """Tally cells of which there are too many for an array: only those that have records."""
         size = self._size(a, level)
-        cells, place = np.unique(self._cells(groups, a, level), return_inverse=True)
-        counts = np.bincount(place.reshape(-1), weights=self._records, minlength=len(cells)).astype(
-            np.int32
-        )
-        costs, prices = groups.costs[cells // size], self.prices.cells[a][level][cells % size]
+        # Cells by sorting; each then counts as a group of one code, priced apart.
+        cells, inverse = np.unique(self._cells(groups, a, level), return_inverse=True)
+        counts = np.bincount(
+            inverse.reshape(-1), weights=self._records, minlength=len(cells)
+        ).astype(np.int32)
+        costs = groups.costs[cells // size]
+        prices = self.prices.cells[a][level][cells % size]
         kernels.node_counts.tally_cells(counts, 1, self.k, np.zeros(1), costs, whole, lost)
         small = counts < self.k
         lost[0] = float((counts[small] * prices[small]).sum())
@@ -317,12 +336,13 @@ class NodeCounts:
         codes are read quickly.
         """
         if a not in self._codes:
-            base, low = self.lattice.base, self.lattice.low[a]
+            base = self.lattice.base
+            low = self.lattice.low[a]
             narrow = np.uint16 if self._size(a, low) <= MOST_NARROW else np.uint32
             climb = base.ladders[a].climb(base.levels[a], low).astype(narrow)
             codes = np.empty(len(base), dtype=narrow)
-            place = base.layout.shifts[a], base.layout.widths[a]
-            kernels.node_counts.read_codes(base.keys.reshape(-1), *place, climb, codes)
+            field = base.layout.shifts[a], base.layout.widths[a]
+            kernels.node_counts.read_codes(base.keys.reshape(-1), *field, climb, codes)
             self._codes[a] = codes
         return self._codes[a]
 

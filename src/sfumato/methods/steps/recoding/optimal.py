@@ -64,16 +64,16 @@ class Search:
 
     def run(self) -> Search:
         """Walk the whole lattice."""
-        lattice, k = self.lattice, smallest_class(self.lattice)
+        lattice = self.lattice
+        k = smallest_class(self.lattice)
         self.progress(0.0, WORDS)
         looks: Looks | None = None
         if lattice.columns:
             # Under k-anonymity alone the loops count; any other model judges class tables.
-            looks = (
-                RolledUp(lattice)
-                if k is None or not lattice.records
-                else Crowded(raised(lattice, k), k)
-            )
+            if k is None or not lattice.records:
+                looks = RolledUp(lattice)
+            else:
+                looks = Crowded(raised(lattice, k), k)
         # The top is judged first: it is the incumbent that prunes from the start, or shows how much
         # is lacking where no node is feasible.
         self._keep(lattice.judge(lattice.at(lattice.high)))
@@ -97,7 +97,9 @@ class Search:
         # Levels that ``raised`` cut off break the promise in every node: they are decided without a
         # look.
         self._settle(self.lattice.size - ground.size)
-        first = next((a for a, several in enumerate(levels) if several > 1), len(levels) - 1)
+        first = next(
+            (a for a, level_count in enumerate(levels) if level_count > 1), len(levels) - 1
+        )
         self._visit(ground.low[:first], looks)
 
     def _visit(self, prefix: Node, looks: Looks) -> None:
@@ -119,14 +121,14 @@ class Search:
         it.
         """
         below = self._below[len(prefix)]
-        for level, bound, judged in looks.after(prefix):
+        for level, bound, node in looks.after(prefix):
             self.looked_at += 1
             if self.looked_at % OFTEN == 0:
                 self.progress(
                     self.decided / self.lattice.size, f"{WORDS}, {self.looked_at:,} looked at"
                 )
-            if judged is not None:
-                self._keep(judged)
+            if node is not None:
+                self._keep(node)
             # No bound: every node below suppresses more than the budget (monotonicity, see
             # ``Crowded``).
             if bound is None:
@@ -143,16 +145,16 @@ class Search:
             and bound > self.best.score + SLACK
         )
 
-    def _keep(self, judged: Judged) -> None:
+    def _keep(self, candidate: Judged) -> None:
         # Where nothing is feasible, an error names the node that lacks least.
-        if not judged.feasible:
-            if self.closest is None or judged.tally.suppressed < self.closest.tally.suppressed:
-                self.closest = judged
+        if not candidate.feasible:
+            if self.closest is None or candidate.tally.suppressed < self.closest.tally.suppressed:
+                self.closest = candidate
             return
         if self.lattice.objective.minimal:
-            self.feasible.append(judged)
-        elif self.best is None or better(judged, self.best):
-            self.best = judged
+            self.feasible.append(candidate)
+        elif self.best is None or better(candidate, self.best):
+            self.best = candidate
 
     def _settle(self, nodes: int) -> None:
         before = self.decided
@@ -190,18 +192,19 @@ class RolledUp:
 
     def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
         """One table after the other, each rolled up from the one before."""
-        lattice, depth = self.lattice, len(prefix)
-        name, last = lattice.columns[depth], depth == len(lattice.columns) - 1
+        lattice = self.lattice
+        depth = len(prefix)
+        name = lattice.columns[depth]
+        last = depth == len(lattice.columns) - 1
         # Columns after the next one are at their highest level. By the subset property of Incognito
         # (LeFevre et al. 2005) what these columns alone must suppress, any node below must.
         coarse = self._towers.table(prefix)
         for level in range(lattice.low[depth], lattice.high[depth] + 1):
             coarse = coarse.roll_up({name: level})
-            yield (
-                (level, None, lattice.judge(coarse))
-                if last
-                else (level, self._bound(coarse, depth + 1), None)
-            )
+            if last:
+                yield level, None, lattice.judge(coarse)
+            else:
+                yield level, self._bound(coarse, depth + 1), None
 
     def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
         """Least score of any node below, or None when none can be feasible."""
@@ -210,7 +213,9 @@ class RolledUp:
         # Forced suppression only grows on the way down, so all nodes below are infeasible.
         if tally.suppressed > lattice.budget:
             return None
-        return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
+        if lattice.objective.bounded:
+            return lattice.objective.score(tally)
+        return -math.inf
 
 
 class Crowded:
@@ -221,7 +226,8 @@ class Crowded:
     """
 
     def __init__(self, lattice: Lattice, k: int) -> None:
-        self.lattice, self.prices = lattice, Prices.of_lattice(lattice)
+        self.lattice = lattice
+        self.prices = Prices.of_lattice(lattice)
         # Lowest levels that pairs of columns allow; empty where they are not looked at.
         self._beside: list[list[Node]] = []
         if counts_directly(lattice):
@@ -232,8 +238,10 @@ class Crowded:
 
     def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
         """All levels in one pass."""
-        lattice, depth = self.lattice, len(prefix)
-        last, low = depth == len(lattice.columns) - 1, lattice.low[depth]
+        lattice = self.lattice
+        depth = len(prefix)
+        last = depth == len(lattice.columns) - 1
+        low = lattice.low[depth]
         # One pass gives every level of the next column: roll-up (LeFevre et al. 2005) within the
         # loop.
         whole, lost = self._peaks.at(prefix)
@@ -278,39 +286,43 @@ class Crowded:
             return self.lattice.low
         # Each decided column says what it needs of all later ones; the highest demand counts.
         rows = [self._beside[a][level - self.lattice.low[a]] for a, level in enumerate(levels)]
-        return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
+        if len(rows) > 1:
+            return tuple(map(max, *rows))
+        return rows[0]
 
     def _mean(self, levels: Node, gone: int, missed: list[float], lowest: Node) -> float:
         """The weighted mean cost of a cell: as decided, and of the columns that are not at
         least.
         """
         lattice = self.lattice
-        totals, weights = lattice.totals, lattice.weights
-        known = sum([weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)])
+        totals = lattice.totals
+        weights = lattice.weights
+        # Linear: Σ weight · (total − what suppressed cells would have cost + 1 for each of them).
+        decided = sum([weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)])
         undecided = range(len(levels), len(weights))
-        rest = sum([weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided])
-        return (known - missed[0] - missed[1] + rest) / lattice.records
+        open_cost = sum([weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided])
+        return (decided - missed[0] - missed[1] + open_cost) / lattice.records
 
 
-def better(one: Judged, other: Judged) -> bool:
+def better(node: Judged, rival: Judged) -> bool:
     """Whether a node is to be preferred: smaller score, then fewer levels in all, then the smaller
     tuple.
     """
     # Relative to the score: sums of n terms differ by rounding in proportion to their size.
-    if abs(one.score - other.score) > SLACK * max(1.0, abs(other.score)):
-        return one.score < other.score
-    return (sum(one.node), one.node) < (sum(other.node), other.node)
+    if abs(node.score - rival.score) > SLACK * max(1.0, abs(rival.score)):
+        return node.score < rival.score
+    return (sum(node.node), node.node) < (sum(rival.node), rival.node)
 
 
 def k_minimal(feasible: list[Judged]) -> list[Judged]:
     """The feasible nodes that have no feasible node strictly below them: Samarati's antichain."""
-    found: dict[Node, Judged] = {}
+    minimal: dict[Node, Judged] = {}
     # By rising height: whatever lies below a node comes before it, so one look back is enough.
     # Quadratic in the number of minimal nodes, which are few.
-    for judged in sorted(feasible, key=lambda j: (sum(j.node), j.node)):
-        if not any(_below(node, judged.node) for node in found):
-            found[judged.node] = judged
-    return list(found.values())
+    for candidate in sorted(feasible, key=lambda j: (sum(j.node), j.node)):
+        if not any(_below(node, candidate.node) for node in minimal):
+            minimal[candidate.node] = candidate
+    return list(minimal.values())
 
 
 def preferred(minimal: list[Judged]) -> Judged | None:
@@ -320,13 +332,13 @@ def preferred(minimal: list[Judged]) -> Judged | None:
     return min(minimal, key=lambda j: (j.score, *_preferences(j), j.node), default=None)
 
 
-def _below(one: Node, other: Node) -> bool:
-    return all(a <= b for a, b in zip(one, other, strict=True))
+def _below(node: Node, upper: Node) -> bool:
+    return all(a <= b for a, b in zip(node, upper, strict=True))
 
 
-def _preferences(judged: Judged) -> tuple[float, float, float, float]:
+def _preferences(node: Judged) -> tuple[float, float, float, float]:
     """Samarati's four preferences in their order, to break ties."""
-    t = judged.tally
+    t = node.tally
     relative = sum(level / max(1, top) for level, top in zip(t.levels, t.tops, strict=True))
     return float(sum(t.levels)), relative, -float(t.classes), float(t.suppressed)
 
@@ -357,33 +369,34 @@ class Algorithm(Protocol):
         ...
 
 
-def best_of(lattice: Lattice, judged: Iterable[Judged]) -> Judged | None:
+def best_of(lattice: Lattice, nodes: Iterable[Judged]) -> Judged | None:
     """The feasible node that the objective prefers; Samarati's preferences choose among the
     k-minimal ones.
     """
-    feasible = (j for j in judged if j.feasible)
+    feasible = (j for j in nodes if j.feasible)
     if lattice.objective.minimal:
         return preferred(k_minimal(list(feasible)))
     best: Judged | None = None
-    for one in feasible:
-        if best is None or better(one, best):
-            best = one
+    # Ties go by the sum of levels, then the tuple: the order of the nodes does not matter.
+    for node in feasible:
+        if best is None or better(node, best):
+            best = node
     return best
 
 
-def closest_of(judged: Iterable[Judged]) -> Judged | None:
+def closest_of(nodes: Iterable[Judged]) -> Judged | None:
     """The infeasible node that would suppress least."""
     return min(
-        (j for j in judged if not j.feasible),
+        (j for j in nodes if not j.feasible),
         key=lambda j: (j.tally.suppressed, j.node),
         default=None,
     )
 
 
-def tell(progress: Progress, done: int, work: int, words: str) -> None:
+def tell(progress: Progress, steps: int, work: int, words: str) -> None:
     """Say how much is done whenever that is one percent more."""
-    if done * 100 // work != (done - 1) * 100 // work:
-        progress(min(1.0, done / work), words)
+    if steps * 100 // work != (steps - 1) * 100 // work:
+        progress(min(1.0, steps / work), words)
 
 
 def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class PersonalLevels(Step):
     A value *v* of a row under policy *p* is released as its generalization at level
     :math:`\max(L_{\text{everybody}}, L_p)` of the column's hierarchy. ``levels`` are for everybody;
     ``own`` says per policy what it asks for besides, and ``by`` is the column that names each row's
-    policy (role direct: it is dropped at the end). A column may then hold values of several levels;
+    policy (role drop: it is dropped at the end). A column may then hold values of several levels;
     a later recoding leaves those as they are that already are coarser.
 
     No property of the table is looked at, so this step guarantees nothing by itself: it comes
@@ -54,7 +54,7 @@ class PersonalLevels(Step):
     >>> from sfumato.core.step import Account, Declaration, Effect, Goal
     >>> from sfumato.methods.hierarchies import mask_right
     >>> table = Table(pl.DataFrame({"policy": ["a", "b"], "zip": ["53711", "53712"]})).with_roles(
-    ...     direct="policy", quasi="zip"
+    ...     drop="policy", quasi="zip"
     ... )
     >>> table = table.with_hierarchies(zip=mask_right(5))
     >>> step = PersonalLevels(own={"a": {}, "b": {"zip": 2}}, by="policy")
@@ -91,31 +91,33 @@ class PersonalLevels(Step):
             )
 
     def _columns(self) -> list[str]:
-        asked = {
+        levels = {
             c: level
             for wish in (self.levels, *self.own.values())
             for c, level in wish.items()
             if level
         }
-        return sorted(asked)
+        return sorted(levels)
 
     @property
     def claims(self) -> tuple[str, ...]:
         """Direct identifiers that must still be there when this step runs."""
-        return () if self.by is None else (self.by,)
+        if self.by is None:
+            return ()
+        return (self.by,)
 
     def account(self, schema: Schema) -> Account:
         """A level for every value by itself, where no hierarchy is made from the values that
         occur.
         """
-        made = [
+        unfixed = [
             c
             for c in self._columns()
             if c not in schema.attributes or not is_fixed(schema[c].hierarchy)
         ]
-        if made:
+        if unfixed:
             return Account(
-                why=f"the hierarchy of {', '.join(made[:5])} is made from the values that occur"
+                why=f"the hierarchy of {', '.join(unfixed[:5])} is made from the values that occur"
             )
         return Account(Effect.DATA_INDEPENDENT)
 
@@ -144,8 +146,8 @@ class PersonalLevels(Step):
 
     def apply(self, dataset: Table, plan: Any) -> Table:
         """Put the coarser values in."""
-        made: Table = plan.applied(dataset)
-        return made
+        table: Table = plan.applied(dataset)
+        return table
 
     def _policies(self, dataset: Table, *, fixed: bool) -> Encoded:
         encoded = dataset.encoded(str(self.by))
@@ -166,59 +168,68 @@ class PersonalLevels(Step):
     def _raised(self, dataset: Table, name: str, policies: Encoded | None) -> pl.Series:
         encoded = dataset.encoded(name)
         ladder = ladder_of(dataset, name, encoded)
-        wanted = self._wanted(name, policies)
-        if int(wanted.max(initial=0)) > ladder.top:
+        levels = self._levels_of_policies(name, policies)
+        if int(levels.max(initial=0)) > ladder.top:
             raise SchemaError(
-                f"personal_levels: level {int(wanted.max())} of column {name!r} is asked for, but"
+                f"personal_levels: level {int(levels.max())} of column {name!r} is asked for, but"
                 f" its hierarchy ends at level {ladder.top}"
             )
-        used = np.unique(wanted)
+        used = np.unique(levels)
         labels: list[str | None] = []
         codes = np.zeros((len(used), len(encoded.labels)), dtype=np.int64)
+        # All levels that occur side by side: row i of ``codes`` leads from a code to a label of
+        # level i.
         for i, level in enumerate(used.tolist()):
             codes[i] = remap_to(ladder, encoded, level) + len(labels)
             labels += ladder.labels[level]
-        place = np.searchsorted(used, wanted)
-        rows = place[policies.codes] if policies is not None else np.full(len(dataset), place[0])
+        position = np.searchsorted(used, levels)
+        rows = (
+            position[policies.codes] if policies is not None else np.full(len(dataset), position[0])
+        )
         return (
             pl.Series(name, labels, dtype=pl.String).gather(codes[rows, encoded.codes]).alias(name)
         )
 
     def _labelled(self, dataset: Table, name: str, policies: Encoded | None) -> pl.Series:
         """The same where no record may decide about others: every value is labelled by itself."""
-        encoded, hierarchy = dataset.encoded(name), dataset.schema[name].hierarchy
+        encoded = dataset.encoded(name)
+        hierarchy = dataset.schema[name].hierarchy
         if hierarchy is None:
             raise SchemaError(
                 f"personal_levels: column {name!r} has no hierarchy to raise its values by"
             )
-        wanted = self._wanted(name, policies)
-        asked = {wish.get(name, 0) for wish in (self.levels, *self.own.values())}
+        levels = self._levels_of_policies(name, policies)
+        possible = {wish.get(name, 0) for wish in (self.levels, *self.own.values())}
         labels = {
             level: fixed_labels(
                 hierarchy, encoded.labels, level, f"personal_levels: column {name!r}"
             )
-            for level in sorted({*asked, *wanted.tolist()})
+            for level in sorted({*possible, *levels.tolist()})
         }
-        codes, count = encoded.codes, len(encoded.labels)
-        rows = wanted[policies.codes] if policies is not None else np.full(len(dataset), wanted[0])
-        place = {level: i for i, level in enumerate(labels)}
+        codes = encoded.codes
+        count = len(encoded.labels)
+        rows = levels[policies.codes] if policies is not None else np.full(len(dataset), levels[0])
+        position = {level: i for i, level in enumerate(labels)}
+        # Labels of all levels one behind the other: level · count + code.
         every = pl.Series(
             name, [text for level in labels for text in labels[level]], dtype=pl.String
         )
         return every.gather(
-            np.array([place[level] for level in rows.tolist()], dtype=np.int64) * count + codes
+            np.array([position[level] for level in rows.tolist()], dtype=np.int64) * count + codes
         )
 
-    def _wanted(self, name: str, policies: Encoded | None) -> NDArray[np.int64]:
+    def _levels_of_policies(self, name: str, policies: Encoded | None) -> NDArray[np.int64]:
         """The level of a column per policy that occurs, or the one for everybody; a policy that is
         not listed asks for most.
         """
-        least = self.levels.get(name, 0)
+        minimum = self.levels.get(name, 0)
         if policies is None:
-            return np.array([least], dtype=np.int64)
-        most = {name: max(wish.get(name, 0) for wish in self.own.values())}
-        own: list[Mapping[str, int]] = [self.own.get(str(label), most) for label in policies.labels]
-        return np.array([max(least, wish.get(name, 0)) for wish in own], dtype=np.int64)
+            return np.array([minimum], dtype=np.int64)
+        strictest = {name: max(wish.get(name, 0) for wish in self.own.values())}
+        own: list[Mapping[str, int]] = [
+            self.own.get(str(label), strictest) for label in policies.labels
+        ]
+        return np.array([max(minimum, wish.get(name, 0)) for wish in own], dtype=np.int64)
 
 
 def _after(attribute: Attribute) -> Attribute:

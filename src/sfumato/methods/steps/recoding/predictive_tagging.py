@@ -58,8 +58,8 @@ class Tags:
         # Predictive tagging (El Emam et al. 2009) needs feasibility to rise with the levels. It
         # does where models survive merging and suppression (shrinking); without a budget nothing is
         # suppressed, and surviving merging (monotone) is enough.
-        self.decisive = _all(lattice, shrinking=True) or (
-            lattice.budget == 0 and _all(lattice, shrinking=False)
+        self.decisive = _all_models(lattice, shrinking=True) or (
+            lattice.budget == 0 and _all_models(lattice, shrinking=False)
         )
         self._history = History(lattice)
 
@@ -71,8 +71,10 @@ class Tags:
     def is_feasible(self, node: Node) -> bool:
         """Whether a node may be released, by its tag or by a look."""
         # 0 is UNKNOWN: only then are classes counted.
-        mark = self.marks[self.place(node)]
-        return bool(mark == FEASIBLE) if mark else self.judge(node).feasible
+        mark = self.marks[self.position(node)]
+        if mark:
+            return bool(mark == FEASIBLE)
+        return self.judge(node).feasible
 
     def judge(self, node: Node) -> Judged:
         """Look at a node, and tag what follows from it."""
@@ -85,22 +87,22 @@ class Tags:
                 self.progress(float((self.marks != UNKNOWN).mean()), "searching the lattice")
         return self.judged[node]
 
-    def _tag(self, judged: Judged, classes: ClassTable) -> None:
-        place = self.place(judged.node)
-        self.marks[place] = FEASIBLE if judged.feasible else INFEASIBLE
+    def _tag(self, node: Judged, classes: ClassTable) -> None:
+        position = self.position(node.node)
+        self.marks[position] = FEASIBLE if node.feasible else INFEASIBLE
         # Generalization property (Samarati 2001): all nodes above a feasible one are feasible. They
         # are the box from its place to the end of every axis.
-        if judged.feasible and (self.decisive or self._holds_above(judged)):
-            self.marks[tuple(slice(i, None) for i in place)] = FEASIBLE
+        if node.feasible and (self.decisive or self._holds_above(node)):
+            self.marks[tuple(slice(i, None) for i in position)] = FEASIBLE
         # Its converse: all nodes below an infeasible one are infeasible.
-        elif not judged.feasible and (self.decisive or self._fails_below(classes)):
-            self.marks[tuple(slice(i + 1) for i in place)] = INFEASIBLE
+        elif not node.feasible and (self.decisive or self._fails_below(classes)):
+            self.marks[tuple(slice(i + 1) for i in position)] = INFEASIBLE
 
-    def _holds_above(self, judged: Judged) -> bool:
+    def _holds_above(self, node: Judged) -> bool:
         """A node that needs no suppression keeps monotone models on the way up, whatever the
         budget.
         """
-        return judged.tally.suppressed == 0 and _all(self.lattice, shrinking=False)
+        return node.tally.suppressed == 0 and _all_models(self.lattice, shrinking=False)
 
     def _fails_below(self, classes: ClassTable) -> bool:
         """Some models say how much every finer node must suppress."""
@@ -113,13 +115,14 @@ class Tags:
         box.
         """
         box = box or tuple(slice(0, size) for size in self.marks.shape)
-        wanted = np.ones(self.marks[box].shape, dtype=np.bool_)
+        selected = np.ones(self.marks[box].shape, dtype=np.bool_)
         if height is not None:
-            wanted &= self.heights[box] == height
+            selected &= self.heights[box] == height
         if mark is not None:
-            wanted &= self.marks[box] == mark
+            selected &= self.marks[box] == mark
+        # Positions inside the box are counted from its corner.
         start = np.array([part.start for part in box], dtype=np.int64)
-        return [self._node(place) for place in (np.argwhere(wanted) + start).tolist()]
+        return [self._node(position) for position in (np.argwhere(selected) + start).tolist()]
 
     def undecided(self, box: Box) -> bool:
         """Whether nothing is known of some node of a box."""
@@ -128,7 +131,7 @@ class Tags:
     def box(self, bottom: Node, top: Node) -> Box:
         """All nodes between two."""
         return tuple(
-            slice(i, j + 1) for i, j in zip(self.place(bottom), self.place(top), strict=True)
+            slice(i, j + 1) for i, j in zip(self.position(bottom), self.position(top), strict=True)
         )
 
     def minimal(self) -> list[Node]:
@@ -147,16 +150,16 @@ class Tags:
                 slice(None, -1) if b == axis else slice(None) for b in range(feasible.ndim)
             )
             above[upper] |= feasible[lower]
-        return [self._node(place) for place in np.argwhere(feasible & ~above).tolist()]
+        return [self._node(position) for position in np.argwhere(feasible & ~above).tolist()]
 
-    def place(self, node: Node) -> Node:
+    def position(self, node: Node) -> Node:
         """Where a node stands in ``marks``."""
         # A list inside: a generator is slower here, and this runs for every look.
         return tuple([node[a] - self.lattice.low[a] for a in self.free])
 
-    def _node(self, place: list[int]) -> Node:
+    def _node(self, position: list[int]) -> Node:
         node = list(self.lattice.low)
-        for a, step in zip(self.free, place, strict=True):
+        for a, step in zip(self.free, position, strict=True):
             node[a] += step
         return tuple(node)
 
@@ -170,7 +173,7 @@ def require_small(lattice: Lattice) -> None:
         )
 
 
-def _all(lattice: Lattice, *, shrinking: bool) -> bool:
+def _all_models(lattice: Lattice, *, shrinking: bool) -> bool:
     return all(m.shrinking or (not shrinking and m.monotone) for m in lattice.models)
 
 

@@ -49,9 +49,9 @@ class Towers:
         # Roll-up property (LeFevre et al. 2005): each table is counted from the one below it, which
         # is smaller than the finest.
         while len(stack[-1][0]) < len(prefix):
-            known, table = stack[-1]
-            level = prefix[len(known)]
-            stack.append(((*known, level), table.roll_up({self.columns[len(known)]: level})))
+            decided, table = stack[-1]
+            level = prefix[len(decided)]
+            stack.append(((*decided, level), table.roll_up({self.columns[len(decided)]: level})))
         return stack[-1][1]
 
 
@@ -63,9 +63,9 @@ def shown_tables(lattice: Lattice) -> list[ClassTable]:
     table = lattice.at(lattice.low)
     # From the last column to the first: each table hides one column more, and is rolled up from the
     # one before.
-    for shown in range(len(lattice.columns) - 1, -1, -1):
+    for column in range(len(lattice.columns) - 1, -1, -1):
         tables.append(table)
-        table = table.roll_up({lattice.columns[shown]: lattice.high[shown]})
+        table = table.roll_up({lattice.columns[column]: lattice.high[column]})
     return tables[::-1]
 
 
@@ -88,7 +88,9 @@ def smallest_class(lattice: Lattice) -> int | None:
         or base.population is not None
     ):
         return None
-    return max(sizes) if _fits(lattice) else None
+    if _fits(lattice):
+        return max(sizes)
+    return None
 
 
 def _fits(lattice: Lattice) -> bool:
@@ -117,7 +119,9 @@ def raised(lattice: Lattice, k: int) -> Lattice:
             if sizes[sizes < k].sum() <= lattice.budget:
                 break
             low[a] += 1
-    return lattice if tuple(low) == lattice.low else lattice.from_level(tuple(low))
+    if tuple(low) == lattice.low:
+        return lattice
+    return lattice.from_level(tuple(low))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,8 +159,12 @@ class Steps:
     """
 
     def __init__(self, lattice: Lattice, prices: Prices) -> None:
-        self.lattice, self.prices = lattice, prices
-        ups, cells, sizes, self._first = [], [], [0], []
+        self.lattice = lattice
+        self.prices = prices
+        ups = []
+        cells = []
+        sizes = [0]
+        self._first = []
         for a, (ladder, low, high) in enumerate(
             zip(lattice.base.ladders, lattice.low, lattice.high, strict=True)
         ):
@@ -172,13 +180,17 @@ class Steps:
             np.cumsum(sizes).astype(np.uint64),
         )
 
-    def place(self, a: int, level: int) -> int:
+    def position(self, a: int, level: int) -> int:
         """The place of a level of a column."""
         return self._first[a] + level
 
     def last_columns(self, last: int, second: int | None = None) -> kernels.lattice.LastColumns:
         """The levels of the last column alone, or of the last two as if they were one."""
-        ups, folds, prices, second_prices, starts = [], [], [], [], []
+        ups = []
+        folds = []
+        prices = []
+        second_prices = []
+        starts = []
         lasts = self._levels_of(last)
         seconds = [(NO_CODE, np.zeros(1))] if second is None else self._levels_of(second)
         position = 0
@@ -211,7 +223,8 @@ class Steps:
                 codes_above.append(np.zeros(SPARE, dtype=np.int64))
             for costs in (prices, second_prices):
                 costs.append(np.zeros(SPARE))
-        price, second_price = np.concatenate(prices), np.concatenate(second_prices)
+        price = np.concatenate(prices)
+        second_price = np.concatenate(second_prices)
         feature = -1
         if self.prices.mean:
             price = price + second_price
@@ -230,7 +243,8 @@ class Steps:
         """Per level of a column that is searched, the code above each code and what a cell
         costs.
         """
-        ladder, high = self.lattice.base.ladders[a], self.lattice.high[a]
+        ladder = self.lattice.base.ladders[a]
+        high = self.lattice.high[a]
         levels = range(self.lattice.low[a], high + 1)
         return [
             (ladder.up[level] if level < high else NO_CODE, self.prices.cells[a][level])
@@ -252,7 +266,7 @@ class Tower:
     """Tables of groups, each rolled up from one below it; the last column is the one whose levels
     are tallied.
 
-    ``known`` are the columns that cost something. ``tally`` gives what every level of the last
+    ``priced`` are the columns that cost something. ``tally`` gives what every level of the last
     column keeps, as arrays ``whole`` and ``lost`` that :func:`sfumato.kernels.lattice.climb`
     describes; of levels that suppress more than ``budget`` records only that they do.
     """
@@ -264,27 +278,32 @@ class Tower:
         table: ClassTable,
         last: int,
         steps: Steps,
-        known: Sequence[int],
+        priced: Sequence[int],
         *,
         budget: int,
         second: int | None = None,
     ) -> None:
-        self.lattice, self.k, self.steps, self.last, self.budget = lattice, k, steps, last, budget
+        self.lattice = lattice
+        self.k = k
+        self.steps = steps
+        self.last = last
+        self.budget = budget
         prices = steps.prices
         # Columns of the key, by which classes are grouped.
-        others = [a for a in range(len(lattice.columns)) if a not in {last, second}]
+        key_columns = [a for a in range(len(lattice.columns)) if a not in {last, second}]
         lasts = [last] if second is None else [second, last]
-        keys, codes, self._bits = _split_keys(table, others, lasts)
+        keys, codes, self._bits = _split_keys(table, key_columns, lasts)
         costing = [
-            (*self._bits[a], prices.of[a], steps.place(a, table.levels[a]))
-            for a in others
-            if a in known
+            (*self._bits[a], prices.of[a], steps.position(a, table.levels[a]))
+            for a in key_columns
+            if a in priced
         ]
         # Half the memory where every count fits 32 bits: more of a table stays in the cache.
-        size, counts = len(table), np.uint32 if lattice.records < 2**32 else np.uint64
+        size = len(table)
+        counts = np.uint32 if lattice.records < 2**32 else np.uint64
         # Room behind the lowest table for as large a one; pages that nobody writes to take no
         # memory.
-        climbs = sum(lattice.high[a] - table.levels[a] for a in others)
+        climbs = sum(lattice.high[a] - table.levels[a] for a in key_columns)
         self._arrays = kernels.lattice.TowerArrays(
             groups=np.empty((2 * size, 3), dtype=np.uint64),
             entries=np.empty((2 * size, 2), dtype=counts),
@@ -307,18 +326,18 @@ class Tower:
         chains, levels = self._last.starts.shape
         levels = chains * (levels - 1)
         self._room = _make_room(self.size, len(self._last.ups), counts, steps)
-        self.whole, self.lost = (
-            np.empty((levels, 4), dtype=np.int64),
-            np.empty((levels, 1 + prices.features)),
-        )
+        self.whole = np.empty((levels, 4), dtype=np.int64)
+        self.lost = np.empty((levels, 1 + prices.features))
 
     def without_last(self, table: ClassTable) -> ClassTable:
         """The table that this tower was made of, with the last column at its highest level."""
-        name, high = table.columns[self.last], self.lattice.high[self.last]
+        name = table.columns[self.last]
+        high = self.lattice.high[self.last]
         if len(table.ladders[self.last].labels[high]) > 1 or table.keys.shape[1] > 1:
             return table.roll_up({name: high})
         # All codes become one, so the groups are the classes.
         groups, entries, _, _ = self._arrays
+        # The group's records are the sums of its run of entries.
         begins = groups[: self.size, 1].astype(np.int64)
         records = np.add.reduceat(entries[: len(table), 1], begins, dtype=np.int64)
         levels = (*table.levels[: self.last], high, *table.levels[self.last + 1 :])
@@ -371,7 +390,7 @@ class Tower:
             (
                 *self._bits[a],
                 self.steps.prices.of[a],
-                self.steps.place(a, before[a]),
+                self.steps.position(a, before[a]),
                 level - before[a],
             )
             for a, level in enumerate(after)
@@ -410,7 +429,8 @@ class Tower:
         # A coarser table is never larger than the one it is rolled up from.
         if 2 * end - first > len(groups):
             size = 3 * end - first
-            groups, costs = _longer(groups[:end], size), _longer(costs[:end], size)
+            groups = _longer(groups[:end], size)
+            costs = _longer(costs[:end], size)
             self._arrays = self._arrays._replace(groups=groups, costs=costs)
         if 2 * end_entry - first_entry > len(entries):
             entries = _longer(entries[:end_entry], 3 * end_entry - first_entry)
@@ -418,7 +438,7 @@ class Tower:
 
 
 def _split_keys(
-    table: ClassTable, others: Sequence[int], lasts: Sequence[int]
+    table: ClassTable, key_columns: Sequence[int], lasts: Sequence[int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], dict[int, tuple[int, int]]]:
     """Keys of the classes without the last columns, the codes of those as one number, and where the
     bits of the others lie.
@@ -426,19 +446,21 @@ def _split_keys(
     Keys of one word are taken as they are; of longer ones all columns but one fit a word (see
     ``smallest_class``).
     """
+    # The codes of the last columns as one number: second · size + last.
     codes = np.zeros(len(table), dtype=np.int64)
+    # Exclusive or with the codes clears their bits.
     for a in lasts:
         codes = codes * len(table.ladders[a].labels[table.levels[a]]) + table.codes(
             table.columns[a]
         )
-    place = table.layout
+    layout = table.layout
     if table.keys.shape[1] == 1:
         keys = table.keys[:, 0].copy()
         for a in lasts:
-            keys ^= table.codes(table.columns[a]).astype(np.uint64) << np.uint64(place.shifts[a])
-        return keys, codes, {a: (int(place.shifts[a]), int(place.widths[a])) for a in others}
-    place = Layout.of([len(table.ladders[a].labels[table.levels[a]]) for a in others])
-    bits = {a: (int(place.shifts[i]), int(place.widths[i])) for i, a in enumerate(others)}
+            keys ^= table.codes(table.columns[a]).astype(np.uint64) << np.uint64(layout.shifts[a])
+        return keys, codes, {a: (int(layout.shifts[a]), int(layout.widths[a])) for a in key_columns}
+    layout = Layout.of([len(table.ladders[a].labels[table.levels[a]]) for a in key_columns])
+    bits = {a: (int(layout.shifts[i]), int(layout.widths[i])) for i, a in enumerate(key_columns)}
     keys = np.zeros((len(table), 1), dtype=np.uint64)
     for a, (shift, _) in bits.items():
         kernels.keys.pack(keys, table.codes(table.columns[a]), 0, shift)
@@ -460,7 +482,7 @@ def _make_room(groups: int, codes: int, counts: type[Any], steps: Steps) -> kern
     return kernels.lattice.Room(
         slots=np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32),
         links=np.empty((3, groups), dtype=np.int32),
-        seen=np.empty(codes, dtype=np.uint32),
+        codes=np.empty(codes, dtype=np.uint32),
         sums=np.zeros(codes, dtype=counts),
         jumps=np.empty(codes, dtype=np.uint32),
         changes=np.empty(all_codes, dtype=np.uint64),
@@ -486,13 +508,13 @@ def _levels_beside(
     spans = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)][
         : last + 1
     ]
-    place = table.layout
+    layout = table.layout
     columns = [
-        (place.shifts[a], place.widths[a], steps.place(a, lattice.low[a]), spans[a])
+        (layout.shifts[a], layout.widths[a], steps.position(a, lattice.low[a]), spans[a])
         for a in range(last + 1)
     ]
     levels = np.zeros((last, max(spans)), dtype=np.int64)
-    kernels.lattice.least_beside(
+    kernels.level_pairs.find_least_levels(
         table.keys[:, 0],
         table.records,
         np.array(columns, dtype=np.int64),
@@ -512,8 +534,10 @@ def _by_earlier_column(
 
     Columns up to the one in question are at their lowest levels: they are decided before it.
     """
-    count, beside = len(lattice.columns), []
+    count = len(lattice.columns)
+    beside = []
     for a in range(count):
+        # Later columns only: those before are decided already.
         span = range(lattice.high[a] - lattice.low[a] + 1)
         before = lattice.low[: a + 1]
         beside.append(
@@ -529,7 +553,8 @@ class Peaks:
 
     def __init__(self, lattice: Lattice, k: int, prices: Prices) -> None:
         steps = Steps(lattice, prices)
-        self._budget, self._least = lattice.budget, list(lattice.low)
+        self._budget = lattice.budget
+        self._least = list(lattice.low)
         self._towers: list[Tower] = []
         self.least_beside: list[list[Node]] = []
         table = lattice.at(lattice.low)
@@ -548,22 +573,24 @@ class Peaks:
 
     def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
         """By level of the next column: what :class:`Tower` tallies."""
-        tower, size = self._towers[len(prefix)], len(prefix)
+        tower = self._towers[len(prefix)]
+        size = len(prefix)
         # Tables that are not finer than the prefix cannot be rolled up to it.
         while not _above(prefix, tower.levels):
             tower.cut(tower.height - 1)
-        rest, tally = tower.levels[size:], (tower.whole, tower.lost)
+        open_levels = tower.levels[size:]
+        tally = (tower.whole, tower.lost)
         # Other levels of the columns decided last are asked for next: tables that all of those can
         # be rolled up from.
         for shared in range(max(0, size - 2), size):
             if tower.levels[:shared] != prefix[:shared]:
-                least = min(prefix[shared], max(self._least[shared], tower.levels[shared]))
-                if shared < size - 1 or least < prefix[shared]:
-                    tower.climb((*prefix[:shared], least, *tower.levels[shared + 1 :]))
+                lowest = min(prefix[shared], max(self._least[shared], tower.levels[shared]))
+                if shared < size - 1 or lowest < prefix[shared]:
+                    tower.climb((*prefix[:shared], lowest, *tower.levels[shared + 1 :]))
         if tower.levels[:size] == prefix:
             tower.tally(tally)
         else:
-            tower.climb((*prefix, *rest), tally)
+            tower.climb((*prefix, *open_levels), tally)
         whole = tower.whole.tolist()
         # Levels beyond the budget are the lowest ones, so their number says where the feasible ones
         # begin: tables for prefixes to come need not be finer than that.
@@ -571,6 +598,6 @@ class Peaks:
         return whole, tower.lost.tolist()
 
 
-def _above(levels: Node, others: Node) -> bool:
+def _above(levels: Node, lower: Node) -> bool:
     """Whether no level is below the other."""
-    return all(level >= other for level, other in zip(levels, others, strict=False))
+    return all(level >= low_level for level, low_level in zip(levels, lower, strict=False))

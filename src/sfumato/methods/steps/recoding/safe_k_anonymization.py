@@ -79,7 +79,9 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
 
     gamma = _gamma(k, beta, epsilon)
     fall = gamma * math.log(gamma / beta) - (gamma - beta)
-    start, worst = max(1, math.ceil(k / gamma - 1 - 1e-11)), 0.0
+    start = max(1, math.ceil(k / gamma - 1 - 1e-11))
+    worst = 0.0
+    # Terms by chunks of n; the bound on all later terms falls below the largest one in the end.
     while True:
         n = np.arange(start, start + CHUNK)
         worst = max(worst, float(binom.sf(np.floor(gamma * n + 1e-11), n, beta).max()))
@@ -99,9 +101,11 @@ def needed_k(delta: float, beta: float, epsilon: float) -> int:
         raise ParameterError(
             "delta must lie between 0 and 1; take much less than one over the number of people"
         )
+    # Double, then bisect: δ never rises with k.
     low, high = 1, 2
     while delta_of(high, beta, epsilon) > delta:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
         if high > 1 << 24:
             raise ParameterError(
                 "no k in reach gives so small a delta; lower beta, or raise epsilon or delta"
@@ -109,7 +113,9 @@ def needed_k(delta: float, beta: float, epsilon: float) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if delta_of(middle, beta, epsilon) <= delta else (middle, high)
-    return low if delta_of(low, beta, epsilon) <= delta else high
+    if delta_of(low, beta, epsilon) <= delta:
+        return low
+    return high
 
 
 def _gamma(k: int, beta: float, epsilon: float) -> float:
@@ -263,14 +269,16 @@ class SafeAnonymize(Step):
     @property
     def share(self) -> float:
         """The share that is sampled."""
-        return usual_beta(self.epsilon) if self.beta is None else self.beta
+        if self.beta is None:
+            return usual_beta(self.epsilon)
+        return self.beta
 
     @property
     def crowd(self) -> int:
         """The least number of sampled records of a class."""
-        return (
-            self.k if self.k is not None else _needed_k(self.delta or 0.0, self.share, self.epsilon)
-        )
+        if self.k is not None:
+            return self.k
+        return _needed_k(self.delta or 0.0, self.share, self.epsilon)
 
     @property
     def reached(self) -> float:
@@ -299,17 +307,21 @@ class SafeAnonymize(Step):
         draws = Draws.of(goal, self.name)
         fixed = fixed_columns(dataset, columns, self.levels, self.name)
         rows = self._rows(dataset, fixed, draws)
-        changed = {name: one for name, one in fixed.items() if one.values is not None}
+        changed = {name: column for name, column in fixed.items() if column.values is not None}
         words = {name: f"generalised to the fixed level {self.levels[name]}" for name in changed}
         return Masked(
             actions=words,
-            columns={name: one.values for name, one in changed.items() if one.values is not None},
+            columns={
+                name: column.values for name, column in changed.items() if column.values is not None
+            },
             rows=rows,
             attributes={
-                name: one.attribute for name, one in changed.items() if one.attribute is not None
+                name: column.attribute
+                for name, column in changed.items()
+                if column.attribute is not None
             },
             warnings=(*warnings(draws, self.name), *_emptied(rows)),
-            public=self._told(draws, dataset.schema),
+            public=self._public_facts(draws, dataset.schema),
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -324,28 +336,34 @@ class SafeAnonymize(Step):
 
     def _columns(self, dataset: Table) -> list[str]:
         require_table(dataset, self.name, list(self.levels))
-        if units := dataset.schema.columns(Role.UNIT):
+        if units := dataset.schema.units:
             raise SchemaError(
                 f"{self.name}: {', '.join(units)} tells every record apart, so that none would be"
                 " left; drop it first"
             )
-        direct = dataset.schema.columns(Role.DIRECT)
+        direct = dataset.schema.columns(Role.DROP)
         return [name for name in dataset.columns if name not in direct]
 
     def _rows(self, dataset: Table, fixed: dict[str, FixedColumn], draws: Draws) -> Rows:
         """Sampled rows of large classes, in the order of what they release."""
+        # A canonical order first: the draws do not depend on the order of the rows.
         order = canonical_order(dataset)
         sampled = order[draws.kept(len(order), self.share)]
         if not len(sampled):
             return sampled
-        codes = np.stack([one.codes[sampled] for one in fixed.values()], axis=1)
+        codes = np.stack([column.codes[sampled] for column in fixed.values()], axis=1)
+        # Classes of all released columns; small ones are dropped, which Theorem 5 of Li et al.
+        # needs.
         ids, _ = kernels.keys.group(codes.astype(np.uint64))
         large = np.bincount(ids)[ids] >= self.crowd
-        rows, codes = sampled[large], codes[large]
-        return rows[np.lexsort(codes.T[::-1])] if len(rows) else rows
+        rows = sampled[large]
+        codes = codes[large]
+        if len(rows):
+            return rows[np.lexsort(codes.T[::-1])]
+        return rows
 
-    def _told(self, draws: Draws, schema: Schema) -> dict[str, Any]:
-        told = facts(
+    def _public_facts(self, draws: Draws, schema: Schema) -> dict[str, Any]:
+        claims = facts(
             draws,
             epsilon=self.epsilon,
             delta=self.reached,
@@ -355,14 +373,14 @@ class SafeAnonymize(Step):
                 "the number of records of the original, and who was sampled, stay secret",
             ],
         )
-        if told["certified"]:
+        if claims["certified"]:
             twice = self.account(schema).replaced or (math.inf, 1.0)
-            told["where_the_number_of_records_is_public"] = {
+            claims["where_the_number_of_records_is_public"] = {
                 "epsilon": twice[0],
                 "delta": twice[1],
                 "neighbours": "replace: tables of the same size that differ in one record",
             }
-        return told | {"beta": self.share, "k": self.crowd, "levels_fixed": dict(self.levels)}
+        return claims | {"beta": self.share, "k": self.crowd, "levels_fixed": dict(self.levels)}
 
 
 @functools.lru_cache(maxsize=256)
@@ -376,10 +394,8 @@ def _needed_k(delta: float, beta: float, epsilon: float) -> int:
 
 
 def _emptied(rows: Rows) -> tuple[str, ...]:
+    if len(rows):
+        return ()
     return (
-        ()
-        if len(rows)
-        else (
-            "safe_k_anonymization: no class is large enough, nothing is released; raise the levels",
-        )
+        "safe_k_anonymization: no class is large enough, nothing is released; raise the levels",
     )

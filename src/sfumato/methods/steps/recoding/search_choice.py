@@ -57,6 +57,7 @@ def auto(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """The optimum where the lattice is within reach; else the best that is found, with a bound and
     a warning.
     """
+    # Within reach the optimum is decided; an any-time result carries its gap.
     if within_reach(lattice):
         return optimal(lattice, progress)
     progress(0.0, f"{lattice.size:,} nodes, too many to decide: searching for good ones")
@@ -70,15 +71,16 @@ def auto(lattice: Lattice, progress: Progress = silent) -> Outcome:
 def warning(lattice: Lattice, outcome: Outcome) -> str:
     """That not all was decided, and how far the best that was found can be from the optimum."""
     name = lattice.objective.name.replace("_", " ")
-    found = f"the best of {outcome.looked_at:,} looked at was taken"
+    text = f"the best of {outcome.looked_at:,} looked at was taken"
     if outcome.best is not None and "lower_bound" in outcome.notes:
-        lower, score = float(outcome.notes["lower_bound"]), float(outcome.best.score)
-        found += (
+        lower = float(outcome.notes["lower_bound"])
+        score = float(outcome.best.score)
+        text += (
             f" ({name} {score:.4f}; no node has less than {lower:.4f}, so the gap is"
             f" {score - lower:.4f} at most)"
         )
     return (
-        f"the lattice has {lattice.size:.3g} nodes, too many to decide which is best: {found}."
+        f"the lattice has {lattice.size:.3g} nodes, too many to decide which is best: {text}."
         " Fewer quasi-identifiers or levels bring it within reach; algorithm optimal decides it,"
         " however long that takes"
     )
@@ -86,4 +88,6 @@ def warning(lattice: Lattice, outcome: Outcome) -> str:
 
 def warnings_of(notes: Mapping[str, Any]) -> tuple[str, ...]:
     """The warning that a search left in the notes of a plan, if any."""
-    return (str(notes["warning"]),) if "warning" in notes else ()
+    if "warning" in notes:
+        return (str(notes["warning"]),)
+    return ()

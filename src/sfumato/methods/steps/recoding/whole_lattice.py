@@ -44,14 +44,16 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     """Every node under k-anonymity, by one loop; None where that takes more effort than is
     allowed.
     """
-    prices, order = Prices.of_lattice(lattice), _order(lattice)
+    prices = Prices.of_lattice(lattice)
+    order = _order(lattice)
     *before, last = order
     # Two columns are tallied as one where their pairs of codes stay in the processor's first cache.
     second = None
     pairs = [len(lattice.base.ladders[a].labels[lattice.low[a]]) for a in order[-2:]]
     if len(pairs) == 2 and math.prod(pairs) <= MOST_PAIRS:
         second = before.pop()
-    columns, table = range(len(lattice.columns)), lattice.at(lattice.low)
+    columns = range(len(lattice.columns))
+    table = lattice.at(lattice.low)
     tower = Tower(
         lattice,
         k,
@@ -98,7 +100,7 @@ class _Effort:
     """
 
     tables: int
-    most: float
+    limit: float
     climbed: int = 0
     spent: float = 0.0
 
@@ -112,8 +114,8 @@ class _Effort:
         self.climbed += 1
         self.spent += effort
         expected = self.spent / self.climbed * self.tables
-        if self.spent > self.most or (
-            self.spent > SEEN * self.most and expected > BEYOND * self.most
+        if self.spent > self.limit or (
+            self.spent > SEEN * self.limit and expected > BEYOND * self.limit
         ):
             raise _TooMuchEffort
 
@@ -146,15 +148,17 @@ def _walk(
     # Depth first: every table is rolled up from one in which a single column is one level lower, so
     # that each costs one pass over a table little larger than itself. The recursion is as deep as
     # the lattice is high.
-    def climb(place: int, row: int) -> None:
+    def climb(first: int, row: int) -> None:
         """All tables with the columns from a place on above their lowest level; on top stands the
         one where they are not.
         """
-        for i in range(place, len(before)):
+        for i in range(first, len(before)):
             height = tower.height
             for step in range(1, sizes[i]):
                 effort.spend(tower.entries_on_top * len(tower.whole))
-                at, a, levels = row + step * strides[i], before[i], tower.levels
+                at = row + step * strides[i]
+                a = before[i]
+                levels = tower.levels
                 is_leaf = i == innermost and step == sizes[i] - 1
                 tower.climb(
                     (*levels[:a], lattice.low[a] + step, *levels[a + 1 :]),
@@ -197,19 +201,17 @@ def _scores(
         mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
         return mean
     cells = ((full - lost + suppressed[:, None]) / n).tolist()
-    told = zip(
+    rows = zip(
         levels.tolist(), suppressed.tolist(), classes.tolist(), squares.tolist(), cells, strict=True
     )
-    score, tops, weight, records = (
-        lattice.objective.score,
-        lattice.tops,
-        lattice.weights,
-        lattice.records,
-    )
+    score = lattice.objective.score
+    tops = lattice.tops
+    weight = lattice.weights
+    records = lattice.records
     return np.array(
         [
             score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight))
-            for at, s, c, q, cost in told
+            for at, s, c, q, cost in rows
         ]
     )
 
@@ -240,7 +242,7 @@ PYTHON_CLASSES = 1_000
 """What judging a node in Python costs besides its classes, in classes."""
 
 
-def survey(lattice: Lattice, chosen: Node, *, most_nodes: int, most_effort: float) -> Landscape:
+def survey(lattice: Lattice, node: Node, *, most_nodes: int, most_effort: float) -> Landscape:
     """The whole lattice, or the neighbours of the chosen node where it has too many nodes or would
     take too long.
     """
@@ -248,7 +250,7 @@ def survey(lattice: Lattice, chosen: Node, *, most_nodes: int, most_effort: floa
         landscape = whole_lattice(lattice, most_effort)
         if landscape is not None:
             return landscape
-    return neighbourhood(lattice, chosen)
+    return neighbourhood(lattice, node)
 
 
 def effort(lattice: Lattice) -> float:
@@ -265,32 +267,42 @@ def effort(lattice: Lattice) -> float:
 def whole_lattice(lattice: Lattice, most_effort: float = math.inf) -> Landscape | None:
     """Evaluate every node; None where a walk takes more effort than is allowed."""
     k = smallest_class(lattice)
-    counted = (
-        _judged(lattice, every_table(lattice)) if k is None else walked(lattice, k, most_effort)
-    )
-    return None if counted is None else _landscape(lattice, counted, whole=True)
+    if k is None:
+        return _landscape(lattice, _judge_tables(lattice, every_table(lattice)), whole=True)
+    counts = walked(lattice, k, most_effort)
+    if counts is None:
+        return None
+    return _landscape(lattice, counts, whole=True)
 
 
 def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     """Evaluate a node and those that differ from it by one level of one column."""
     near = [node]
     for a, level in enumerate(node):
-        steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
-        near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
+        steps = [
+            neighbour
+            for neighbour in (level - 1, level + 1)
+            if lattice.low[a] <= neighbour <= lattice.high[a]
+        ]
+        near += [(*node[:a], neighbour, *node[a + 1 :]) for neighbour in steps]
     # All of them lie above this node: where its table is much smaller than that of the rows, it is
     # rolled up once. Where nearly every row is alone at it too, that would hash as many classes
     # again; then only their codes climb.
-    low = tuple(max(least, level - 1) for least, level in zip(lattice.low, node, strict=True))
+    low = tuple(max(lowest, level - 1) for lowest, level in zip(lattice.low, node, strict=True))
     if _shrinks(lattice, low):
         floor = lattice.at(low)
     else:
         floor = lattice.base.climbed(dict(zip(lattice.columns, low, strict=True)))
     own = lattice.at(node, floor)
     above = {
-        one for one in near if all(level >= here for level, here in zip(one, node, strict=True))
+        neighbour
+        for neighbour in near
+        if all(level >= own_level for level, own_level in zip(neighbour, node, strict=True))
     }
-    tables = (lattice.at(one, own if one in above else floor) for one in sorted(near))
-    return _landscape(lattice, _judged(lattice, tables), whole=False)
+    tables = (
+        lattice.at(neighbour, own if neighbour in above else floor) for neighbour in sorted(near)
+    )
+    return _landscape(lattice, _judge_tables(lattice, tables), whole=False)
 
 
 SAMPLE = 1 << 16
@@ -321,12 +333,13 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
     return len(lattice.at(node, sample)) < APART * len(sample)
 
 
-def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
+def _landscape(lattice: Lattice, counts: Counted, *, whole: bool) -> Landscape:
     n = max(1, lattice.records)
-    weights, tops = np.array(lattice.weights), np.maximum(1, np.array(lattice.tops, dtype=np.int64))
+    weights = np.array(lattice.weights)
+    tops = np.maximum(1, np.array(lattice.tops, dtype=np.int64))
     # Precision (Sweeney 2002): one minus the mean height of cells; suppressed cells are at the top.
-    height = counted.levels @ (weights / tops)
-    gone = counted.suppressed / n
+    height = counts.levels @ (weights / tops)
+    gone = counts.suppressed / n
     return Landscape(
         columns=lattice.columns,
         low=lattice.low,
@@ -338,7 +351,7 @@ def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
         budget=lattice.budget,
         whole=whole,
         precision=1.0 - (height * (1.0 - gone) + gone * weights.sum()),
-        **{field.name: getattr(counted, field.name) for field in dataclasses.fields(counted)},
+        **{field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)},
     )
 
 
@@ -360,20 +373,24 @@ def every_table(lattice: Lattice) -> Iterator[ClassTable]:
     return below(lattice.at(lattice.low), 0)
 
 
-def _judged(lattice: Lattice, tables: Iterator[ClassTable]) -> Counted:
+def _judge_tables(lattice: Lattice, tables: Iterator[ClassTable]) -> Counted:
     """Nodes judged one by one, under any model."""
-    levels, suppressed, classes, *rest = zip(
+    # By column: levels, suppressed and classes are whole numbers, the others are not.
+    levels, suppressed, classes, *numbers_by_node = zip(
         *(_judge(lattice, table) for table in tables), strict=True
     )
-    numbers = [np.array(part, dtype=np.float64) for part in rest]
-    at, gone, kept = (np.array(part, dtype=np.int64) for part in (levels, suppressed, classes))
-    return Counted(at, gone, kept, *numbers)
+    numbers = [np.array(part, dtype=np.float64) for part in numbers_by_node]
+    at, gone, kept_classes = (
+        np.array(part, dtype=np.int64) for part in (levels, suppressed, classes)
+    )
+    return Counted(at, gone, kept_classes, *numbers)
 
 
 def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
     failing = lattice.failing(classes)
     tally = lattice.tally(classes, classes.records * failing)
-    records, sizes = classes.records[~failing], classes.sizes[~failing]
+    records = classes.records[~failing]
+    sizes = classes.sizes[~failing]
     # Marketer risk: the expected share of records that are linked rightly, Σ records ∕ size.
     marketer = float((records / sizes).sum() / records.sum()) if len(sizes) else 0.0
     prosecutor = 1.0 / float(sizes.min()) if len(sizes) else 0.0

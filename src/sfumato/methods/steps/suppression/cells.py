@@ -414,7 +414,7 @@ class _Cover:
 
     def groups(self, rare: NDArray[np.int64], hidden: int) -> tuple[NDArray[np.int64], ...]:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
-        groups: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
+        groups: tuple[NDArray[np.int64], ...] = kernels.suppression.list_groups(
             self.keys,
             rare,
             (self.shown_mask(hidden), hidden),
@@ -432,7 +432,7 @@ class _Cover:
             [hidden for hidden, _ in group_lists],
             [len(donors) for _, (_, _, donors) in group_lists],
         )
-        units, groups = kernels.suppression.cover(
+        units, groups = kernels.suppression.cover_units(
             self._all_units(),
             self.absent,
             sets,
@@ -466,7 +466,7 @@ class _Cover:
         }
         for pattern in sorted(price, key=lambda h: (-price[h], h)):
             unit_numbers = np.flatnonzero(hidden == pattern)
-            hidden[unit_numbers] = kernels.suppression.restore(
+            hidden[unit_numbers] = kernels.suppression.restore_cells(
                 self._all_units(),
                 (self.shown_mask(pattern), pattern),
                 watched,

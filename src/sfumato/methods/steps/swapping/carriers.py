@@ -90,11 +90,7 @@ def carrier_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.in
     """The largest unit within which some columns, and more that are encoded, are constant:
     household, person or row.
     """
-    return (
-        carriers_of(dataset, names, *extra_codes).unit
-        if dataset.schema.columns(Role.UNIT)
-        else "row"
-    )
+    return carriers_of(dataset, names, *extra_codes).unit if dataset.schema.units else "row"
 
 
 def carriers_by(dataset: Table, units: NDArray[np.int64], unit: str) -> Carriers:
@@ -142,7 +138,7 @@ def require_columns(dataset: Table, names: Sequence[str], step: str) -> None:
 
 def _is_design(dataset: Table, name: str) -> bool:
     attribute = dataset.schema[name]
-    return attribute.has(Role.UNIT) or attribute.has(Role.WEIGHT)
+    return attribute.identifies is not None or attribute.has(Role.WEIGHT)
 
 
 def require_apart(**lists: Sequence[str]) -> None:
@@ -317,11 +313,11 @@ class Ranking:
         """Per place in the order the place it exchanges with; its own inverse."""
         limits = self.limits(p)
         if self.variant == "interval":
-            partners = kernels.swapping.window_partners(self.starts, limits, self.first)
+            partners = kernels.swapping.pair_in_windows(self.starts, limits, self.first)
         elif self.variant == "p_distribution":
-            partners = kernels.swapping.spread_partners(self.starts, limits, self.first)
+            partners = kernels.swapping.pair_at_distances(self.starts, limits, self.first)
         else:
-            partners = kernels.swapping.bucket_partners(
+            partners = kernels.swapping.pair_in_buckets(
                 self.starts, limits, self.first, self.second
             )
         return partners  # type: ignore[no-any-return]

@@ -185,7 +185,9 @@ def _matched(
             seeker_points[waiting], k=np.arange(1, min(neighbour_count, len(free_donors)) + 1)
         )
         is_taken = np.zeros(len(free_donors), dtype=np.bool_)
-        got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, is_taken, once)
+        got = kernels.swapping.assign_first_free(
+            neighbours, distances, reach + 2 * HAIR, is_taken, once
+        )
         matched[waiting[got >= 0]] = free_donors[got[got >= 0]]
         waiting = waiting[(got < 0) & (distances[:, 0] <= reach + 2 * HAIR)]
         free_donors, neighbour_count = (

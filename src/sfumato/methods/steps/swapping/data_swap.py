@@ -282,7 +282,7 @@ class SwapSimilar(ColumnStep):
         self, starts: Codes, values: NDArray[np.float64], at_risk: NDArray[np.bool_]
     ) -> Codes:
         reach = math.inf if self.reach is None else self.reach
-        pairs: Codes = kernels.swapping.closest_pairs(starts, values, at_risk, reach)
+        pairs: Codes = kernels.swapping.pair_closest(starts, values, at_risk, reach)
         return pairs
 
 

@@ -46,9 +46,7 @@ def households_of(dataset: Table, constant: Sequence[str], step: str) -> Carrier
     """The households, within which some columns must be constant."""
     units = units_of(dataset, "household")
     if units is None:
-        raise SchemaError(
-            f"{step} needs to know the households: give their column role unit with unit: household"
-        )
+        raise SchemaError(f"{step} needs to know the households: give their column role household")
     homes = carriers_by(dataset, units, "household")
     varying = [name for name in constant if not homes.carry(dataset.encoded(name).codes)]
     if varying:
@@ -167,7 +165,7 @@ class Exchange:
             self.stream.random(len(seekers)),
             np.stack([sorted_profile[1] for sorted_profile in sorted_]),
         )
-        trees = np.stack([kernels.swapping.tree_of(weights[row]) for row in order])
+        trees = np.stack([kernels.swapping.build_weight_tree(weights[row]) for row in order])
         profiles = kernels.swapping.Profiles(positions, order, stretches, trees)
         kernels.swapping.find_donors(
             seekers, uniforms, (areas, quotas), weights, profiles, self.partner, self.similar

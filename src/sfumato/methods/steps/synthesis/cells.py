@@ -132,7 +132,7 @@ def drawn_columns(schema: Schema, columns: Sequence[str]) -> list[str]:
     """The columns that are drawn: all but direct identifiers and the numbers of persons and
     households.
     """
-    gone = {*schema.columns(Role.DIRECT), *schema.columns(Role.UNIT)}
+    gone = {*schema.columns(Role.DROP), *schema.units}
     return [name for name in columns if name not in gone]
 
 

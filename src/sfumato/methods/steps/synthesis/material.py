@@ -239,7 +239,7 @@ def _require_told_apart(dataset: Table, name: str, column: pl.Series) -> None:
     if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
         raise SchemaError(
             f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too large"
-            " to be drawn as numbers; if they name people give the column the role direct, else"
+            " to be drawn as numbers; if they name people give the column the role drop, else"
             " the kind nominal"
         )
 

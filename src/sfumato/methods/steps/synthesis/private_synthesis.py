@@ -19,7 +19,7 @@ from sfumato.core.declared import ROW, Relation, declared, require_declared
 from sfumato.core.ledger import Ledger
 from sfumato.core.parameters import COLUMNS, FILE, parameters
 from sfumato.core.randomness import canonical_order
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import Schema
 from sfumato.core.step import ONE_RECORD, Account, Declaration, Effect, Goal, Step, Synthetic
 from sfumato.core.table import NOBODY
 from sfumato.core.words import count_of
@@ -279,7 +279,7 @@ class SynthesizePrivately(Step):
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is: columns of units are not drawn."""
-        return schema.without([name for name in schema.columns(Role.UNIT) if name not in columns])
+        return schema.without([name for name in schema.units if name not in columns])
 
     def _cells(self, dataset: Table) -> dict[str, Cells]:
         names = drawn_columns(dataset.schema, dataset.columns)
@@ -301,9 +301,7 @@ class SynthesizePrivately(Step):
                 f"{self.name}: column {person!r} names persons; say rows_per_person, how many rows"
                 " of one person count"
                 if person is not None
-                else (
-                    f"{self.name}: rows_per_person needs a column with role unit that names persons"
-                )
+                else (f"{self.name}: rows_per_person needs a column with role person")
             )
         return (
             Relation(person or ROW, "add_remove", self.rows_per_person or 1)
@@ -448,7 +446,7 @@ class SynthesizePrivately(Step):
                 f"{self.name}: noise hides all values of {', '.join(draws_made.drowned[:5])}, which"
                 " is drawn evenly; raise ε, or declare fewer values or bins"
             )
-        units = schema.columns(Role.UNIT)
+        units = schema.units
         if units:
             yield (
                 f"{self.name}: {', '.join(units)} is not drawn: rows of the release belong to"

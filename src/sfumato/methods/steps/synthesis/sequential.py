@@ -288,7 +288,7 @@ def require_drawable(
     if unique:
         raise SchemaError(
             f"synthesize: every record of {source} has a value of its own in {', '.join(unique)};"
-            " drawn values would be theirs. Give such columns the role direct, so that they are"
+            " drawn values would be theirs. Give such columns the role drop, so that they are"
             " dropped, pseudonymize them, or make them coarser first"
         )
     constant = tuple(name for name, material in materials.items() if material.constant)

@@ -17,7 +17,7 @@ from sfumato.core.classes import count_rows
 from sfumato.core.design import marks_by, strata_of
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
-from sfumato.core.schema import Attribute, Kind, Role
+from sfumato.core.schema import UNITS, Attribute, Kind, Role
 from sfumato.core.step import Goal, Step, Synthetic
 from sfumato.core.table import NOBODY
 from sfumato.errors import ParameterError, SchemaError
@@ -112,12 +112,12 @@ class Synthesize(Step):
     records have (with households: in all members of theirs): *partly* synthetic. Then records keep
     whose they are, and so do their kept values: promises and attacks look at them as at any masked
     release. Otherwise all is drawn, ``records`` of them, and no record stands for anybody.
-    Households (a column with role unit) are drawn whole: their common columns, size and head first,
-    then member after member; ``records`` counts households then. ``within`` (by default the columns
-    with role stratum) learns every stratum by itself that has 10 · ``min_leaf`` records; smaller
-    ones together. ``holdout`` sets a share of the people aside, before anything is learnt, for
-    attacks to compare with: a fifth by default, and nobody where records stay people's, because who
-    is set aside is not released then. ``copies`` draws several tables, one below the other,
+    Households (a column with role household) are drawn whole: their common columns, size and head
+    first, then member after member; ``records`` counts households then. ``within`` (by default the
+    columns with role stratum) learns every stratum by itself that has 10 · ``min_leaf`` records;
+    smaller ones together. ``holdout`` sets a share of the people aside, before anything is learnt,
+    for attacks to compare with: a fifth by default, and nobody where records stay people's, because
+    who is set aside is not released then. ``copies`` draws several tables, one below the other,
     numbered in a column ``copy``; :func:`sfumato.combine` says what they tell together. (Copies of
     partly synthetic tables are releases of their own: everybody would stand several times in one.)
 
@@ -312,7 +312,7 @@ class _Run:
 
     def _units(self) -> Rows | None:
         """Per record the number of its person or household, where any has several records."""
-        names = self.dataset.schema.columns(Role.UNIT)
+        names = self.dataset.schema.units
         if not names:
             return None
         if len(names) > 1 and not self.partly:
@@ -350,7 +350,7 @@ class _Run:
     def _names(self) -> list[str]:
         """The columns that are learnt from: neither units nor direct identifiers."""
         schema = self.dataset.schema.attributes
-        out = (Role.UNIT, Role.DIRECT)
+        out = (*UNITS, Role.DROP)
         return [
             n
             for n in self.dataset.columns
@@ -429,7 +429,8 @@ class _Run:
         if not by or self.units is None:
             if by:
                 raise ParameterError(
-                    "synthesize: members is for households; no column with role unit repeats"
+                    "synthesize: members is for households; no column with role person or"
+                    " household repeats"
                 )
             return self.canonical
         keys = []
@@ -612,14 +613,14 @@ class _Run:
             tables[0].columns, f"drawn anew by {'trees' if step.method == 'trees' else 'a copula'}"
         )
         actions |= dict.fromkeys(self.constant, "constant, copied")
-        actions |= dict.fromkeys(self.dataset.schema.columns(Role.UNIT), "numbered anew")
+        actions |= dict.fromkeys(self.dataset.schema.units, "numbered anew")
         nobody = np.full(sum(table.height for table in tables), NOBODY)
         return self._build_plan(tables, nobody, actions, ground, totals)
 
     def _table(self, copy: Copy) -> pl.DataFrame:
         """One copy as a table with the columns of the original, in their order."""
         height = len(next(iter(copy.columns.values())).donors)
-        unit = self.dataset.schema.columns(Role.UNIT)
+        unit = self.dataset.schema.units
         synthetic_names = set(self._names())
         columns = []
         for name in self.dataset.columns:
@@ -712,7 +713,7 @@ class _Run:
             public["marginals"] = MARGINALS[step.marginals]
         if self.kept_rules:
             public["rules_that_hold"] = self.kept_rules
-        numbered = {COPY: Attribute((Role.PLAIN,), Kind.NUMERIC)} if step.copies > 1 else {}
+        numbered = {COPY: Attribute((Role.KEEP,), Kind.NUMERIC)} if step.copies > 1 else {}
         return Synthetic(
             actions=all_actions,
             attributes=numbered,
@@ -720,7 +721,7 @@ class _Run:
             warnings=tuple(self.warnings),
             public={"synthesis": public},
             owner=self.owner,
-            table=stacked(tables, self.dataset.schema.columns(Role.UNIT)),
+            table=stacked(tables, self.dataset.schema.units),
             origin=origin,
             held_out=np.sort(self.canonical[self.held]) if step.aside else None,
         )

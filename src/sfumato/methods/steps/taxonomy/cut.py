@@ -23,7 +23,7 @@ from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.objective import objective_named
 from sfumato.core.population import count_needed
-from sfumato.core.schema import Kind, Role, Schema
+from sfumato.core.schema import UNITS, Kind, Role, Schema
 from sfumato.core.step import Plan
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
@@ -482,7 +482,7 @@ def _require_label(dataset: Table, label: str) -> None:
     dataset.require([label])
     attribute = dataset.schema.attributes.get(label)
     if attribute is not None and any(
-        attribute.has(role) for role in (Role.QUASI, Role.DIRECT, Role.UNIT)
+        attribute.has(role) for role in (Role.QUASI, Role.DROP, *UNITS)
     ):
         raise SchemaError(
             f"the class label {label!r} is a column with role {join_words(attribute.roles)}; "

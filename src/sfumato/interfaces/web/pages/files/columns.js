@@ -56,7 +56,7 @@ export default {
               <option v-for="k in kinds" :key="k" :value="k" :selected.attr="k === r.kind ? '' : null">{{ k }}</option></select></td>
             <td class="num"><span class="onlysmall soft">missing </span>{{ r.missing ? r.missing.toLocaleString("en") : "–" }}</td>
             <td class="num"><span class="onlysmall soft">distinct </span>{{ r.distinct.toLocaleString("en") }}</td>
-            <td class="spread"><svg v-if="r.role !== 'direct' && r.bars.length" class="spark" viewBox="0 0 96 24" role="img" :aria-label="'spread of ' + r.name">
+            <td class="spread"><svg v-if="r.role !== 'drop' && r.bars.length" class="spark" viewBox="0 0 96 24" role="img" :aria-label="'spread of ' + r.name">
               <path :d="path(r.bars)" /></svg></td>
             <td class="why small soft"><span :title="r.why.join('; ')">{{ r.why[0] }}</span></td>
           </tr>
@@ -127,7 +127,7 @@ export default {
         event.preventDefault();
         return;
       }
-      const role = { d: "direct", q: "quasi", s: "sensitive", p: "plain" }[event.key];
+      const role = { d: "drop", q: "quasi", s: "sensitive", k: "keep" }[event.key];
       if (!role || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       this.$emit("role", { columns: this.chosen[r.name] ? this.picked : [r.name], role });
