@@ -90,7 +90,7 @@ def show(register: RegisterFile, json: Json = False, *, secret: Keywords) -> Non
 
 
 @dataclass(frozen=True, kw_only=True)
-class OriginalOptions(ShowOptions):
+class OriginalFiles(ShowOptions):
     """What a release was made from."""
 
     original: Annotated[str, CommandOption("the original table")]
@@ -102,7 +102,7 @@ def check(
     register: RegisterFile,
     folder: Folder,
     *,
-    files: OriginalOptions,
+    files: OriginalFiles,
     secret: Keywords,
     reading: ReadOptions,
 ) -> None:
@@ -134,7 +134,7 @@ def add(
     register: RegisterFile,
     folder: Folder,
     *,
-    files: OriginalOptions,
+    files: OriginalFiles,
     recipient: RecipientOptions,
     secret: Keywords,
     reading: ReadOptions,
@@ -191,7 +191,7 @@ def _show(disclosure: Together, *, json: bool) -> None:
 
 
 def _read_candidate(
-    register: Register, folder: Path, files: OriginalOptions, intake: Intake
+    register: Register, folder: Path, files: OriginalFiles, intake: Intake
 ) -> tuple[ReleaseFolder, TablePair, Newcomer]:
     """A written release, the same beside its original, and its people as a register knows them."""
     from sfumato.release.folder import read_table_release
