@@ -173,6 +173,22 @@ def are_pairs(pairs: dict[str, list[Any]]) -> None:
     assert all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs.values())
 
 
+def are_signs(signs: dict[str, str]) -> None:
+    """Commands of LaTeX, and the text for each."""
+    assert list(signs) == sorted(signs)
+    assert all(command.startswith("\\") for command in signs)
+    assert all("\\" not in text for text in signs.values())
+
+
+def are_options(verbs: dict[str, list[dict[str, Any]]]) -> None:
+    """The options of each verb, as tools/command_options.py writes them."""
+    assert list(verbs) == sorted(verbs)
+    for options in verbs.values():
+        names = [option["name"] for option in options]
+        assert len(set(names)) == len(names)
+        assert all(option["meaning"] for option in options)
+
+
 def are_parents(parents: dict[str, list[str]]) -> None:
     are_word_lists(parents)
     assert list(parents) == sorted(parents)
@@ -222,6 +238,8 @@ CHECKS: dict[str, Callable[[Any], None]] = {
         "name",
         "k",
     ),
+    "interfaces/cli/latex_signs": are_signs,
+    "interfaces/cli/verb_options": are_options,
     "methods/hierarchies/countries": are_countries,
     "methods/hierarchies/icd10_chapters": are_ranges,
     "methods/hierarchies/isced_groups": are_word_lists,
@@ -273,7 +291,6 @@ LARGEST_LITERAL = 64
 
 TABLES_OF_CODE = {
     "src/sfumato/methods/hierarchies/public_classification.py": "schemes with their functions",
-    "src/sfumato/interfaces/cli/explain.py": "words of formulas as text",
 }
 """Larger literals that are code: what they hold are functions or rules of this program."""
 

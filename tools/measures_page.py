@@ -17,7 +17,7 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.attack import Attack
 from sfumato.core.choices import required_fields
-from sfumato.interfaces.cli.explain import simple_table
+from sfumato.interfaces.cli.docstring_text import simple_table
 from sfumato.release.intruders import BATTERY
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "measures.md"

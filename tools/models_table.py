@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 from sfumato.core import registry
-from sfumato.interfaces.cli.explain import AGAINST, formula
+from sfumato.interfaces.cli.docstring_text import formula
+from sfumato.interfaces.cli.explain import AGAINST
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "models.md"
 BEGIN, END = "<!-- models: begin -->\n", "<!-- models: end -->"

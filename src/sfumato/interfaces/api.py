@@ -119,27 +119,27 @@ def _as_data(value: TableLike) -> Data:
     return value if is_data(value) else read(value)
 
 
-def _described(data: TableLike, roles: Roles | None, purpose: str) -> Data:
+def _read_with_roles(data: TableLike, roles: Roles | None, purpose: str) -> Data:
     """Data whose columns have roles; a table that has none is refused, with what to do."""
-    found = _as_data(data)
+    dataset = _as_data(data)
     if roles is not None:
-        found = found.with_roles(**roles)
-    found.require_roles(purpose)
-    return found
+        dataset = dataset.with_roles(**roles)
+    dataset.require_roles(purpose)
+    return dataset
 
 
-def _members(given: Any, what: str, example: str) -> tuple[Any, ...]:
+def _members(value: Any, argument: str, example: str) -> tuple[Any, ...]:
     """What was given, as several; a number, a text or a class where a member of a family belongs is
     refused.
     """
-    several = as_tuple(given)
-    for one in several:
-        if isinstance(one, type) or not hasattr(one, "name"):
-            kind = one.__name__ if isinstance(one, type) else type(one).__name__
+    members = as_tuple(value)
+    for member in members:
+        if isinstance(member, type) or not hasattr(member, "name"):
+            kind = member.__name__ if isinstance(member, type) else type(member).__name__
             raise ParameterError(
-                f"{what} takes objects such as {example}, or a list of them; got {kind}"
+                f"{argument} takes objects such as {example}, or a list of them; got {kind}"
             )
-    return several
+    return members
 
 
 def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
@@ -155,15 +155,17 @@ def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
     from sfumato.guidance.profiling.proposal import propose_recipe
     from sfumato.guidance.profiling.table_relations import propose_relations
 
-    places = locations_in([str(dataset)]) if isinstance(dataset, str | Path) else None
-    given = dataset if places is None else places
-    if isinstance(given, Mapping):
-        several = {
-            name: one.read({}) if isinstance(one, InDatabase) else read(one).in_memory("profile")
-            for name, one in given.items()
-        }
+    locations = locations_in([str(dataset)]) if isinstance(dataset, str | Path) else None
+    source = dataset if locations is None else locations
+    if isinstance(source, Mapping):
+        tables = {}
+        for name, location in source.items():
+            if isinstance(location, InDatabase):
+                tables[name] = location.read({})
+            else:
+                tables[name] = read(location).in_memory("profile")
         return propose_relations(
-            {name: (table.to_polars(), table.source) for name, table in several.items()}
+            {name: (table.to_polars(), table.source) for name, table in tables.items()}
         )
     table: Any = parquet_columns(dataset) or read(dataset)
     table = parquet_columns(table) or table.in_memory("profile")
@@ -193,17 +195,17 @@ def judge(
     >>> [verdict.attained for verdict in verdicts]
     [3, 3]
     """
-    data = _described(dataset, roles, "judge")
+    data = _read_with_roles(dataset, roles, "judge")
     models = [
         registry.ask(model, data.shape).model if isinstance(model, str) else model
         for model in as_tuple(meet)
     ]
-    known = {
+    context = {
         "original": original,
         "population": population_of(models, population),
         "posteriors": posteriors,
     }
-    return judge_all(data.evidence(models, **known), models)
+    return judge_all(data.evidence(models, **context), models)
 
 
 @dataclass(frozen=True)
@@ -259,7 +261,7 @@ def assess(
     a :class:`~sfumato.release.data_assessment.DataAssessment`.
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
-    data = _described(dataset, roles, "assess")
+    data = _read_with_roles(dataset, roles, "assess")
     seconds = options.seconds
     data.require_options({"population": population, "threshold": threshold, "seconds": seconds})
     if data.attacked_by_run:
@@ -368,7 +370,7 @@ def anonymize(
         population=options.population,
         format=options.format,
     )
-    data = _described(dataset, roles, "anonymize")
+    data = _read_with_roles(dataset, roles, "anonymize")
     recipe = Recipe.about(data.shape, schemas_of(data), **parts)
     data.require_options({"seconds": options.seconds})
     return _tried(make_release(data, recipe, context), options.seconds, options.progress)
@@ -482,20 +484,20 @@ def _pair(
     roles: Roles | None,
     align: str | None,
     control: TableLike | None,
-    what: str,
+    purpose: str,
 ) -> TablePair | Pair:
     """Original and release side by side, each read where it must be."""
-    before = _described(original, roles, what)
+    before = _read_with_roles(original, roles, purpose)
     after = _as_data(released)
-    others = None if control is None else read(control)
-    return before.pair_with(after, align=align, control=others, purpose=what)
+    control_table = None if control is None else read(control)
+    return before.pair_with(after, align=align, control=control_table, purpose=purpose)
 
 
-def _refuse_alignment(what: str, align: str | None, control: TableLike | None) -> None:
+def _refuse_alignment(verb: str, align: str | None, control: TableLike | None) -> None:
     """Refuse what is said about tables made elsewhere where there is none."""
     if align is not None or control is not None:
         raise ParameterError(
-            f"{what}: align and control are about two tables, of which one was made elsewhere;"
+            f"{verb}: align and control are about two tables, of which one was made elsewhere;"
             " leave them out"
         )
 
@@ -532,7 +534,7 @@ def evaluate(
     """
     from sfumato.core.pair import TablePair as _Pair
 
-    wanted = None if metrics is None else as_tuple(metrics)
+    chosen_metrics = None if metrics is None else as_tuple(metrics)
     alone = isinstance(original, _Pair | Pair | Release)
     if alone == (released is not None):
         raise ParameterError(
@@ -540,8 +542,9 @@ def evaluate(
         )
     if alone:
         _refuse_alignment("evaluate", align, control)
-        return _evaluate(original.pair if isinstance(original, Release) else original, wanted)
-    return _evaluate(_pair(original, released, roles, align, control, "evaluate"), wanted)
+        pair = original.pair if isinstance(original, Release) else original
+        return _evaluate(pair, chosen_metrics)
+    return _evaluate(_pair(original, released, roles, align, control, "evaluate"), chosen_metrics)
 
 
 @dataclass(frozen=True)
@@ -603,31 +606,33 @@ def compare(
             raise ParameterError(
                 "vary goes with recipe files; recipes in Python are varied in Python"
             )
-        wanted = tuple(
+        recipes_to_run = tuple(
             Candidate(name, r if isinstance(r, Recipe) else recipes.load(r))
             for name, r in candidates.items()
         )
     else:
-        wanted = candidates_from([Path(file) for file in candidates], vary)
+        recipes_to_run = candidates_from([Path(file) for file in candidates], vary)
     terms = CommonTerms(
         Seed.of(seed),
         None if options.attacks is None else as_tuple(options.attacks),
         options.seconds,
         options.sample,
     )
-    kept = None if remember is None else Path(remember)
-    if any(candidate.recipe.intake != wanted[0].recipe.intake for candidate in wanted):
+    store = None if remember is None else Path(remember)
+    intakes = [candidate.recipe.intake for candidate in recipes_to_run]
+    if any(intake != intakes[0] for intake in intakes):
         raise ParameterError(
             "the candidates read the table in different ways (missing_values, header, text …); make"
             " them agree"
         )
-    table = read(dataset, recipe=wanted[0].recipe if wanted else None).in_memory("compare")
+    first_recipe = recipes_to_run[0].recipe if recipes_to_run else None
+    table = read(dataset, recipe=first_recipe).in_memory("compare")
     return _compare(
         table,
-        wanted,
+        recipes_to_run,
         terms=terms,
         workers=options.workers,
-        remember=kept,
+        remember=store,
         progress=progress,
     )
 
@@ -685,14 +690,15 @@ def verify(
     from sfumato.release.certificate_files import read_certificate
     from sfumato.release.verify import verify as _verify
 
-    certificate, kept = read_certificate(Path(folder)), None if owner is None else Path(owner)
+    certificate = read_certificate(Path(folder))
+    owner_folder = None if owner is None else Path(owner)
     if original is not None and is_shape(certificate["shape"]):
         from sfumato.release.originals import original_of
 
         original = original_of(
             original,
             certificate,
-            kept,
+            owner_folder,
             people=reading.people,
             intake=reading.intake,
             table=reading.table,
@@ -700,7 +706,7 @@ def verify(
     return _verify(
         Path(folder),
         original=original,
-        owner=kept,
+        owner=owner_folder,
         trusted_key=None if trusted_key is None else Path(trusted_key),
         population=population,
         release=release,

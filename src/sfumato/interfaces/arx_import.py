@@ -123,15 +123,15 @@ class ArxProject:
 
     def __str__(self) -> str:
         columns = self.document["columns"]
-        counted = (
+        counts = (
             f"{len(columns)} columns, {len(self.hierarchies)} hierarchies,"
             f" {len(self.document['meet'])} promises"
         )
         head = (
             f"{self.name or self.path.name}: ARX {self.version or 'of an unknown version'},"
-            f" {counted}"
+            f" {counts}"
         )
-        return "\n".join([head, *(f"  not taken over: {what}" for what in self.not_taken)])
+        return "\n".join([head, *(f"  not taken over: {sentence}" for sentence in self.not_taken)])
 
     def write(self, folder: str | Path) -> Path:
         """Write ``recipe.yaml``, the hierarchies and the table into a new folder, or nothing;
@@ -158,8 +158,8 @@ class ArxProject:
             for number, column in enumerate(self.hierarchies, 1)
         }
         with _opened(self.path) as archive:
-            for column, place in self.hierarchies.items():
-                _copied(archive, place, making / files[column], MOST_HIERARCHY)
+            for column, part in self.hierarchies.items():
+                _copied(archive, part, making / files[column], MOST_HIERARCHY)
             if self.table is not None:
                 _copied(archive, self.table, making / "data.csv", MOST_TABLE)
         document = dict(self.document)
@@ -171,9 +171,9 @@ class ArxProject:
             )
             for name, spec in self.document["columns"].items()
         }
-        said = [f"# {line}" for line in str(self).splitlines()]
+        header = [f"# {line}" for line in str(self).splitlines()]
         (making / "recipe.yaml").write_text(
-            "\n".join([*said, write_yaml(document)]), encoding="utf-8"
+            "\n".join([*header, write_yaml(document)]), encoding="utf-8"
         )
 
 
@@ -183,14 +183,14 @@ def read_arx(path: str | Path) -> ArxProject:
     require_plain(file, limit=MOST_ARCHIVE, purpose="a project of ARX")
     with _opened(file) as archive:
         parts = set(archive.namelist())
-        lacking = [
+        missing = [
             part
             for part in ("metadata.xml", "input/definition.xml", "input/config.xml")
             if part not in parts
         ]
-        if lacking:
+        if missing:
             raise UnreadableInput(
-                f"{file.name} is no project of ARX: it has no {' and no '.join(lacking)}"
+                f"{file.name} is no project of ARX: it has no {' and no '.join(missing)}"
             )
         reader = _Reader(archive, file.name)
         return reader.project(file, parts)
@@ -258,10 +258,10 @@ class _Reader:
             kind = KINDS.get(_text(entry, "datatype").split(" ")[0])
             columns[name] = {"role": role, **({"kind": kind} if kind and kind != "ordinal" else {})}
             self._without_order(name, kind)
-            place = f"input/{_text(entry, 'ref')}" if _text(entry, "ref") else ""
-            if place in parts:
-                hierarchies[name] = place
-            elif place:
+            part = f"input/{_text(entry, 'ref')}" if _text(entry, "ref") else ""
+            if part in parts:
+                hierarchies[name] = part
+            elif part:
                 self.not_taken.append(
                     f"the hierarchy of column {name!r}, which the archive does not hold"
                 )
@@ -318,19 +318,19 @@ class _Reader:
         """The privacy models that have a counterpart; the others are named."""
         meet = []
         for criterion in config.iter("criterion"):
-            told = (criterion.text or "").strip()
-            spec = self._promise(told, columns)
+            criterion_text = (criterion.text or "").strip()
+            spec = self._promise(criterion_text, columns)
             if spec is None:
-                self.not_taken.append(f"the privacy model '{_without_value(told)}'")
+                self.not_taken.append(f"the privacy model '{_without_value(criterion_text)}'")
             else:
                 meet.append(spec)
         return meet
 
-    def _promise(self, told: str, columns: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _promise(self, criterion_text: str, columns: Mapping[str, Any]) -> dict[str, Any] | None:
         for pattern, model in CRITERIA.items():
-            if (found := re.fullmatch(pattern, told)) is not None:
+            if (match := re.fullmatch(pattern, criterion_text)) is not None:
                 try:
-                    spec = model(*found.groups())
+                    spec = model(*match.groups())
                     built = registry.build("models", spec)
                 except SfumatoError:
                     return None
@@ -348,9 +348,11 @@ class _Reader:
             _text(entry, "attribute"): _number(entry, "weight", 0.5)
             for entry in config.iter("attributeWeight")
         }
-        known = {n: w for n, w in weights.items() if columns.get(n, {}).get("role") == "quasi"}
-        if len(set(known.values())) > 1:
-            step["weights"] = known
+        quasi_weights = {
+            n: w for n, w in weights.items() if columns.get(n, {}).get("role") == "quasi"
+        }
+        if len(set(quasi_weights.values())) > 1:
+            step["weights"] = quasi_weights
         if levels:
             step["levels"] = dict(levels)
         metric = _without_value(_text(config, "metric") or "none")
@@ -372,8 +374,8 @@ class _Reader:
                     " here"
                 )
             else:
-                said = f" ({_without_value(value)})" if value else ""
-                self.not_taken.append(f"the setting '{_without_value(setting.tag)}'{said}")
+                detail = f" ({_without_value(value)})" if value else ""
+                self.not_taken.append(f"the setting '{_without_value(setting.tag)}'{detail}")
         for tag in ("quote", "escape"):
             if about is not None and _text(about, tag) not in ("", '"'):
                 self.not_taken.append(
@@ -391,9 +393,9 @@ class _Reader:
             self.not_taken.append("the output of ARX: 'sfumato run' makes it anew, and judges it")
 
 
-def _without_value(told: str) -> str:
+def _without_value(text: str) -> str:
     """A criterion as it may be shown: the words, shortened."""
-    return told if len(told) <= 80 else told[:79] + "…"
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _opened(path: Path) -> zipfile.ZipFile:
@@ -429,29 +431,29 @@ def _hostile(archive: zipfile.ZipFile) -> Iterator[str]:
         yield f"a part of the archive swells to more than {MOST_SWELLING:,} times its size"
 
 
-def _read(archive: zipfile.ZipFile, part: str, most: int) -> bytes:
+def _read(archive: zipfile.ZipFile, part: str, limit: int) -> bytes:
     target = io.BytesIO()
-    _pour(archive, part, target, most)
+    _pour(archive, part, target, limit)
     return target.getvalue()
 
 
-def _copied(archive: zipfile.ZipFile, part: str, target: Path, most: int) -> None:
+def _copied(archive: zipfile.ZipFile, part: str, target: Path, limit: int) -> None:
     with target.open("xb") as handle:
-        _pour(archive, part, handle, most)
+        _pour(archive, part, handle, limit)
     target.chmod(0o600)
 
 
-def _pour(archive: zipfile.ZipFile, part: str, target: IO[bytes], most: int) -> None:
+def _pour(archive: zipfile.ZipFile, part: str, target: IO[bytes], limit: int) -> None:
     """Copy a part, counting what really comes out of it: what an archive says of its sizes may be
     wrong.
     """
-    seen = 0
+    size = 0
     with _part(archive, part) as source:
         while piece := source.read(MEGABYTE):
-            seen += len(piece)
-            if seen > most:
+            size += len(piece)
+            if size > limit:
                 raise UnreadableInput(
-                    f"{part} of the archive is larger than {most // MEGABYTE:,} MB; it is not read"
+                    f"{part} of the archive is larger than {limit // MEGABYTE:,} MB; it is not read"
                 )
             target.write(piece)
 
@@ -472,8 +474,8 @@ def _part(archive: zipfile.ZipFile, part: str) -> Iterator[IO[bytes]]:
 
 
 def _text(element: Any, tag: str) -> str:
-    found = element.find(tag)
-    return "" if found is None or found.text is None else str(found.text).strip()
+    child = element.find(tag)
+    return "" if child is None or child.text is None else str(child.text).strip()
 
 
 def _number(element: Any, tag: str, otherwise: float) -> float:

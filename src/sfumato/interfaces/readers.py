@@ -58,16 +58,17 @@ def read_data(
     """
     release_format = options.pop("format", None)
     text = options.pop("text", False)
-    said = {"hierarchy": columns.hierarchies, "kind": columns.kinds, "unit": columns.units}
-    schemas = {DATA: _schema_of(roles, said)}
+    details = {"hierarchy": columns.hierarchies, "kind": columns.kinds, "unit": columns.units}
+    schemas = {DATA: _schema_of(roles, details)}
     if people_roles is not None:
-        schemas[PEOPLE] = _schema_of(people_roles, said)
+        schemas[PEOPLE] = _schema_of(people_roles, details)
     _require_columns(
-        {column: one for given in said.values() for column, one in given.items()}, schemas
+        {column: value for by_column in details.values() for column, value in by_column.items()},
+        schemas,
     )
-    known = _shape(shape)
-    tables = tables_of(data, known, people=people, stated_intake=Intake.of(options), text=text)
-    return describe_tables(tables, known, schemas, format=release_format)
+    data_shape = _shape(shape)
+    tables = tables_of(data, data_shape, people=people, stated_intake=Intake.of(options), text=text)
+    return describe_tables(tables, data_shape, schemas, format=release_format)
 
 
 def _shape(word: str) -> Shape:
@@ -75,26 +76,26 @@ def _shape(word: str) -> Shape:
         raise ParameterError(
             "several tables are read by sf.read_tables({'people': …, 'visits': …}, relations)"
         )
-    others = ONE_TABLE | SEVERAL_TABLES
-    known = [str(shape) for shape in registry.installed_shapes() if shape not in others]
-    if str(word) not in known:
+    table_shapes = ONE_TABLE | SEVERAL_TABLES
+    names = [str(shape) for shape in registry.installed_shapes() if shape not in table_shapes]
+    if str(word) not in names:
         raise ParameterError(
-            f"shape {str(word)!r} is not known here.{did_you_mean(str(word), known)} A table is"
+            f"shape {str(word)!r} is not known here.{did_you_mean(str(word), names)} A table is"
             " read by sf.read"
         )
     return Shape(word)
 
 
-def _require_columns(given: Mapping[str, Any], schemas: Mapping[str, Schema]) -> None:
+def _require_columns(details: Mapping[str, Any], schemas: Mapping[str, Schema]) -> None:
     """Refuse a hierarchy, kind or unit of a column that has no role: it would be ignored without a
     word.
     """
-    named = [column for schema in schemas.values() for column in schema.attributes]
-    strange = [column for column in given if column not in named]
+    columns = [column for schema in schemas.values() for column in schema.attributes]
+    strange = [column for column in details if column not in columns]
     if strange:
         raise SchemaError(
             f"column {strange[0]!r} has a hierarchy, kind or unit, but no"
-            f" role.{did_you_mean(strange[0], named)}"
+            f" role.{did_you_mean(strange[0], columns)}"
         )
 
 
@@ -146,13 +147,13 @@ def read_tables(
     return read_recipe_data(data, recipe, intake=Intake.of(options), format=format)
 
 
-def _relations(given: Any) -> Recipe:
+def _relations(value: Any) -> Recipe:
     """What is said of several tables, as a recipe."""
-    recipe: Any = given
-    if isinstance(given, str | Path):
-        recipe = recipes.load_any(given)
-    elif isinstance(given, Mapping):
-        recipe = recipes.any_from_dict({"tables": given}, name="relations")
+    recipe: Any = value
+    if isinstance(value, str | Path):
+        recipe = recipes.load_any(value)
+    elif isinstance(value, Mapping):
+        recipe = recipes.any_from_dict({"tables": value}, name="relations")
     if not isinstance(recipe, Recipe) or recipe.shape not in SEVERAL_TABLES:
         raise ParameterError(
             "relations is a recipe with a section 'tables', its path, or that section: {'people':"
@@ -161,9 +162,9 @@ def _relations(given: Any) -> Recipe:
     return recipe
 
 
-def _schema_of(roles: Roles, said: Mapping[str, Mapping[str, Any]]) -> Schema:
+def _schema_of(roles: Roles, details: Mapping[str, Mapping[str, Any]]) -> Schema:
     schema = Schema.from_roles(roles)
-    for detail, by_column in said.items():
+    for detail, by_column in details.items():
         for column, value in by_column.items():
             if column in schema.attributes:
                 schema = schema.replace(column, **{detail: value})

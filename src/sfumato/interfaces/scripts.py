@@ -83,25 +83,26 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
         *sorted(f"from {module} import {name}" for name, module in names.items()),
     ]
     first = sorted(line for line in imports if line.startswith("from pathlib"))
-    rest = [line for line in imports if line not in first]
-    top = "\n".join([*first, *([""] if first else []), *rest])
+    own_imports = [line for line in imports if line not in first]
+    top = "\n".join([*first, *([""] if first else []), *own_imports])
     seed = {} if errand.seed is None else {"seed": _literal(errand.seed)}
-    more = {} if errand.format is None else {"format": _literal(errand.format)}
-    options = {**more, **({"memory": "register.memory"} if errand.register else {})}
-    given = {"options": _call("sf.RunOptions", options)} if options else {}
-    made = _call("sf.run", {"": "table", " ": "recipe", **seed, **given})
+    format_argument = {} if errand.format is None else {"format": _literal(errand.format)}
+    options = {**format_argument, **({"memory": "register.memory"} if errand.register else {})}
+    option_arguments = {"options": _call("sf.RunOptions", options)} if options else {}
+    run_call = _call("sf.run", {"": "table", " ": "recipe", **seed, **option_arguments})
     folder = {
         "": _literal(errand.output),
-        **more,
+        **format_argument,
         **({} if errand.sign is None else {"sign": _literal(errand.sign)}),
     }
-    opened, written = "", f"{_call('release.write', folder)}\n"
+    opened, write_call = "", f"{_call('release.write', folder)}\n"
     if errand.register:
-        said = {name: _literal(value) for name, value in errand.register.items() if name != "file"}
-        opened = (
-            f"register = {_call('remember', {'': _literal(errand.register['file']), **said})}\n"
-        )
-        written = (
+        register_arguments = {
+            name: _literal(value) for name, value in errand.register.items() if name != "file"
+        }
+        file = _literal(errand.register["file"])
+        opened = f"register = {_call('remember', {'': file, **register_arguments})}\n"
+        write_call = (
             f"{_call('register.write', {' ': 'release', **folder})}\n"
             'print(*register.found.sentences, sep="\\n")\n'
         )
@@ -109,16 +110,16 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
         f"{top}\n",
         f"recipe = {parts}\n",
         f"table = {_reading(errand)}\n",
-        f"{opened}release = {made}\nprint(release)\n",
-        written,
+        f"{opened}release = {run_call}\nprint(release)\n",
+        write_call,
     ]
 
 
 def _reading(errand: Errand) -> str:
     if errand.example is not None:
         return f"sf.examples.load({_literal(errand.example)})"
-    said = {name: _literal(value) for name, value in errand.options.items()}
-    return _call("sf.read", {"": _literal(errand.data), "recipe": "recipe", **said})
+    arguments = {name: _literal(value) for name, value in errand.options.items()}
+    return _call("sf.read", {"": _literal(errand.data), "recipe": "recipe", **arguments})
 
 
 def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
@@ -129,13 +130,13 @@ def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
     parts = {"schema": f"sf.Schema({_mapping(columns, 8)})"}
     for section in ("meet", "steps"):
         if objects := getattr(recipe, section):
-            parts[section] = _tuple((_object(one, names) for one in objects), 8)
+            parts[section] = _tuple((_object(member, names) for member in objects), 8)
     if recipe.limits:
         parts["limits"] = _literal(dict(recipe.limits))
     if recipe.contract:
-        parts["contract"] = _tuple((_agreement(one, names) for one in recipe.contract), 8)
+        parts["contract"] = _tuple((_agreement(member, names) for member in recipe.contract), 8)
     if recipe.accept:
-        parts["accept"] = _tuple((_acceptance(one, names) for one in recipe.accept), 8)
+        parts["accept"] = _tuple((_acceptance(member, names) for member in recipe.accept), 8)
     if recipe.intake != Intake():
         names["Intake"] = Intake.__module__
         parts["intake"] = _call(
@@ -151,14 +152,14 @@ def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
 
 def _attribute(attribute: Attribute, names: dict[str, str]) -> str:
     """A column, with what differs from the default."""
-    said = {"roles": _literal(tuple(str(role) for role in attribute.roles))}
+    arguments = {"roles": _literal(tuple(str(role) for role in attribute.roles))}
     for field in dataclasses.fields(attribute):
         value = getattr(attribute, field.name)
         if field.name == "hierarchy" and value is not None:
-            said["hierarchy"] = _object(value, names)
+            arguments["hierarchy"] = _object(value, names)
         elif field.name not in ("roles", "hierarchy") and value != field.default:
-            said[field.name] = _literal(str(value) if isinstance(value, str) else value)
-    return _call("sf.Attribute", said)
+            arguments[field.name] = _literal(str(value) if isinstance(value, str) else value)
+    return _call("sf.Attribute", arguments)
 
 
 def _agreement(agreement: Agreement, names: dict[str, str]) -> str:
@@ -167,30 +168,30 @@ def _agreement(agreement: Agreement, names: dict[str, str]) -> str:
         "at_least": agreement.at_least,
         "refuse": agreement.refuse or None,
     }
-    said = {name: _literal(value) for name, value in bounds.items() if value is not None}
-    return _call("sf.Agreement", {"": _object(agreement.metric, names), **said})
+    arguments = {name: _literal(value) for name, value in bounds.items() if value is not None}
+    return _call("sf.Agreement", {"": _object(agreement.metric, names), **arguments})
 
 
 def _acceptance(acceptance: Acceptance, names: dict[str, str]) -> str:
     names[type(acceptance).__name__] = type(acceptance).__module__
-    said = {
+    arguments = {
         field.name: _literal(getattr(acceptance, field.name))
         for field in dataclasses.fields(acceptance)
     }
-    return _call(type(acceptance).__name__, said)
+    return _call(type(acceptance).__name__, arguments)
 
 
 def _object(value: Any, names: dict[str, str]) -> str:
     """A model, step, hierarchy or metric: its class with its parameters. A class that is no public
     name is imported from where it is.
     """
-    ((_, given),) = registry.write(value).items()
+    ((_, parameters),) = registry.write(value).items()
     cls = type(value)
-    said = {name: _literal(one) for name, one in (given or {}).items()}
+    arguments = {name: _literal(parameter) for name, parameter in (parameters or {}).items()}
     if _is_public(cls):
-        return _call(f"sf.{cls.__name__}", said)
+        return _call(f"sf.{cls.__name__}", arguments)
     names[cls.__name__] = cls.__module__
-    return _call(cls.__name__, said)
+    return _call(cls.__name__, arguments)
 
 
 def _is_public(cls: type) -> bool:
@@ -199,11 +200,11 @@ def _is_public(cls: type) -> bool:
     return getattr(sfumato, cls.__name__, None) is cls
 
 
-def _call(name: str, said: Mapping[str, str]) -> str:
+def _call(name: str, arguments: Mapping[str, str]) -> str:
     """A call with arguments by name (those whose name is blank by place), in one line or one a
     line.
     """
-    words = [f"{key.strip()}={value}" if key.strip() else value for key, value in said.items()]
+    words = [f"{key.strip()}={value}" if key.strip() else value for key, value in arguments.items()]
     line = f"{name}({', '.join(words)})"
     if len(line) <= WIDTH and "\n" not in line and name != "sf.Recipe":
         return line
@@ -256,11 +257,11 @@ def _literal(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     """Text in double quotes, whatever is in it; what cannot be seen is spelled out."""
-    shown = "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode()
-        for one in text.replace("\\", "\\\\")
+    printable = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text.replace("\\", "\\\\")
     )
-    return '"' + shown.replace('"', '\\"') + '"'
+    return '"' + printable.replace('"', '\\"') + '"'
 
 
 # The command line
@@ -299,7 +300,7 @@ def _flag(name: str, value: Any) -> list[str]:
     if value is False:
         return [f"--no-{name}"] if name == "header" else []
     if isinstance(value, list | tuple):
-        return [flag, ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)]
+        return [flag, ",".join(f'"{item}"' if "," in str(item) else str(item) for item in value)]
     return [flag, str(value)]
 
 

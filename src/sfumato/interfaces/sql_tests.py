@@ -49,7 +49,7 @@ def sql_test(recipe: Recipe, table: str) -> str:
             f"missing values of {', '.join(wild)} equal everything (missing: wildcard), which GROUP"
             " BY cannot say; use sfumato check"
         )
-    unsaid = [model.promise for model in recipe.meet if not _said(model, recipe.schema)]
+    unsaid = [model.promise for model in recipe.meet if not _can_say(model, recipe.schema)]
     if unsaid:
         raise ParameterError(f"SQL cannot say {', '.join(unsaid)}; use sfumato check for these")
     return "\nUNION ALL\n".join(
@@ -57,7 +57,7 @@ def sql_test(recipe: Recipe, table: str) -> str:
     )
 
 
-def _said(model: Model, schema: Schema) -> bool:
+def _can_say(model: Model, schema: Schema) -> bool:
     return model.crowds(schema.quasi) is not None or _distinct(model) is not None
 
 
@@ -81,21 +81,21 @@ def _queries(model: Model, schema: Schema, table: str) -> Iterator[str]:
     for columns, k in model.crowds(schema.quasi) or ():
         yield _query(model.promise, table, columns, f"{people} < {k}")
     if (diverse := _distinct(model)) is not None:
-        columns, least = diverse
-        few = f"{_different(columns)} < {least}"
+        columns, values = diverse
+        condition = f"{_different(columns)} < {values}"
         yield _query(
             model.promise,
             table,
             schema.quasi,
-            few if people == "COUNT(*)" else f"{few} OR {people} < {least}",
+            condition if people == "COUNT(*)" else f"{condition} OR {people} < {values}",
         )
 
 
 def _query(promise: str, table: str, columns: Sequence[str], having: str) -> str:
-    told, groups = promise.replace("'", "''"), ", ".join(_quoted(name) for name in columns)
+    literal, groups = promise.replace("'", "''"), ", ".join(_quoted(name) for name in columns)
     return (
         # The query is printed, not run.
-        f"SELECT '{told}' AS promise, COUNT(*) AS records FROM {table}\n"  # noqa: S608
+        f"SELECT '{literal}' AS promise, COUNT(*) AS records FROM {table}\n"  # noqa: S608
         f"GROUP BY {groups} HAVING {having}"
     )
 

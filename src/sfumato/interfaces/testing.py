@@ -69,11 +69,11 @@ def _complete(promises: Sequence[Any]) -> None:
     from sfumato.core import registry
     from sfumato.errors import ParameterError
 
-    asked = [registry.ask(promise) for promise in promises if isinstance(promise, str)]
-    if open_ones := [each for each in asked if each.left_open]:
-        lacking = ", ".join(open_ones[0].left_open)
+    questions = [registry.ask(promise) for promise in promises if isinstance(promise, str)]
+    if open_ones := [question for question in questions if question.left_open]:
+        degrees = ", ".join(open_ones[0].left_open)
         raise ParameterError(
-            f"{open_ones[0].text} says no {lacking}: a promise without its degree always holds"
+            f"{open_ones[0].text} says no {degrees}: a promise without its degree always holds"
         )
 
 

@@ -23,11 +23,12 @@ import os
 import re
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sfumato.core import environment
 from sfumato.core.files import read_plain
 from sfumato.core.keys import KeyReference, new_key_file
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import open_private
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
@@ -144,7 +145,11 @@ def signature_holds(public: str, signed: bytes, message: bytes) -> bool:
 
 
 def new_keys(
-    folder: Path, name: str, *, days: int = DAYS, now: datetime.datetime | None = None
+    folder: Path,
+    name: Annotated[str, CommandOption("what the party is called in studies, like hospital_b")],
+    *,
+    days: Annotated[int, CommandOption("how long the certificate is valid", minimum=1)] = DAYS,
+    now: datetime.datetime | None = None,
 ) -> Keys:
     """Make the keys of a party; none is ever overwritten. The certificate is valid for so many days
     from now.

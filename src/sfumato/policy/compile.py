@@ -11,9 +11,10 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 from sfumato.core import environment, registry
+from sfumato.core.options import CommandOption
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.policy.columns import (
@@ -125,12 +126,18 @@ class Compiled:
 class Options:
     """What the policies leave open."""
 
-    on_conflict: OnConflict = "privacy"
-    floor: bool = False
-    budget: float = 0.0
+    panel: ClassVar[str] = "How policies are kept"
+    on_conflict: Annotated[
+        OnConflict,
+        CommandOption("floor above cap: privacy, suppress_rows or fail", typed=str),
+    ] = "privacy"
+    floor: Annotated[bool, CommandOption("raise everybody to the largest minimum level")] = False
+    budget: Annotated[
+        float, CommandOption("share of records that may be suppressed", minimum=0, maximum=1)
+    ] = 0.0
     meet: tuple[Model, ...] = ()
     key: Mapping[str, str] | None = None
-    vault: str | None = None
+    vault: Annotated[str | None, CommandOption("encrypted file that remembers pseudonyms")] = None
 
     @classmethod
     def of(cls, fields: TreeView) -> Options:
@@ -154,8 +161,11 @@ def compile_policies(
     policies: Policies,
     dataset: Table,
     *,
-    purpose: str,
-    recipient: str | None = None,
+    purpose: Annotated[str, CommandOption("what the data are used for")],
+    recipient: Annotated[
+        str | None,
+        CommandOption("who receives them; left out: the controller itself", panel=Options.panel),
+    ] = None,
     today: datetime.date | None = None,
     ended: datetime.date | None = None,
     **options: Any,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from sfumato.core import registry
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.hierarchy import TOP
+from sfumato.core.options import CommandOption
 from sfumato.core.schema import Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import SfumatoError
@@ -469,8 +470,15 @@ def hold_against(
     *,
     original: Table | None = None,
     numbers: Mapping[str, Sequence[str]] | None = None,
-    categories: Sequence[str] = (),
-    days: int | None = None,
+    categories: Annotated[
+        Sequence[str],
+        CommandOption(
+            "data categories, for SPECIAL, DPV and ODRL", ("--category",), typed=list[str]
+        ),
+    ] = (),
+    days: Annotated[
+        int | None, CommandOption("days of storage, for SPECIAL, DPV and ODRL", minimum=0)
+    ] = None,
 ) -> Compliance:
     """Check a shared folder against policy files: those about columns by what was released, those
     about uses by subsumption.

@@ -9,14 +9,15 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sfumato.core import environment
 from sfumato.core.data import Context
+from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError, UnreadableInput
-from sfumato.policy.compile import Compiled, compile_policies
+from sfumato.policy.compile import Compiled, Options, compile_policies
 from sfumato.policy.dialects.own_format import plain
 from sfumato.policy.documents import Tree, TreeView
 from sfumato.policy.people import COLUMN, Policies, digest_of
@@ -211,10 +212,16 @@ def enforce(
     policies: Policies,
     dataset: Table,
     *,
-    purpose: str,
-    recipient: str | None = None,
+    purpose: Annotated[str, CommandOption("what the data are used for")],
+    recipient: Annotated[
+        str | None,
+        CommandOption("who receives them; left out: the controller itself", panel=Options.panel),
+    ] = None,
     by: str | None = None,
-    seed: int | str | Seed | None = None,
+    seed: Annotated[
+        int | str | Seed | None,
+        CommandOption("hexadecimal seed, to repeat a run; short ones mark a rehearsal", typed=str),
+    ] = None,
     shuffle: bool = True,
     progress: Progress = silent,
     **options: Any,

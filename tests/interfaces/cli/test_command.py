@@ -12,8 +12,9 @@ from typer.main import get_command
 
 from sfumato.core.options import CommandOption, declared_fields
 from sfumato.interfaces.cli.app import build_app
-from sfumato.interfaces.cli.command import Keywords, command, verb_options
+from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.options import ReadOptions
+from sfumato.interfaces.cli.verb_options import load_verb, verb_options
 
 GIVEN_BY_THE_COMMAND = {
     # What a command reads from files or measures itself, and passes on to its verb.
@@ -37,10 +38,10 @@ OWN = {
     "check": {"sql", "table", "engine"},
     "verify": {"people", "table"},
 }
-OF_THE_INTRUDER = {"intruder", "knows", "called", "by", "population", "aux", "others"}
+OF_THE_INTRUDER = {"intruder", "knows", "rename", "by", "population", "aux", "others"}
 SHARED = {
     # The file options and those of every command; attack and run add a bundle each.
-    "attack": OF_THE_INTRUDER | {"other_originals", "align", "control"},
+    "attack": OF_THE_INTRUDER | {"other_original", "align", "control"},
     "run": {"register", "to", "register_key", "person"},
 }
 
@@ -56,7 +57,8 @@ def function(name: str):
 def verb_keywords(name: str) -> set[str]:
     """Everything that the verbs of a command take, with the fields of their options objects."""
     making = function(name).making
-    names = {parameter for verb in making.verbs for parameter in inspect.signature(verb).parameters}
+    verbs = [load_verb(name) for name in making.verbs]
+    names = {parameter for verb in verbs for parameter in inspect.signature(verb).parameters}
     fields = {one.name for verb in making.verbs for one in verb_options(verb)}
     return names | fields
 
@@ -80,16 +82,29 @@ def test_every_option_is_a_keyword_of_the_verb_or_named_here(name):
     assert offered - verb_keywords(name) - reading - SHARED.get(name, set()) == OWN[name]
 
 
-@pytest.mark.parametrize("name", GIVEN_BY_THE_COMMAND)
+def all_commands() -> dict[str, typer.core.TyperCommand]:
+    """Every command by its words, those of groups too."""
+    found = {}
+    for name, top in commands().items():
+        if hasattr(top, "commands"):
+            found |= {f"{name} {part}": below for part, below in top.commands.items()}
+        else:
+            found[name] = top
+    return found
+
+
+@pytest.mark.parametrize("name", all_commands())
 def test_defaults_and_meanings_are_those_of_the_verb(name):
-    options = {one.name: one for one in commands()[name].params}
-    making = function(name).making
+    asked = all_commands()[name]
+    options = {one.name: one for one in asked.params}
+    making = asked.callback.making
     for verb in making.verbs:
         for declared in verb_options(verb, making.without):
             option = options[declared.name]
             assert option.help == declared.option.meaning
             if isinstance(declared.default, str | int | float):
                 assert option.default == declared.default
+            assert option.required == (declared.default is inspect.Parameter.empty)
 
 
 @dataclass(frozen=True)
@@ -112,7 +127,7 @@ def ask(
 
 
 def built(heard: list[Keywords]):
-    @command(ask)
+    @command(f"{__name__}:ask")
     def run_ask(question: str, *, keywords: Keywords) -> None:
         """Ask."""
         heard.append(keywords)

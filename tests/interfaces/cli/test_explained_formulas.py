@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.core import registry
 from sfumato.core.shape import Shape
-from sfumato.interfaces.cli.explain import formula, paragraphs
+from sfumato.interfaces.cli.docstring_text import formula, paragraphs
 from sfumato.release.report.differences import BY_MODEL, BY_STEP
 
 WORDS = frozenset({"max", "min", "log", "ln", "exp", "sup", "Pr", "arg", "deg", "sin", "C"})

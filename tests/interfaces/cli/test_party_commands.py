@@ -148,14 +148,14 @@ def test_wrong_words_are_said_to_be_wrong(place, sfumato, monkeypatch, words, co
 
 def test_a_released_table_replaces_no_file(tmp_path):
     from sfumato.errors import OutputError
-    from sfumato.interfaces.cli.party import _require_places
+    from sfumato.interfaces.cli.party import _require_targets
 
     release = {"release": {"attributes": {"age": {"role": "quasi", "between": [20, 69]}}, "k": 2}}
     study = read_study(written(tmp_path, document(tmp_path, question=release)))
     (tmp_path / "patients.csv").write_text("age\n30\n")
     with pytest.raises(OutputError, match="not overwritten"):
-        _require_places(study, tmp_path / "result.json", tmp_path / "patients.csv")
-    _require_places(study, tmp_path / "result.json", tmp_path / "table.csv")
+        _require_targets(study, tmp_path / "result.json", tmp_path / "patients.csv")
+    _require_targets(study, tmp_path / "result.json", tmp_path / "table.csv")
 
 
 def test_a_draft_takes_roles_and_noise(place, sfumato):
@@ -218,11 +218,11 @@ def test_a_result_is_verified(tmp_path, sfumato):
 def test_a_result_of_another_study_is_not_replaced(place, sfumato, tmp_path):
     (tmp_path / "other.json").write_text(json.dumps({"certificate": {"study": "another"}}))
     from sfumato.errors import OutputError
-    from sfumato.interfaces.cli.party import _write
+    from sfumato.interfaces.cli.party import _write_result
     from sfumato.parties.conduct import StudyResult
 
     with pytest.raises(OutputError, match="no result of this study"):
-        _write(tmp_path / "other.json", StudyResult({"study": {"digest": "ours"}}))
+        _write_result(tmp_path / "other.json", StudyResult({"study": {"digest": "ours"}}))
 
 
 def test_a_joint_release_is_written_as_a_table(tmp_path):

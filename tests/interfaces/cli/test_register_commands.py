@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.errors import ReleaseRefused
 from sfumato.interfaces.api import RunOptions
-from sfumato.interfaces.cli.register_options import RegisterOptions, memory_of
+from sfumato.interfaces.cli.register_options import RegisterOptions, open_memory
 from sfumato.release.register.store import open_register
 
 GRID = [(f"Secretname{i}{j}", i, j, "abc"[(i * j) % 3]) for i in range(5) for j in range(5)]
@@ -128,7 +128,7 @@ def test_a_limit_cannot_be_passed_by_racing(here):
 
     releases = {}
     for name in "ab":
-        remembered = memory_of(RegisterOptions(here / "r.db", name), "out")
+        remembered = open_memory(RegisterOptions(here / "r.db", name), "out")
         recipe = recipe_files.load(here / f"{name}0.yaml")
         releases[name] = (
             remembered,
@@ -158,7 +158,7 @@ def test_a_release_that_may_stand_is_never_withdrawn(here):
     release = run(read("grid.csv", recipe=recipe), recipe)
 
     def interrupted(folder, *, writes, elsewhere):
-        remembered = memory_of(RegisterOptions(here / "r.db", "x"), "out")
+        remembered = open_memory(RegisterOptions(here / "r.db", "x"), "out")
         with remembered.registered(release, here / folder, elsewhere=elsewhere):
             if writes:
                 release.write(here / folder)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.table import asked
+from sfumato.interfaces.cli.table import read_request
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ from sfumato.interfaces.cli.table import asked
     ],
 )
 def test_names_in_quotes_stand_as_they_are(typed, columns, measure):
-    assert asked(typed) == (columns, measure)
+    assert read_request(typed) == (columns, measure)
 
 
 @pytest.mark.parametrize("typed", ["'a x b × c: count", "'a'b x c", "a: sum('x)", "\"a' x b"])
 def test_a_quote_that_is_not_closed_is_said(typed):
     with pytest.raises(ParameterError, match="around a whole name, and is closed"):
-        asked(typed)
+        read_request(typed)
 
 
 def test_odd_names_are_published(sfumato, tmp_path):

@@ -17,7 +17,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.declared import DeclaredTable, Relation, declared
 from sfumato.core.source import Intake
 from sfumato.core.table import Table
-from sfumato.interfaces.cli.query import _read
+from sfumato.interfaces.cli.query import _read_whole
 from tests.interfaces.cli.conftest import sfumato  # noqa: F401 - a fixture
 
 RECIPE = """
@@ -73,7 +73,7 @@ def test_numbers_are_read_cell_by_cell(tmp_path, case):
         file.write_text(
             "id;cost\n" + "".join(f"p{i};{cell}\n" for i, cell in enumerate([*cells, *other]))
         )
-        dataset = _read(str(file), Intake(decimal=decimal), BOUNDED)
+        dataset = _read_whole(str(file), Intake(decimal=decimal), BOUNDED)
         known = declared(dataset.schema, bounds={"cost": (0, 10_000)})
         values, present = DeclaredTable.of(
             dataset, known, Relation("row", "add_remove", 1)

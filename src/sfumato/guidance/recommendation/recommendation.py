@@ -7,13 +7,14 @@ import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sfumato import __version__
 from sfumato.core import recipe_files as recipes
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, ListBlock, Paragraph, VerdictBlock
 from sfumato.core.data import Context
+from sfumato.core.options import CommandOption
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Seed
 from sfumato.core.words import percent
@@ -144,9 +145,20 @@ class Recommendation(Reportable):
     def released(
         self,
         *,
-        seed: int | str | Seed | None = None,
+        seed: Annotated[
+            int | str | Seed | None,
+            CommandOption(
+                "hexadecimal seed of the release; short ones mark a rehearsal", typed=str
+            ),
+        ] = None,
         progress: Progress | None = None,
-        accept_limits: bool = False,
+        accept_limits: Annotated[
+            bool,
+            CommandOption(
+                "take a fallback that keeps limits only, such as masked or synthetic records",
+                ("--accept-limits",),
+            ),
+        ] = False,
     ) -> tuple[Recommendation, TableRelease]:
         """The release of the whole table by the best recipe, and the recommendation as it stands
         then.
@@ -231,7 +243,14 @@ class Recommendation(Reportable):
         """One page for the boss: what, why, the map, why not the others, what is not known."""
         return recommendation_page(self.to_dict(), chart_candidates(self.comparison.to_dict()))
 
-    def write(self, folder: str | Path, *, force: bool = False) -> Path:
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        force: Annotated[
+            bool, CommandOption("replace an earlier recommendation, and release", ("--force",))
+        ] = False,
+    ) -> Path:
         """Write the recipes, the reasons, the answers and the map into a folder, or nothing at
         all.
         """

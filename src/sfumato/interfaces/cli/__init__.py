@@ -43,51 +43,49 @@ def main() -> None:
     spell_out_signs()
     with watching():
         try:
-            # A shell that asks for completions passes the words of the call in another way.
-            completing = any(n.startswith("_") and n.endswith("_COMPLETE") for n in os.environ)
-            code = build_app(None if completing else sys.argv[1:])(standalone_mode=False)
-            if (
-                code == INTERRUPTED and pressed()
-            ):  # the command framework made an exit code of Ctrl-C
-                raise KeyboardInterrupt
+            code = build_app(_called_command())(standalone_mode=False)
+            if code == INTERRUPTED and pressed():
+                raise KeyboardInterrupt  # the command framework made an exit code of Ctrl-C
             sys.stdout.flush()  # here, where a reader that left is told from a bug
             sys.exit(code if isinstance(code, int) else 0)
         except BrokenPipeError:
             _end_quietly()
         except TyperException as error:
-            _wrong_usage(error)
+            _fail_usage(error)
         except KeyboardInterrupt:
-            _fail(f"interrupted; {_standing()}", INTERRUPTED)
+            _fail(f"interrupted; {_written_files()}", INTERRUPTED)
         except SystemExit as stop:
-            if isinstance(
-                stop.__context__, BrokenPipeError
-            ):  # what prints tables and help has seen it before us
+            # What prints tables and help has seen that nobody reads before us.
+            if isinstance(stop.__context__, BrokenPipeError):
                 _end_quietly()
             raise
-        except BaseException as error:  # a panic inside of polars is no Exception
-            if (
-                pressed()
-            ):  # inside of a compiled loop or a callback Ctrl-C comes out as some other error
-                _fail(f"interrupted; {_standing()}", INTERRUPTED)
-            if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("sfumato."):
-                error = not_installed(str(error.name))
-            if isinstance(error, SfumatoError):
-                _fail(str(error), error.exit_code)
-            if (
-                isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
-            ):  # wherever a path is looked at first
-                _fail(
-                    "a path of this command is longer than the system allows; nothing can be there",
-                    UnreadableInput.exit_code,
-                )
-            if _is_lack_of_memory(error):
-                _fail(
-                    f"there is not enough memory for this; {_standing()}. {_with_less_memory()}",
-                    UnreadableInput.exit_code,
-                )
-            if os.environ.get("SFUMATO_DEBUG"):
-                raise
-            _fail(_bug(error), INTERNAL)
+        except BaseException as error:  # noqa: BLE001 - a panic inside of polars is no Exception
+            _fail_with(error)
+
+
+def _fail_with(error: BaseException) -> None:
+    """Say what went wrong in a command, and leave with the code of the error."""
+    # Inside of a compiled loop or a callback Ctrl-C comes out as some other error.
+    if pressed():
+        _fail(f"interrupted; {_written_files()}", INTERRUPTED)
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("sfumato."):
+        error = not_installed(str(error.name))
+    if isinstance(error, SfumatoError):
+        _fail(str(error), error.exit_code)
+    code = error.errno if isinstance(error, OSError) else None
+    if code == errno.ENAMETOOLONG:  # wherever a path is looked at first
+        _fail(
+            "a path of this command is longer than the system allows; nothing can be there",
+            UnreadableInput.exit_code,
+        )
+    if code == errno.ENOMEM or isinstance(error, MemoryError):
+        _fail(
+            f"there is not enough memory for this; {_written_files()}. {_with_less_memory()}",
+            UnreadableInput.exit_code,
+        )
+    if os.environ.get("SFUMATO_DEBUG"):
+        raise error
+    _fail(_describe_bug(error), INTERNAL)
 
 
 def _calm_threads() -> None:
@@ -121,6 +119,16 @@ def _collect_rarely() -> None:
     atexit.register(gc.freeze)
 
 
+def _called_command() -> list[str] | None:
+    """The command of this call, if there is one. None where a shell asks for completions, which
+    names the command in another way.
+    """
+    for name in os.environ:
+        if name.startswith("_") and name.endswith("_COMPLETE"):
+            return None
+    return [word for word in sys.argv[1:] if not word.startswith("-")][:1]
+
+
 def _end_quietly() -> None:
     """Nobody reads what is still to be written: no word about it, here or when the interpreter
     ends.
@@ -129,69 +137,53 @@ def _end_quietly() -> None:
     sys.exit(READER_LEFT)
 
 
-def _wrong_usage(error: Any) -> None:
-    """Tell what was wrong with the words of a command; nothing where its help was shown already."""
-    if not error.message and not hasattr(
-        error, "param"
-    ):  # a command without any words shows its help
-        sys.exit(SfumatoError.exit_code)
+def _fail_usage(error: Any) -> None:
+    """Tell what was wrong with the words of a command."""
+    if not error.message and not hasattr(error, "param"):
+        sys.exit(SfumatoError.exit_code)  # a command without any words has shown its help
     _fail(in_our_words(error), SfumatoError.exit_code)
 
 
-def _standing() -> str:
-    """What was written before it ended."""
+def _written_files() -> str:
+    """What was written before the command ended."""
     return "; ".join(finished_acts()) or "nothing was written"
 
 
 def _fail(message: str, code: int) -> None:
     for line in message.split("\n"):
-        tell(f"[bold red]error:[/] {_escaped(line)}")
+        tell(f"[bold red]error:[/] {escape(line)}")
     sys.exit(code)
-
-
-def _escaped(text: str) -> str:
-    return escape(text)
 
 
 def _with_less_memory() -> str:
     """What to do where memory did not suffice."""
-    others = "end other programs, leave out columns, or take a machine with more"
+    advice = "end other programs, leave out columns, or take a machine with more"
     words = sys.argv[1:]
     if not words or words[0] not in WITH_ENGINE:
-        return f"{others[0].upper()}{others[1:]}"
+        return f"{advice[0].upper()}{advice[1:]}"
     if any(word == "duckdb" or word.endswith("=duckdb") for word in words):
         return (
             "Leave out columns that no promise needs, round the finest quasi-identifiers in the"
-            f" file first, {others}"
+            f" file first, {advice}"
         )
-    if (
-        any(word.startswith("--engine") and not word.endswith("=memory") for word in words)
-        and "memory" not in words
-    ):
-        return f"Try --engine duckdb, which spills to disk; else {others}"
+    engines = [word for word in words if word.startswith("--engine")]
+    if "memory" not in words and any(not word.endswith("=memory") for word in engines):
+        return f"Try --engine duckdb, which spills to disk; else {advice}"
     return (
         "Save the table as Parquet if it is not, and let an engine hold it: --engine polars or"
-        f" --engine duckdb; else {others}"
+        f" --engine duckdb; else {advice}"
     )
 
 
-def _is_lack_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or (
-        isinstance(error, OSError) and error.errno == errno.ENOMEM
-    )
-
-
-def _bug(error: BaseException) -> str:
+def _describe_bug(error: BaseException) -> str:
     """Where it broke, without the message: it could hold a data value."""
+    location = "unknown place"
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    while trace is not None:
+        file = os.path.basename(trace.tb_frame.f_code.co_filename)
+        location = f"{file}, line {trace.tb_lineno}"
         trace = trace.tb_next
-    place = (
-        f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}"
-        if trace
-        else "unknown place"
-    )
     return (
-        f"this is a bug in sfumato ({type(error).__name__} in {place}); {_standing()}.\n"
+        f"this is a bug in sfumato ({type(error).__name__} in {location}); {_written_files()}.\n"
         "Set SFUMATO_DEBUG=1 to see the details (they may show data values) and report it."
     )

@@ -12,7 +12,7 @@ from sfumato.core.plug_ins import load_plug_in, points_by_name
 def add_commands(
     app: typer.Typer,
     words: Collection[str] | None,
-    ours: Collection[str],
+    own_names: Collection[str],
     placeholder: Callable[[], None],
 ) -> None:
     """Add the commands of plug-ins: functions that typer understands, or groups of them
@@ -21,7 +21,7 @@ def add_commands(
     Only one that is among the ``words`` of a call is imported, so that a broken plug-in cannot
     break ``--help``.
     """
-    for name, point in points_by_name("commands", lambda name: name in ours).items():
+    for name, point in points_by_name("commands", lambda name: name in own_names).items():
         if words is not None and name not in words:
             app.command(name, help=f"From the plug-in {point.module}.")(placeholder)
             continue

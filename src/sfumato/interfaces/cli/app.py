@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
-from typing import Annotated, Any
+from collections.abc import Callable, Collection
+from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from sfumato import __version__
 
@@ -17,8 +18,8 @@ EPILOG = (
 )
 
 
-def _tell_version(asked: bool | None) -> None:
-    if asked:
+def _print_version(version: bool | None) -> None:
+    if version:
         typer.echo(f"sfumato {__version__}")
         raise typer.Exit
 
@@ -131,37 +132,76 @@ COMMANDS = {
 """Name → where the command is, and its title, so that ``--help`` need not import them all."""
 GROUPS = {
     "key": (
-        "key:build",
+        "key",
         "Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies.",
     ),
-    "vault": ("vault:build", "The vault of pseudonyms: list, reidentify (logged), rotate."),
+    "vault": ("vault", "The vault of pseudonyms: list, reidentify (logged), rotate."),
     "party": (
-        "party:build",
+        "party",
         (
             "Several parties, one answer: draft and sign a study, take part in it (party study.yaml"
             " data.csv --as NAME), verify a result."
         ),
     ),
     "register": (
-        "register:build",
+        "register",
         (
             "What was released, of what, to whom, and what all of it tells together: start, list,"
             " check, add, withdraw."
         ),
     ),
     "outputs": (
-        "outputs:build",
+        "outputs",
         (
             "Outputs of researchers: review and decide, release what is approved, verify; find"
             " stable results."
         ),
     ),
     "policy": (
-        "policy:build",
+        "policy",
         "Privacy policies: check, compile, run, hold against a release, export.",
     ),
 }
-"""The same of groups of commands."""
+"""Name → the module of a group of commands, and its title."""
+MEMBERS = {
+    "key": {
+        "sign": "key:make_signing_key",
+        "vault": "key:make_vault_key",
+        "party": "key:make_party_keys",
+    },
+    "vault": {
+        "list": "vault:list_domains",
+        "reidentify": "vault:reidentify",
+        "rotate": "vault:rotate",
+    },
+    "party": {
+        "run": "party:run",
+        "draft": "party:draft",
+        "sign": "party:sign",
+        "verify": "party:verify",
+    },
+    "register": {
+        "start": "register:start",
+        "list": "register:show",
+        "check": "register:check",
+        "add": "register:add",
+        "withdraw": "register:withdraw",
+    },
+    "outputs": {
+        "review": "outputs:review",
+        "release": "outputs:release",
+        "verify": "outputs:verify",
+        "stable": "integral:stable",
+    },
+    "policy": {
+        "lint": "policy:lint",
+        "compile": "policy:compile_recipe",
+        "run": "policy:run",
+        "comply": "policy:comply",
+        "export": "policy:export",
+    },
+}
+"""Group → the names of its commands, and where they are."""
 
 
 ANONYMIZE = "anonymize"
@@ -204,31 +244,43 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_common)
-    every = COMMANDS | GROUPS
+    homes = COMMANDS | GROUPS
     for panel, names in PANELS.items():
         for name in names:
-            home, title = every[name]
+            home, title = homes[name]
             if words is not None and name not in words:
                 app.command(name, help=title, rich_help_panel=panel)(_not_called)
             elif name in GROUPS:
-                app.add_typer(_import_command(home)(), name=name, rich_help_panel=panel)
+                app.add_typer(_build_group(name), name=name, rich_help_panel=panel)
             else:
                 app.command(name, rich_help_panel=panel)(_import_command(home))
     if words is None or ANONYMIZE in words:
         app.command(ANONYMIZE, hidden=True)(_import_command(COMMANDS["run"][0]))
     # Looking for plug-ins reads files of every installed package: a call of a command of ours need
     # not wait for it.
-    if words is None or next(iter(words), "") not in {*every, ANONYMIZE}:
+    if words is None or next(iter(words), "") not in {*homes, ANONYMIZE}:
         from sfumato.interfaces.cli.added_commands import add_commands
 
-        add_commands(app, words, every, _not_called)
+        add_commands(app, words, homes, _not_called)
     return app
 
 
-def _import_command(home: str) -> Any:
-    """The command, or what builds a group of them, from ``module:name``."""
+def _build_group(name: str) -> typer.Typer:
+    """A group of commands; its module may bring a class for it (``GroupClass``)."""
+    module, title = GROUPS[name]
+    members = importlib.import_module(f"{__package__}.{module}")
+    group_class = getattr(members, "GroupClass", TyperGroup)
+    group = typer.Typer(cls=group_class, no_args_is_help=True, help=title)
+    for member, home in MEMBERS[name].items():
+        group.command(member)(_import_command(home))
+    return group
+
+
+def _import_command(home: str) -> Callable[..., None]:
+    """The command of a name such as ``assess:profile``."""
     module, _, name = home.partition(":")
-    return getattr(importlib.import_module(f"sfumato.interfaces.cli.{module}"), name)
+    command: Callable[..., None] = getattr(importlib.import_module(f"{__package__}.{module}"), name)
+    return command
 
 
 def _not_called() -> None:
@@ -239,7 +291,7 @@ def _common(
     version: Annotated[
         bool | None,
         typer.Option(
-            "--version", help="print the version and leave", is_eager=True, callback=_tell_version
+            "--version", help="print the version and leave", is_eager=True, callback=_print_version
         ),
     ] = None,
 ) -> None:

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.markup import escape
 
 from sfumato.core.options import CommandOption
-from sfumato.core.schema import Role
-from sfumato.core.shape import Shape
 from sfumato.core.source import Intake
 from sfumato.core.words import count_of, join_words
 from sfumato.errors import OutputError, ParameterError
-from sfumato.interfaces import api
-from sfumato.interfaces.api import AssessOptions
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import (
     documents_to_stdout,
@@ -49,8 +45,14 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.registry import AskedModel
     from sfumato.core.table import Table
+    from sfumato.interfaces.api import AssessOptions
+    from sfumato.release.assessment import Assessment
+    from sfumato.release.data_assessment import DataAssessment
     from sfumato.release.table_locations import InDatabase
 
+
+MOST_SETS = 20
+"""Sets of columns that are shown for a record."""
 
 # ``sfumato profile``: propose a recipe.
 
@@ -69,7 +71,7 @@ class ProfileFiles(ShowOptions):
     table: TableName = None
 
 
-@command(api.profile)
+@command("sfumato.interfaces.api:profile")
 def profile(
     data: Several,
     *,
@@ -86,11 +88,13 @@ def profile(
     about persons. With --column the hierarchy of a column is shown with its labels and counts: for
     the owner's eyes.
     """
-    output, table, json, quiet = files.output, files.table, files.json, files.quiet
+    from sfumato.core.schema import Role
     from sfumato.data.lazy.parquet_columns import parquet_columns
     from sfumato.guidance.profiling.yaml_text import recipe_text
+    from sfumato.interfaces import api
     from sfumato.release.table_locations import locations_in
 
+    output, table, json, quiet = files.output, files.table, files.json, files.quiet
     if hierarchy.column is not None:
         if table is not None:
             raise ParameterError("--column looks at a file; leave out --table")
@@ -102,31 +106,33 @@ def profile(
         )
     if json and output is not None:
         raise ParameterError("--json goes to stdout; leave out --output, or --json")
-    if table is None and (places := locations_in(data)) is not None:
-        _profile_several(places, reading.intake, output, json=json, quiet=quiet)
-        return
-    held: dict[str, Any] = {} if table is None else {"table": table, "engine": "memory"}
-    large = None if reading.intake.options() or held else parquet_columns(data[0])
-    dataset = large or open_data(data[0], quiet=quiet, intake=reading.intake, **held)
+    if table is None:
+        locations = locations_in(data)
+        if locations is not None:
+            _profile_tables(locations, reading.intake, files)
+            return
+    dataset: Any = None
+    if table is None and not reading.intake.options():
+        dataset = parquet_columns(data[0])
+    if dataset is None:
+        engine = None if table is None else "memory"
+        dataset = open_data(data[0], quiet=quiet, intake=reading.intake, table=table, engine=engine)
     with progress("trying means", quiet=quiet):
         proposal = api.profile(dataset)
     if json:
         give_json(dataclasses.asdict(proposal))
         return
-    _give(recipe_text(proposal), output)
-    asked = len(proposal.with_roles(Role.ASK))
-    width = len(proposal.columns)
-    first = f"decide the {asked} with role 'ask' and " if asked else ""
-    together = "" if proposal.sampled is None else f", together in {proposal.sampled:,} of the rows"
-    tell(
-        f"{proposal.rows:,} rows, {count_of(width, 'column')} looked at{together}; {first}check"
-        " every line marked 'guess'",
-        quiet=quiet,
-    )
+    _write_recipe(recipe_text(proposal), output)
+    sentence = f"{proposal.rows:,} rows, {count_of(len(proposal.columns), 'column')} looked at"
+    if proposal.sampled is not None:
+        sentence += f", together in {proposal.sampled:,} of the rows"
+    undecided = len(proposal.with_roles(Role.ASK))
+    first = f"decide the {undecided} with role 'ask' and " if undecided else ""
+    tell(f"{sentence}; {first}check every line marked 'guess'", quiet=quiet)
 
 
-def _give(text: str, output: Path | None) -> None:
-    """A recipe to stdout, or into a new file."""
+def _write_recipe(text: str, output: Path | None) -> None:
+    """Write a recipe to stdout, or into a new file."""
     if output is None:
         documents_to_stdout().write(text)
         return
@@ -139,49 +145,39 @@ def _give(text: str, output: Path | None) -> None:
         raise OutputError(f"cannot write {output}: {error.strerror}") from None
 
 
-def _profile_several(
-    places: Mapping[str, Path | InDatabase],
-    intake: Intake,
-    output: Path | None,
-    *,
-    json: bool,
-    quiet: bool,
+def _profile_tables(
+    locations: Mapping[str, Path | InDatabase], intake: Intake, files: ProfileFiles
 ) -> None:
     """Propose a recipe for several tables."""
     from sfumato.guidance.profiling.related_text import relations_text
+    from sfumato.interfaces import api
 
-    tables = {name: _one_of_several(place, intake, quiet=quiet) for name, place in places.items()}
+    quiet = files.quiet
+    tables, names = {}, {}
+    for name, location in locations.items():
+        if isinstance(location, Path):
+            names[name] = location.name
+            tables[name] = read_data(str(location), quiet=True, intake=intake)
+            # Several tables are read: each note says which one it is about.
+            source_notes = tables[name].source.notes
+            notes(tuple(f"{location.name}: {note}" for note in source_notes), quiet=quiet)
+        else:
+            tables[name] = location.read(intake.options())
     with progress("looking for keys", quiet=quiet):
         proposal: Any = api.profile(tables)
-    if json:
+    if files.json:
         give_json(dataclasses.asdict(proposal))
         return
-    _give(
-        relations_text(
-            proposal, {n: place.name for n, place in places.items() if isinstance(place, Path)}
-        ),
-        output,
-    )
+    _write_recipe(relations_text(proposal, names), files.output)
     for name, why in zip(proposal.apart, proposal.why, strict=True):
         tell(escape(f"{name} is left out: {why}"), quiet=quiet)
-    together = len(proposal.tables)
-    told = (
-        f"{together} tables belong together" if together > 1 else "no table belongs to another one"
-    )
-    told += f", {len(proposal.apart)} left out" if proposal.apart else ""
-    tell(f"{told}; check every line marked 'guess'", quiet=quiet)
-
-
-def _one_of_several(place: Path | InDatabase, intake: Intake, *, quiet: bool) -> Table:
-    """One of several tables; what was decided when it was read is told with its name."""
-    if not isinstance(place, Path):
-        return place.read(intake.options())
-    read = read_data(str(place), quiet=True, intake=intake)
-    notes(tuple(f"{place.name}: {note}" for note in read.source.notes), quiet=quiet)
-    return read
-
-
-Told = dict[str, Any]
+    count = len(proposal.tables)
+    sentence = "no table belongs to another one"
+    if count > 1:
+        sentence = f"{count} tables belong together"
+    if proposal.apart:
+        sentence += f", {len(proposal.apart)} left out"
+    tell(f"{sentence}; check every line marked 'guess'", quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,13 +194,13 @@ class AssessFiles(ShowOptions):
     ] = None
 
 
-@command(api.assess)
+@command("sfumato.interfaces.api:assess")
 def assess(
     data: Data,
     *,
     files: AssessFiles,
     keywords: Keywords,
-    given: EngineOptions,
+    source: EngineOptions,
     reading: ReadOptions,
 ) -> None:
     """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that
@@ -212,53 +208,58 @@ def assess(
     """
     from sfumato.core import recipe_files as recipes
     from sfumato.core.registry import ask
+    from sfumato.core.shape import Shape
+    from sfumato.interfaces import api
 
     recipe = None if files.recipe is None else recipes.load_any(files.recipe)
     shape = Shape.TABLE if recipe is None else recipe.shape
     options: AssessOptions = keywords.pop("options")
     require_options(
         shape,
-        **vars(given),
+        **vars(source),
         seconds=options.seconds,
         quasi=files.quasi,
         record=files.record,
         threshold=keywords.get("threshold"),
     )
     questions = [ask(text, shape) for text in keywords.pop("meet", ())]
-    how_to_read = {"engine": given.engine, "table": given.table}
-    if given.people is not None:
-        how_to_read["people"] = given.people
+    how_to_read = {"engine": source.engine, "table": source.table}
+    if source.people is not None:
+        how_to_read["people"] = source.people
     dataset = open_data(
         data, quiet=files.quiet, intake=reading.intake, recipe=recipe, **how_to_read
     )
-    described, models = _described(dataset, recipe, files.quasi or [], questions)
+    dataset, models = _with_roles(dataset, recipe, files.quasi or [], questions)
     if files.record is not None:
-        table = described.one_table().in_memory("assess --record")
-        _explain_record(table, files.record, json=files.json)
+        table = dataset.one_table().in_memory("assess --record")
+        _show_record(table, files.record, json=files.json)
         return
     meet = (*models, *(question.model for question in questions))
-    population = None if given.population is None else read_data(given.population, quiet=True)
+    population = None
+    if source.population is not None:
+        population = read_data(source.population, quiet=True)
     if files.recipe is not None:
         options = dataclasses.replace(options, base=files.recipe.parent)
-    act = "attacking" if described.attacked_by_run else "counting"
+    act = "attacking" if dataset.attacked_by_run else "counting"
     with progress(act, quiet=files.quiet) as on_progress:
         assessment = api.assess(
-            described,
+            dataset,
             meet,
             **keywords,
             population=population,
             progress=on_progress,
             options=options,
         )
-    assessment, attained = _told_apart(assessment, questions)
+    assessment, attained = _split_verdicts(assessment, questions)
     if files.json:
-        give_json({**assessment.to_dict(), "attained": [reached for _, reached in attained]})
+        give_json({**assessment.to_dict(), "attained": [fields for _, fields in attained]})
         return
     show_blocks(assessment.blocks())
-    _show_attained(attained)
+    for verdict, fields in attained:
+        _show_attained(verdict, fields)
 
 
-def _explain_record(dataset: Table, record: int, *, json: bool) -> None:
+def _show_record(dataset: Table, record: int, *, json: bool) -> None:
     """Why one record is risky: the smallest sets of columns that nobody else shares with it."""
     from sfumato.interfaces.api import why_alone
 
@@ -272,72 +273,67 @@ def _explain_record(dataset: Table, record: int, *, json: bool) -> None:
         )
         return
     out().print(f"Record {record} is the only one for who knows")
-    for columns in reasons[:20]:
+    for columns in reasons[:MOST_SETS]:
         out().print(f"  {escape(' + '.join(columns))}", soft_wrap=True)
-    if len(reasons) > 20:
-        out().print(f"  … and {len(reasons) - 20} more sets")
+    if len(reasons) > MOST_SETS:
+        out().print(f"  … and {len(reasons) - MOST_SETS} more sets")
 
 
-def _told_apart(
-    found: Any, questions: Sequence[AskedModel]
-) -> tuple[Any, list[tuple[Verdict, Told]]]:
-    """The assessment with the verdicts on promises, and what is attained where a degree was left
-    open.
+def _split_verdicts(
+    assessment: Assessment | DataAssessment, questions: Sequence[AskedModel]
+) -> tuple[Assessment | DataAssessment, list[tuple[Verdict, dict[str, Any]]]]:
+    """The assessment with the verdicts on promises, and the verdicts on models whose degree was
+    left open, each with what is attained as plain data.
     """
-    asked = found.verdicts[len(found.verdicts) - len(questions) :]
-    attained = [
-        (v, _told(q, v, found.size)) for q, v in zip(questions, asked, strict=True) if q.left_open
-    ]
-    open_ones = {id(verdict) for verdict, _ in attained}
-    return (
-        dataclasses.replace(
-            found, verdicts=tuple(v for v in found.verdicts if id(v) not in open_ones)
-        ),
-        attained,
-    )
+    verdicts = assessment.verdicts
+    first = len(verdicts) - len(questions)
+    promises, attained = list(verdicts[:first]), []
+    for question, verdict in zip(questions, verdicts[first:], strict=True):
+        if not question.left_open:
+            promises.append(verdict)
+            continue
+        plain = verdict.to_dict()
+        sentence = verdict.sentence
+        if not verdict.holds:
+            # Not even the weakest promise holds, and the sentence would speak of that one.
+            sentence = (
+                f"no {join_words(question.left_open)} holds: {verdict.records:,} of"
+                f" {assessment.size:,} records are beyond any"
+            )
+        fields = {
+            "asked": question.text,
+            "attained": plain["attained"],
+            "sentence": sentence,
+            "model": plain["model"],
+            "missing_rule": plain["missing_rule"],
+        }
+        attained.append((verdict, fields))
+    return dataclasses.replace(assessment, verdicts=tuple(promises)), attained
 
 
-def _told(question: AskedModel, verdict: Verdict, records: int) -> Told:
-    """What a table attains, as plain data; where not even the weakest promise holds the sentence
-    would speak of it.
-    """
-    sentence = verdict.sentence
-    if not verdict.holds:
-        sentence = (
-            f"no {join_words(question.left_open)} holds: {verdict.records:,} of {records:,} records"
-            " are beyond any"
-        )
-    plain = verdict.to_dict()
-    return {"asked": question.text, "attained": plain["attained"], "sentence": sentence} | {
-        key: plain[key] for key in ("model", "missing_rule")
-    }
+def _show_attained(verdict: Verdict, fields: Mapping[str, Any]) -> None:
+    if verdict.attained is None:
+        degree = "nothing"
+    elif fields["attained"] is None:  # JSON knows no infinity
+        degree = "∞"
+    else:
+        degree = f"{verdict.attained:.4g}"
+    question, sentence = escape(fields["asked"]), escape(fields["sentence"])
+    out().print(f"• [bold]{question}[/]: attained [bold]{degree}[/]; {sentence}", soft_wrap=True)
 
 
-def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
-    for verdict, reached in attained:
-        value = (
-            "nothing"
-            if verdict.attained is None
-            else "∞"
-            if reached["attained"] is None
-            else f"{verdict.attained:.4g}"
-        )
-        out().print(
-            f"• [bold]{escape(reached['asked'])}[/]: attained [bold]{value}[/];"
-            f" {escape(reached['sentence'])}",
-            soft_wrap=True,
-        )
-
-
-def _described(
+def _with_roles(
     data: core_data.Data,
     recipe: Recipe | None,
     quasi: list[str],
-    questions: Sequence[AskedModel] = (),
+    questions: Sequence[AskedModel],
 ) -> tuple[core_data.Data, tuple[Model, ...]]:
-    if recipe is not None and quasi:
-        raise ParameterError("give either a recipe (-r) or quasi-identifiers (--quasi), not both")
+    """Data whose columns have roles, from a recipe or as they were typed, and the promises."""
     if recipe is not None:
+        if quasi:
+            raise ParameterError(
+                "give either a recipe (-r) or quasi-identifiers (--quasi), not both"
+            )
         return data.described_by(recipe), recipe.meet
     if not quasi:
         raise ParameterError(
@@ -346,8 +342,13 @@ def _described(
         )
     table = data.one_table()
     table.require(quasi)
-    asked_about = {column for question in questions for column in question.model.about}
-    others = [c for c in table.columns if c not in quasi]
-    sensitive = [c for c in others if c in asked_about]
-    plain = [c for c in others if c not in sensitive]
+    subjects = {column for question in questions for column in question.model.about}
+    sensitive, plain = [], []
+    for column in table.columns:
+        if column in quasi:
+            continue
+        if column in subjects:
+            sensitive.append(column)
+        else:
+            plain.append(column)
     return table.with_roles(quasi=quasi, sensitive=sensitive, keep=plain), ()

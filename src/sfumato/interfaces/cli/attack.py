@@ -10,7 +10,6 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.options import CommandOption
-from sfumato.core.randomness import Seed
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
@@ -21,24 +20,20 @@ from sfumato.interfaces.cli.options import (
     ReadOptions,
     ReleaseFolder,
     ShowOptions,
+    names_in,
     open_data,
     read_data,
     require_options,
 )
-from sfumato.release.attack_run import (
-    DEFAULT_SAMPLE,
-    AttackContext,
-    AttackOptions,
-    attack_release,
-)
 
 if TYPE_CHECKING:
-    from sfumato.core import data as core_data
     from sfumato.core.attack import Intruder
+    from sfumato.core.data import Data
     from sfumato.core.pair import TablePair
     from sfumato.core.shape import Shape
     from sfumato.core.table import Table
     from sfumato.release.attack_report import Skipped, Tried
+    from sfumato.release.attack_run import AttackOptions
 
 
 @dataclass(frozen=True)
@@ -48,9 +43,9 @@ class IntruderOptions:
     panel: ClassVar[str] = "What the intruder has"
     intruder: Annotated[str | None, CommandOption("a table, instead of the named intruders")] = None
     knows: Annotated[str | None, CommandOption("columns the intruder knows, with commas")] = None
-    called: Annotated[
+    rename: Annotated[
         list[str] | None,
-        CommandOption("a column there and its name here: years=age; repeat it", ("--rename",)),
+        CommandOption("a column there and its name here: years=age; repeat it"),
     ] = None
     by: Annotated[str | None, CommandOption("column that identifies people in both tables")] = None
     population: Annotated[
@@ -63,9 +58,9 @@ class IntruderOptions:
         list[Path] | None,
         CommandOption("another release of the same people, for `composition`; repeat it"),
     ] = None
-    other_originals: Annotated[
+    other_original: Annotated[
         list[Path] | None,
-        CommandOption("the original of each of --others, if another table", ("--other-original",)),
+        CommandOption("the original of each of --others, if another table"),
     ] = None
 
 
@@ -91,14 +86,14 @@ class AttackFiles(ShowOptions):
     ] = None
 
 
-@command(attack_release)
+@command("sfumato.release.attack_run:attack_release")
 def attack(
     folder: ReleaseFolder,
     *,
     files: AttackFiles,
-    given: IntruderOptions,
+    knowledge: IntruderOptions,
     keywords: Keywords,
-    elsewhere: ForeignOptions,
+    alignment: ForeignOptions,
     reading: ReadOptions,
 ) -> None:
     """Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the
@@ -110,6 +105,7 @@ def attack(
     """
     from sfumato.core.recipe_files import load
     from sfumato.core.yaml_text import read_yaml
+    from sfumato.release.attack_run import AttackContext, attack_release
     from sfumato.release.folder import read_release
 
     if "only" in keywords:
@@ -119,15 +115,20 @@ def attack(
             "what is found with another recipe (-r) is not added to the certificate; leave"
             " --keep out"
         )
-    if folder.is_file() and (files.keep or files.sign is not None or given.others):
+    if folder.is_file() and (files.keep or files.sign is not None or knowledge.others):
         raise ParameterError(
             "--keep, --sign and --others are about a folder that run wrote; leave them out here"
         )
-    foreign = foreign_file(folder, files.recipe, elsewhere, reading.intake)
+    foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
     keep = files.recipe is None if files.keep is None else files.keep
     release: Any = foreign or read_release(folder)
-    _require_table_options(release.recipe.shape, files, given, keywords, foreign is not None)
-    said = None if files.recipe is None else load(files.recipe)
+    # A table made elsewhere always has a recipe; a second one is refused, but for tables.
+    second_recipe = None if foreign else files.recipe
+    sample = keywords.get("sample")
+    _require_table_options(
+        release.recipe.shape, knowledge, people=files.people, recipe=second_recipe, sample=sample
+    )
+    other_recipe = None if files.recipe is None else load(files.recipe)
     if keep:
         release.require_key(files.sign)
     dataset = open_data(
@@ -139,16 +140,18 @@ def attack(
         format=release.made_for,
     )
     pair = release.beside(dataset)
-    if said is not None:
-        pair = pair.with_roles_of(said.schema)
-    aux = None if given.aux is None else read_data(given.aux, quiet=True)
+    limits = release.recipe.limits
+    if other_recipe is not None:
+        pair = pair.with_roles_of(other_recipe.schema)
+        limits = other_recipe.limits
+    aux = _read_table(knowledge.aux)
     context = AttackContext(
         steps=release.recipe.steps,
         models=release.recipe.meet,
-        limits=(said or release.recipe).limits,
-        intruder=_intruder(pair, given, keywords.get("sample"), aux),
-        others=_other_releases(given.others or [], given.other_originals or [], dataset),
-        population=None if given.population is None else read_data(given.population, quiet=True),
+        limits=limits,
+        intruder=_intruder(pair, knowledge, sample, aux),
+        others=_other_releases(knowledge, dataset),
+        population=_read_table(knowledge.population),
         aux=aux,
     )
     options: AttackOptions = keywords.pop("options")
@@ -173,21 +176,15 @@ def attack(
         raise typer.Exit(1)
 
 
-def _require_table_options(
-    shape: Shape,
-    files: AttackFiles,
-    given: IntruderOptions,
-    keywords: Keywords,
-    foreign: bool,
-) -> None:
+def _read_table(path: str | None) -> Table | None:
+    return None if path is None else read_data(path, quiet=True)
+
+
+def _require_table_options(shape: Shape, knowledge: IntruderOptions, **options: object) -> None:
     """Refuse options that only releases of tables know."""
-    of_tables: dict[str, Any] = {**vars(given), "sample": keywords.get("sample")}
-    del of_tables["others"]  # every shape knows them
-    of_tables["rename"] = of_tables.pop("called")
-    of_tables["other_original"] = of_tables.pop("other_originals")
-    if not foreign:
-        of_tables["recipe"] = files.recipe
-    require_options(shape, people=files.people, **of_tables)
+    of_tables = {**vars(knowledge), **options}
+    del of_tables["others"]  # every shape knows other releases
+    require_options(shape, **of_tables)
 
 
 def _tell_outcome(outcome: Tried | Skipped, *, quiet: bool) -> None:
@@ -197,75 +194,72 @@ def _tell_outcome(outcome: Tried | Skipped, *, quiet: bool) -> None:
     from sfumato.release.attack_report import Skipped
 
     if isinstance(outcome, Skipped):
-        if outcome.unknown:
-            tell(
-                f"[dim]{escape(outcome.intruder)}, {escape(outcome.words)}:[/] [yellow]unknown[/]",
-                quiet=quiet,
-            )
-        return
-    finding = outcome.finding
-    tell(
-        f"[dim]{escape(outcome.intruder)}, {escape(finding.words)}:[/] {percent(finding.value)}",
-        quiet=quiet,
-    )
+        if not outcome.unknown:
+            return
+        words, result = outcome.words, "[yellow]unknown[/]"
+    else:
+        words, result = outcome.finding.words, percent(outcome.finding.value)
+    tell(f"[dim]{escape(outcome.intruder)}, {escape(words)}:[/] {result}", quiet=quiet)
 
 
-def _other_releases(
-    folders: list[Path], originals: list[Path], data: core_data.Data
-) -> tuple[Any, ...]:
+def _other_releases(knowledge: IntruderOptions, data: Data) -> tuple[TablePair | Data, ...]:
     """Further releases, each beside its original: the data that are attacked, or a table that was
     named for each of them.
     """
     from sfumato.release.folder import read_release
 
+    folders, originals = knowledge.others or [], knowledge.other_original or []
     if originals and len(originals) != len(folders):
         raise ParameterError(
             f"--other-original was given {len(originals)} times and --others {len(folders)} times;"
             " give one original for each"
         )
-    others = []
-    for place, folder in enumerate(folders):
+    releases = []
+    for number, folder in enumerate(folders):
         release = read_release(folder)
         if release.recipe.shape is not data.shape:
             raise ParameterError(
                 f"{folder} holds a release of shape {release.recipe.shape}, not {data.shape}"
             )
-        before = data
+        original = data
         if originals:
-            before = open_data(str(originals[place]), quiet=True, recipe=release.recipe)
-        others.append(release.beside(before).as_other)
-    return tuple(others)
+            original = open_data(str(originals[number]), quiet=True, recipe=release.recipe)
+        releases.append(release.beside(original).as_other)
+    return tuple(releases)
 
 
 def _intruder(
-    pair: TablePair, given: IntruderOptions, sample: int | None, aux: Table | None
+    pair: TablePair, knowledge: IntruderOptions, sample: int | None, aux: Table | None
 ) -> Intruder | None:
+    """Who tries the release, where somebody is described; None: the named intruders."""
+    from sfumato.core.randomness import Seed
+    from sfumato.release.attack_run import DEFAULT_SAMPLE
     from sfumato.release.intruders import intruder_from, intruder_with, renamed
 
-    columns = [c.strip() for c in given.knows.split(",") if c.strip()] if given.knows else None
-    if given.intruder is None:
-        if given.by is not None or given.called or aux is not None:
-            raise ParameterError(
-                "--by, --rename and --aux are about an intruder's own table; give it with"
-                " --intruder"
-            )
-        return (
-            None
-            if columns is None
-            else intruder_from(pair, columns, sample=sample or DEFAULT_SAMPLE, seed=Seed(0))
-        )
-    table = renamed(read_data(given.intruder, quiet=True), _names(given.called or []))
-    return intruder_with(pair, table, columns, by=given.by, aux=aux)
-
-
-def _names(called: list[str]) -> dict[str, str]:
-    """What the intruder calls columns, and what they are called here."""
-    pairs = [[part.strip() for part in text.split("=")] for text in called]
-    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+    columns = names_in(knowledge.knows) if knowledge.knows else None
+    if knowledge.intruder is not None:
+        table = read_data(knowledge.intruder, quiet=True)
+        table = renamed(table, _names(knowledge.rename or []))
+        return intruder_with(pair, table, columns, by=knowledge.by, aux=aux)
+    if knowledge.by is not None or knowledge.rename or aux is not None:
         raise ParameterError(
-            "--rename takes the intruder's name and ours with = between: years=age"
+            "--by, --rename and --aux are about an intruder's own table; give it with --intruder"
         )
-    names = {pair[0]: pair[1] for pair in pairs}
-    if len(names) < len(pairs):
-        raise ParameterError("--rename: a column of the intruder's table is named twice")
+    if columns is None:
+        return None
+    return intruder_from(pair, columns, sample=sample or DEFAULT_SAMPLE, seed=Seed(0))
+
+
+def _names(texts: list[str]) -> dict[str, str]:
+    """What the intruder calls columns, and what they are called here: ``years=age``."""
+    names = {}
+    for text in texts:
+        parts = [part.strip() for part in text.split("=")]
+        if len(parts) != 2 or not all(parts):
+            raise ParameterError(
+                "--rename takes the intruder's name and ours with = between: years=age"
+            )
+        if parts[0] in names:
+            raise ParameterError("--rename: a column of the intruder's table is named twice")
+        names[parts[0]] = parts[1]
     return names

@@ -14,7 +14,18 @@ from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import give_json, out, progress
-from sfumato.interfaces.cli.options import read_data
+from sfumato.interfaces.cli.options import ShowOptions, read_data
+
+NOTHING_FITS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureOptions(ShowOptions):
+    """The k that is explained or planned with."""
+
+    k: Annotated[
+        int | None, CommandOption("k_anonymity: which risk it bounds; or k of the plan", ("--k",))
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -30,46 +41,49 @@ class ChoiceOptions:
     )
 
 
-def tell_choice(
-    data: str | None,
-    k: int | None,
-    asked: ChoiceOptions,
-    intake: Intake,
-    *,
-    json: bool,
-    quiet: bool,
+def show_choice(
+    data: str | None, figures: FigureOptions, choice: ChoiceOptions, intake: Intake
 ) -> None:
     """Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds.
 
     With a table and its recipe: how many of its records stand in smaller classes today, what each k
     costs by the recipe's steps, and which is reached. Nothing is written.
     """
-    sample = (asked.population, asked.records)
-    if data is not None or asked.recipe is not None:
-        chosen = _from_table(data, asked.recipe, asked.risk, [k, *sample], intake, quiet=quiet)
-    elif (asked.risk is None) == (k is None):
+    risk, k = choice.risk, figures.k
+    has_sample = choice.population is not None or choice.records is not None
+    if data is not None or choice.recipe is not None:
+        if data is None or choice.recipe is None:
+            raise ParameterError(
+                "a table and its recipe go together: sfumato explain k_anonymity visits.csv -r"
+                " visits.yaml"
+            )
+        if k is not None or has_sample:
+            raise ParameterError(
+                "--k, --population and --records go without a table, which has figures of its own"
+            )
+        document = _choose_for_table(data, choice.recipe, risk, intake, quiet=figures.quiet)
+    elif (risk is None) == (k is None):
         raise ParameterError("give either --risk or --k: sfumato explain k_anonymity --risk 0.09")
-    elif k is not None and any(figure is not None for figure in sample):
-        raise ParameterError("--population and --records go with --risk")
+    elif k is not None:
+        if has_sample:
+            raise ParameterError("--population and --records go with --risk")
+        document = _risk_of(k)
     else:
-        chosen = _from_risk(asked.risk, *sample) if asked.risk is not None else _from_k(k)
-    if json:
-        give_json(chosen)
+        from sfumato.methods.formulas.choice_of_k import choose_k
+
+        k_choice = choose_k(risk or 0.0, population=choice.population, records=choice.records)
+        document = k_choice.to_dict()
+    if figures.json:
+        give_json(document)
         return
-    for sentence in chosen["sentences"]:
-        out().print(sentence, soft_wrap=True, markup=False)
-    if asked.risk is not None:
-        _show_habits()
+    sentences = list(document["sentences"])
+    if risk is not None:
+        sentences.append(_rule_of_thumb())
+    _print_sentences(sentences)
 
 
-def _from_table(
-    data: str | None,
-    recipe: Path | None,
-    risk: float | None,
-    others: list[int | None],
-    intake: Intake,
-    *,
-    quiet: bool,
+def _choose_for_table(
+    data: str, recipe: Path, risk: float | None, intake: Intake, *, quiet: bool
 ) -> dict[str, Any]:
     """What a table and its recipe say about k; the records, and the people they stand for, are the
     table's own.
@@ -78,58 +92,38 @@ def _from_table(
     from sfumato.guidance.cost_of_k import PUBLIC_RISK, choose_for
     from sfumato.interfaces.api import with_recipe
 
-    if data is None or recipe is None:
-        raise ParameterError(
-            "a table and its recipe go together: sfumato explain k_anonymity visits.csv -r"
-            " visits.yaml"
-        )
-    if any(other is not None for other in others):
-        raise ParameterError(
-            "--k, --population and --records go without a table, which has figures of its own"
-        )
     loaded = recipes.load(recipe)
-    read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
-    dataset = with_recipe(read, loaded)[0].in_memory("explain k_anonymity")
+    table = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    dataset = with_recipe(table, loaded)[0].in_memory("explain k_anonymity")
+    if risk is None:
+        risk = PUBLIC_RISK
     with progress("trying", quiet=quiet) as on_progress:
-        return choose_for(
-            dataset, loaded, risk=PUBLIC_RISK if risk is None else risk, progress=on_progress
-        ).to_dict()
+        return choose_for(dataset, loaded, risk=risk, progress=on_progress).to_dict()
 
 
-def _from_risk(risk: float, population: int | None, records: int | None) -> dict[str, Any]:
-    from sfumato.methods.formulas import choice_of_k
-
-    return choice_of_k.choose_k(risk, population=population, records=records).to_dict()
-
-
-def _from_k(k: int | None) -> dict[str, Any]:
+def _risk_of(k: int) -> dict[str, Any]:
     from sfumato.methods.formulas.choice_of_k import risk_of
 
-    risk = risk_of(k or 0)
+    risk = risk_of(k)
     chance = "the chance of picking the right record of somebody known to be in the file"
-    return {
-        "k": k,
-        "risk": risk,
-        "sentences": [f"k = {k:,} bounds {chance} by 1/{k:,} = {risk:.4g}."],
-    }
+    sentence = f"k = {k:,} bounds {chance} by 1/{k:,} = {risk:.4g}."
+    return {"k": k, "risk": risk, "sentences": [sentence]}
 
 
-def _show_habits() -> None:
-    """The rule of thumb, which is no norm."""
+def _rule_of_thumb() -> str:
     from sfumato.methods.formulas.choice_of_k import RULE_OF_THUMB
 
     habits = ", ".join(f"{need} {low}–{high}" for need, low, high in RULE_OF_THUMB)
-    out().print(
-        f"Rule of thumb by need of protection, a habit and no norm: {habits}.",
-        soft_wrap=True,
-        markup=False,
-    )
+    return f"Rule of thumb by need of protection, a habit and no norm: {habits}."
+
+
+def _print_sentences(sentences: list[str]) -> None:
+    for sentence in sentences:
+        out().print(sentence, soft_wrap=True, markup=False)
 
 
 # ``sfumato explain bucketize --plan``: what buckets and classes t-closeness allows, before any data
 # are touched.
-
-NOTHING_FITS = 4
 
 
 @dataclass(frozen=True)
@@ -148,22 +142,23 @@ class PlanOptions:
     buckets: Annotated[int | None, CommandOption("how many; else t rounded down, plus 1")] = None
 
 
-def tell_plan(k: int | None, asked: PlanOptions, *, json: bool) -> None:
+def show_plan(figures: FigureOptions, plan: PlanOptions) -> None:
     """Plan buckets of confidential values: how many, how many classes, whether they fit, how far
     classes can be.
     """
     from sfumato.methods.formulas.bridge import needed_t
     from sfumato.methods.formulas.bucket_plans import plan_buckets
 
-    if asked.n is None or k is None or (asked.t is None) == (asked.epsilon is None):
+    k, t = figures.k, plan.t
+    if plan.n is None or k is None or (t is None) == (plan.epsilon is None):
         example = "sfumato explain bucketize --plan --n 10000 --k 10 --t 2.5"
         raise ParameterError(f"give --n, --k, and either --t or --epsilon: {example}")
-    factor = asked.t if asked.t is not None else needed_t(asked.epsilon or 0.0).value
-    bucket_plan = plan_buckets(asked.n, k, factor, buckets=asked.buckets)
-    if json:
-        give_json(bucket_plan.to_dict())
+    if t is None:
+        t = needed_t(plan.epsilon or 0.0).value
+    buckets = plan_buckets(plan.n, k, t, buckets=plan.buckets)
+    if figures.json:
+        give_json(buckets.to_dict())
     else:
-        for sentence in bucket_plan.sentences():
-            out().print(sentence, soft_wrap=True, markup=False)
-    if not bucket_plan.feasible:
+        _print_sentences(buckets.sentences())
+    if not buckets.feasible:
         raise typer.Exit(NOTHING_FITS)

@@ -17,8 +17,8 @@ from sfumato.core.options import (
     declared_fields,
     declared_in,
 )
+from sfumato.interfaces.cli.verb_options import load_verb, verb_options
 
-Verb = Callable[..., object]
 Command = Callable[..., None]
 LAST = ("json", "quiet")
 """Every command has these options, so the help lists them after those of its own."""
@@ -32,34 +32,35 @@ class Keywords(dict[str, Any]):
 class Making:
     """What a command is made of: its verbs, and the keywords of them that it does not offer."""
 
-    verbs: tuple[Verb, ...]
+    verbs: tuple[str, ...]
     without: frozenset[str]
 
 
-def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], Command]:
+def command(*verbs: str, without: Collection[str] = ()) -> Callable[[Command], Command]:
     """Make a command of a function that reads the files, calls a verb and shows the result.
 
     A parameter of type :class:`Keywords` takes the options that a verb declares
     (:class:`sfumato.core.options.CommandOption`), except those it is ``without``; a second one
-    those of the second verb. A parameter whose type is a dataclass takes its fields: ``reading:
-    ReadOptions`` adds ``--delimiter``, ``--encoding`` and the others. The ``panel`` of a dataclass
-    is their heading in the help. All other parameters are arguments and options of the command
-    alone. The help is the docstring of the function.
+    those of the second verb. Verbs are named, ``"sfumato.interfaces.api:run"``, and imported when
+    the command runs: its help needs only their options. A parameter whose type is a dataclass takes
+    its fields: ``reading: ReadOptions`` adds ``--delimiter``, ``--encoding`` and the others. The
+    ``panel`` of a dataclass is their heading in the help. All other parameters are arguments and
+    options of the command alone. The help is the docstring of the function.
     """
 
     def build(function: Command) -> Command:
         signature = inspect.signature(function, eval_str=True)
-        sources: dict[str, Any] = {}
+        sources: dict[str, str | type] = {}
         options: dict[str, inspect.Parameter] = {}
-        of_verbs = iter(verbs)
+        next_verb = iter(verbs)
         for parameter in signature.parameters.values():
             if parameter.annotation is Keywords:
-                verb = sources[parameter.name] = next(of_verbs)
-                entries = [_parameter(one) for one in verb_options(verb, without)]
+                verb = sources[parameter.name] = next(next_verb)
+                entries = [_parameter(declared) for declared in verb_options(verb, without)]
             elif is_dataclass(parameter.annotation):
                 bundle: Any = parameter.annotation
                 sources[parameter.name] = bundle
-                entries = [_parameter(one) for one in declared_fields(bundle)]
+                entries = [_parameter(declared) for declared in declared_fields(bundle)]
             else:
                 entries = [_own(parameter)]
             # Two verbs may share an option, such as the format of run and write: it is offered
@@ -70,27 +71,19 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
         @functools.wraps(function)
         def take_options(*args: Any, **values: Any) -> None:
             # Options were typed one by one; the function gets them by dataclass and verb again.
-            arguments = {name: _values_of(source, values) for name, source in sources.items()}
+            arguments = {name: _collect(source, values) for name, source in sources.items()}
             for name in signature.parameters:
                 if name in values and name not in sources:
                     arguments[name] = values[name]
             function(*args, **arguments)
 
-        in_order = sorted(options.values(), key=lambda one: (one.kind, one.name in LAST))
-        made: Any = take_options
-        made.__signature__ = signature.replace(parameters=in_order)
-        made.making = Making(verbs, frozenset(without))
+        in_order = sorted(options.values(), key=lambda entry: (entry.kind, entry.name in LAST))
+        attributes = vars(take_options)
+        attributes["__signature__"] = signature.replace(parameters=in_order)
+        attributes["making"] = Making(verbs, frozenset(without))
         return take_options
 
     return build
-
-
-def verb_options(verb: Verb, without: Collection[str] = ()) -> list[DeclaredOption]:
-    """What a verb declares, and what its options objects do."""
-    options = [*declared_in(verb)]
-    for bundle in bundles_of(verb).values():
-        options.extend(declared_fields(bundle))
-    return [declared for declared in options if declared.name not in without]
 
 
 def _own(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -106,7 +99,7 @@ def _own(parameter: inspect.Parameter) -> inspect.Parameter:
 def _parameter(declared: DeclaredOption) -> inspect.Parameter:
     """The option of a command, as typer reads it."""
     option = declared.option
-    shown = typer.Option(
+    typer_option = typer.Option(
         *option.names,
         help=option.meaning,
         min=option.minimum,
@@ -114,31 +107,29 @@ def _parameter(declared: DeclaredOption) -> inspect.Parameter:
         metavar=option.metavar,
         rich_help_panel=declared.panel,
     )
-    kind: Any = declared.kind
-    default = declared.default
-    if option.typed is not None and not isinstance(default, str | int | float):
-        # A default that cannot be typed, such as an empty tuple: nothing typed stands for it.
-        kind, default = kind | None, None
-    form: Any = Annotated[kind, shown]
     return inspect.Parameter(
-        declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=form
+        declared.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=declared.default,
+        annotation=Annotated[declared.kind, typer_option],
     )
 
 
-def _values_of(source: Any, values: Mapping[str, Any]) -> Any:
+def _collect(source: str | type, values: Mapping[str, object]) -> Any:
     """The options of a dataclass as one object, or those of a verb as its keywords.
 
     What was not typed is left out, so that the defaults are those of the dataclass or verb.
     """
-    if is_dataclass(source):
-        named: Any = source
-        return named(**_typed(declared_fields(named), values))
-    keywords = Keywords(_typed(declared_in(source), values))
-    for name, bundle in bundles_of(source).items():
+    if not isinstance(source, str):
+        return source(**_typed(declared_fields(source), values))
+    verb = load_verb(source)
+    declared = declared_fields(verb) if isinstance(verb, type) else declared_in(verb)
+    keywords = Keywords(_typed(declared, values))
+    for name, bundle in bundles_of(verb).items():
         keywords[name] = bundle(**_typed(declared_fields(bundle), values))
     return keywords
 
 
-def _typed(declared: Iterable[DeclaredOption], values: Mapping[str, Any]) -> dict[str, Any]:
-    names = [one.name for one in declared]
+def _typed(declared: Iterable[DeclaredOption], values: Mapping[str, object]) -> dict[str, object]:
+    names = [option.name for option in declared]
     return {name: values[name] for name in names if values.get(name) is not None}

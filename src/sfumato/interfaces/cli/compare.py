@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.core.options import CommandOption
-from sfumato.core.parameters import known_as
 from sfumato.errors import OutputError, ParameterError
-from sfumato.interfaces import api
-from sfumato.interfaces.api import CompareOptions
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import present, progress, tell
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
-    from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.api import CompareOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +41,7 @@ class CompareFiles(ShowOptions):
     ] = False
 
 
-@command(api.compare)
+@command("sfumato.interfaces.api:compare")
 def compare(
     data: Data,
     candidates: Annotated[
@@ -60,12 +57,18 @@ def compare(
 
     An interrupted comparison with the same output folder and seed goes on where it stopped.
     """
+    from sfumato.core.parameters import known_as
+    from sfumato.guidance.comparison import candidates_from
+    from sfumato.interfaces import api
+
     output = files.output
     if files.pictures and output is None:
         raise ParameterError("--pictures are written to a folder; say which with --output (-o)")
     if output is not None and (output / "comparison.json").exists() and not files.force:
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
-    dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=_first(candidates))
+    # Candidates are compared on one table, so that they must agree on how it is read.
+    recipe = candidates_from(candidates, ())[0].recipe
+    dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=recipe)
     risk = None if files.risk is None else known_as(files.risk)
     options: CompareOptions = keywords.pop("options")
     with progress("comparing", quiet=files.quiet) as on_progress:
@@ -86,34 +89,18 @@ def compare(
 
 
 def _attacks(texts: str | Sequence[str] | None, risk: str | None) -> list[str] | None:
-    """The attacks that are tried: those that were named and the one of the map; None: all."""
-    if texts is None or "all" in texts:
-        return None
-    attacks = [_attack_label(text) for text in texts]
-    if risk is not None and risk not in attacks and _is_attack(risk):
-        attacks.append(risk)
-    return attacks
-
-
-def _first(candidates: list[Path]) -> Recipe | None:
-    """The recipe that says how the table is read: candidates are compared on one table, so they
-    must agree on it.
+    """The attacks that are tried, called as their findings are: those that were named and the one
+    of the map; None: all.
     """
-    from sfumato.guidance.comparison import candidates_from
-
-    return candidates_from(candidates, ())[0].recipe
-
-
-def _attack_label(text: str) -> str:
-    """The attack of a text, called as its findings are."""
     from sfumato.core import registry
     from sfumato.core.parameters import label_of, values_of
 
-    attack = registry.asked_attack(text)
-    return label_of(attack.name, values_of(attack))
-
-
-def _is_attack(name: str) -> bool:
-    from sfumato.core import registry
-
-    return name in registry.attacks()
+    if texts is None or "all" in texts:
+        return None
+    labels = []
+    for text in texts:
+        attack = registry.asked_attack(text)
+        labels.append(label_of(attack.name, values_of(attack)))
+    if risk is not None and risk not in labels and risk in registry.attacks():
+        labels.append(risk)
+    return labels

@@ -9,9 +9,9 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -71,14 +71,13 @@ def tell(text: str, *, quiet: bool = False) -> None:
         err().print(text, soft_wrap=True)
 
 
-def give_json(document: Any) -> None:
+def give_json(document: object) -> None:
     """Print a result for machines; where stdout does not take all letters they are escaped as JSON
     does.
     """
     plain = not _takes_all(sys.stdout)
-    sys.stdout.write(
-        printable_json(json.dumps(document, indent=2, ensure_ascii=plain, default=str)) + "\n"
-    )
+    text = json.dumps(document, indent=2, ensure_ascii=plain, default=str)
+    sys.stdout.write(f"{printable_json(text)}\n")
 
 
 class Presentable(Protocol):
@@ -101,7 +100,7 @@ def present(result: Presentable, *, json: bool) -> None:
         show_blocks(result.blocks())
 
 
-def documents_to_stdout() -> Any:
+def documents_to_stdout() -> TextIO:
     """Where a recipe or a table is printed that a program reads again: in UTF-8, whatever the
     terminal takes.
     """
@@ -159,7 +158,7 @@ def _stand_in(error: UnicodeError) -> tuple[str, int]:
     return "".join(STAND_INS.get(sign) or f"\\u{ord(sign):04x}" for sign in signs), error.end
 
 
-def _takes_all(stream: Any) -> bool:
+def _takes_all(stream: object) -> bool:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         return codecs.lookup(encoding).name.startswith("utf")
@@ -234,10 +233,10 @@ def _show_table(block: TableBlock) -> None:
 
     if block.caption:
         name, colon, story = block.caption.partition(": ")
-        told = (
-            f"[bold]{_inline(name)}[/]{colon}[dim]{_inline(story)}[/]" if colon else _inline(name)
-        )
-        out().print(f"\n{told}")
+        caption = _inline(name)
+        if colon:
+            caption = f"[bold]{caption}[/]{colon}[dim]{_inline(story)}[/]"
+        out().print(f"\n{caption}")
     table = Table(box=None, pad_edge=False, header_style="dim", show_header=any(block.header))
     for head, numeric in zip(block.header, numeric_columns(block), strict=True):
         table.add_column(_inline(head), justify="right" if numeric else "left", overflow="fold")
@@ -278,24 +277,24 @@ def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=err(), transient=True) as shown:
-        task = shown.add_task(words, total=1.0)
+    with Progress(*columns, console=err(), transient=True) as bars:
+        task = bars.add_task(words, total=1.0)
 
         def update(share: float, words: str = "") -> None:
-            shown.update(task, completed=share, description=words or None)
+            bars.update(task, completed=share, description=words or None)
 
         yield update
 
 
-def notes(found: Mapping[str, Any] | tuple[str, ...], *, quiet: bool) -> None:
+def notes(sentences: Iterable[str], *, quiet: bool) -> None:
     """Tell what reading decided."""
-    for note in found:
-        tell(f"[dim]note: {escape(str(note))}[/]", quiet=quiet)
+    for sentence in sentences:
+        tell(f"[dim]note: {escape(sentence)}[/]", quiet=quiet)
 
 
 # Wrong usage of the command line, in our own words.
 
-_OURS = (
+_WORDS_OF_PYDANTIC = (
     (r"Input should be a valid (number|decimal).*", "a number is needed"),
     (r"Input should be a valid integer.*", "a whole number is needed"),
     (r"Input should be a valid boolean.*", "true or false is needed"),
@@ -305,9 +304,9 @@ _OURS = (
     ),
     (r"Input should be (greater|less) than (\S+)", r"it should be \1 than \2"),
 )
-
-
+"""What the command framework says of a wrong value, and what we say."""
 UNKNOWN_COMMAND = re.compile(r"No such command '(.*)'\..*", flags=re.DOTALL)
+SURPLUS_WORDS = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", flags=re.DOTALL)
 MOVED = {
     "check-sql": "check --sql",
     "choose-k": "explain k_anonymity --risk",
@@ -329,41 +328,33 @@ def in_our_words(error: Any) -> str:
     """
     context = getattr(error, "ctx", None)
     message = str(getattr(error, "message", ""))
-    if (moved := _moved(message, context)) is not None:
-        return moved
-    command = getattr(context, "command_path", "sfumato")
-    return f"{_reason(error, context)}\n{command} --help shows how it is used"
-
-
-def _moved(message: str, context: Any) -> str | None:
-    """What a command is called now that had another name; None where there never was one."""
     unknown = UNKNOWN_COMMAND.fullmatch(message)
-    if unknown is None or context is None:
-        return None
-    old = unknown[1] if context.parent is None else f"{context.info_name} {unknown[1]}"
-    return f"sfumato {old} is called sfumato {MOVED[old]} now" if old in MOVED else None
+    if unknown is not None and context is not None:
+        name = unknown[1]
+        if context.parent is not None:
+            name = f"{context.info_name} {name}"
+        if name in MOVED:
+            return f"sfumato {name} is called sfumato {MOVED[name]} now"
+    command = getattr(context, "command_path", "sfumato")
+    return f"{_reason(error, message, context)}\n{command} --help shows how it is used"
 
 
-def _reason(error: Any, context: Any) -> str:
+def _reason(error: Any, message: str, context: Any) -> str:
     parameter = getattr(error, "param", None)
     if hasattr(error, "param_type"):
-        return f"{_called(parameter)} must be given{_meaning(parameter)}"
+        return f"{_spelling(parameter)} must be given{_meaning(parameter)}"
     if parameter is not None:
-        return (
-            f"{_called(parameter)}:"
-            f" {_said(str(getattr(error, 'message', '')))}{_meaning(parameter)}"
-        )
+        return f"{_spelling(parameter)}: {_translate(message)}{_meaning(parameter)}"
     option = getattr(error, "option_name", None)
-    if option is not None and hasattr(error, "possibilities"):
-        options = (
-            [name for one in getattr(context.command, "params", ()) for name in one.opts]
-            if context
-            else []
-        )
-        return f"there is no option {option}.{_nearest_option(option, options)}".rstrip(".")
-    if option is not None:
+    if option is None:
+        return _about_words(message, context)
+    if not hasattr(error, "possibilities"):
         return f"{option} needs a value after it"
-    return _about_words(str(getattr(error, "message", "")), context)
+    options: list[str] = []
+    if context is not None:
+        for parameter in getattr(context.command, "params", ()):
+            options += parameter.opts
+    return f"there is no option {option}.{_nearest_option(option, options)}".rstrip(".")
 
 
 def _nearest_option(option: str, options: Iterable[str]) -> str:
@@ -378,29 +369,29 @@ def _nearest_option(option: str, options: Iterable[str]) -> str:
     """
     long = {name.removeprefix("--"): name for name in options if name.startswith("--")}
     near = difflib.get_close_matches(option.lstrip("-"), list(long), n=1, cutoff=0.5)
-    return f" Did you mean {long[near[0]]!r}?" if near else did_you_mean("", long.values())
+    if near:
+        return f" Did you mean {long[near[0]]!r}?"
+    return did_you_mean("", long.values())
 
 
 def _about_words(message: str, context: Any) -> str:
     """A command nobody has, or more words than a command takes."""
     if unknown := UNKNOWN_COMMAND.fullmatch(message):
         commands = list(getattr(context.command, "commands", ())) if context else []
-        return f"there is no command {unknown[1]!r}.{did_you_mean(unknown[1], commands)}".rstrip(
-            "."
-        )
-    if more := re.fullmatch(
-        r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL
-    ):
-        return (
-            f"more words than {context.command_path if context else 'the command'} takes: {more[1]}"
-        )
-    return _said(message)
+        hint = did_you_mean(unknown[1], commands)
+        return f"there is no command {unknown[1]!r}.{hint}".rstrip(".")
+    if surplus := SURPLUS_WORDS.fullmatch(message):
+        command = context.command_path if context else "the command"
+        return f"more words than {command} takes: {surplus[1]}"
+    return _translate(message)
 
 
-def _called(parameter: Any) -> str:
+def _spelling(parameter: Any) -> str:
+    """An option by its names, an argument in angle brackets."""
     names = list(getattr(parameter, "opts", ()))
-    option = bool(names) and names[0].startswith("-")
-    return join_words(names, "or") if option else f"<{getattr(parameter, 'name', 'an argument')}>"
+    if names and names[0].startswith("-"):
+        return join_words(names, "or")
+    return f"<{getattr(parameter, 'name', 'an argument')}>"
 
 
 def _meaning(parameter: Any) -> str:
@@ -408,8 +399,9 @@ def _meaning(parameter: Any) -> str:
     return f" ({meaning})" if meaning else ""
 
 
-def _said(message: str) -> str:
-    for pattern, ours in _OURS:
-        if re.fullmatch(pattern, message, flags=re.DOTALL):
-            return re.sub(pattern, ours, message, flags=re.DOTALL)
+def _translate(message: str) -> str:
+    for pattern, words in _WORDS_OF_PYDANTIC:
+        match = re.fullmatch(pattern, message, flags=re.DOTALL)
+        if match is not None:
+            return match.expand(words)
     return message[:1].lower() + message[1:]

@@ -48,16 +48,16 @@ def demo(
     """
     from sfumato.data import examples
     from sfumato.interfaces.api import verify as recompute
-    from sfumato.interfaces.cli import verify
+    from sfumato.interfaces.cli.verify import show_claims
 
     people = examples.hospital()
     if table is not None:
-        _leave(people, table, quiet=quiet)
+        _write_table(people, table, quiet=quiet)
         return
     _head("1  The table as it is", quiet=quiet)
-    _alone(people)
+    _show_unique(people)
     _head("2  A first release: everyone alike with 4 others in what outsiders know", quiet=quiet)
-    first = _released(people, quiet=quiet)
+    first = _make_release(people, quiet=quiet)
     if first.attacks is not None:
         show_blocks(first.attacks.blocks())
     _sum_up(first)
@@ -66,15 +66,15 @@ def demo(
         " diagnosis)",
         quiet=quiet,
     )
-    second = _released(_known_too(people), quiet=quiet)
+    second = _make_release(_with_more_quasi(people), quiet=quiet)
     show_blocks(second.blocks())
     _sum_up(second)
     folder = second.write(output, force=True)
     _head("4  Check it without trusting us", quiet=quiet)
-    checked = recompute(
+    verification = recompute(
         folder / "share", original=second.original, owner=folder / "owner", release=second
     )
-    verify.tell_claims(checked, json=False)
+    show_claims(verification, json=False)
     out().file.flush()
     tell(
         f"\nOpen {folder / 'share' / 'report.html'} (to publish) and"
@@ -83,10 +83,9 @@ def demo(
     )
 
 
-def _leave(people: Table, table: Path, *, quiet: bool) -> None:
+def _write_table(people: Table, table: Path, *, quiet: bool) -> None:
     """Write the table as a CSV file; one that is there already is not replaced."""
     from sfumato.errors import OutputError
-    from sfumato.interfaces.cli.console import tell
 
     text = people.to_polars().write_csv()
     try:
@@ -107,7 +106,7 @@ def _head(words: str, *, quiet: bool) -> None:
         out().print(f"\n[bold]{words}[/]\n", soft_wrap=True)
 
 
-def _alone(people: Table) -> None:
+def _show_unique(people: Table) -> None:
     from sfumato.interfaces.api import assess
 
     unique = cast("Assessment", assess(people)).measure("unique_records")
@@ -120,11 +119,15 @@ def _alone(people: Table) -> None:
 
 def _sum_up(release: TableRelease) -> None:
     """Who got through, if anybody."""
-    tried = () if release.attacks is None else release.attacks.tried
-    through = sorted({one.intruder for one in tried if one.exceeds})
-    if through:
+    successful = set()
+    if release.attacks is not None:
+        for attempt in release.attacks.tried:
+            if attempt.exceeds:
+                successful.add(attempt.intruder)
+    if successful:
+        intruders = " and the ".join(sorted(successful))
         words = (
-            f"The promise holds, and the {' and the '.join(through)} finds people all the same, by"
+            f"The promise holds, and the {intruders} finds people all the same, by"
             " columns it does not cover."
         )
         out().print(f"\n[bold red]{words}[/]", soft_wrap=True)
@@ -135,21 +138,20 @@ def _sum_up(release: TableRelease) -> None:
         )
 
 
-def _known_too(people: Table) -> Table:
+def _with_more_quasi(people: Table) -> Table:
     """The table once it is said that others can know the rest as well."""
     from sfumato.core import registry
 
     sensitive = [name for name in FORGOTTEN if name in people.schema.sensitive]
-    described = people.with_roles(quasi=list(FORGOTTEN), sensitive=sensitive)
-    built = {
-        name: registry.build("hierarchies", spec)
-        for name, spec in FORGOTTEN.items()
-        if spec is not None
-    }
-    return described.with_hierarchies(**built)
+    hierarchies = {}
+    for name, spec in FORGOTTEN.items():
+        if spec is not None:
+            hierarchies[name] = registry.build("hierarchies", spec)
+    people = people.with_roles(quasi=list(FORGOTTEN), sensitive=sensitive)
+    return people.with_hierarchies(**hierarchies)
 
 
-def _released(people: Table, *, quiet: bool) -> TableRelease:
+def _make_release(people: Table, *, quiet: bool) -> TableRelease:
     """The release by the means that loses least, attacked."""
     from sfumato.core import registry
     from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, means_for

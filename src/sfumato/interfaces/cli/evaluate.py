@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sfumato.core.options import CommandOption
-from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError
-from sfumato.interfaces import api
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import present, progress
 from sfumato.interfaces.cli.foreign_releases import ForeignOptions, foreign_file
@@ -47,13 +45,13 @@ class EvaluateFiles(ShowOptions):
     ] = None
 
 
-@command(api.evaluate)
+@command("sfumato.interfaces.api:evaluate")
 def evaluate(
     folder: ReleaseFolder,
     *,
     files: EvaluateFiles,
     keywords: Keywords,
-    elsewhere: ForeignOptions,
+    alignment: ForeignOptions,
     reading: ReadOptions,
 ) -> None:
     """Measure a release beside its original: loss, moments, tables, queries, models; by default
@@ -61,6 +59,8 @@ def evaluate(
 
     A table made elsewhere needs a recipe with the roles (-r) and --align.
     """
+    from sfumato.core.yaml_text import read_yaml
+    from sfumato.interfaces import api
     from sfumato.release.folder import read_release
 
     metrics = None
@@ -74,7 +74,7 @@ def evaluate(
         raise ParameterError(
             "-r is about a table made elsewhere; a folder that run wrote has its recipe"
         )
-    foreign = foreign_file(folder, files.recipe, elsewhere, reading.intake)
+    foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
     release: Any = foreign or read_release(folder)
     require_options(release.recipe.shape, people=files.people)
     dataset = open_data(
@@ -88,21 +88,21 @@ def evaluate(
     with progress("measuring", quiet=files.quiet):
         evaluation = api.evaluate(release.beside(dataset), metrics=metrics)
     if files.keep:
-        values = _kept(release.certificate.get("utility", {}), evaluation, metrics or [])
+        values = dict(release.certificate.get("utility", {}))
+        _add_values(values, evaluation, metrics or [])
         release.add("utility", values, sign=files.sign)
     present(evaluation, json=files.json)
 
 
-def _kept(known: Mapping[str, Any], evaluation: Evaluation, wanted: list[Any]) -> dict[str, Any]:
-    """What a certificate says of utility from now on: a name stands for the measure without
-    parameters, where there is one.
+def _add_values(values: dict[str, Any], evaluation: Evaluation, metrics: list[Any]) -> None:
+    """Add what was measured to the values of a certificate: a name there stands for the metric
+    without parameters, where it was measured.
     """
-    asked = {name for spec in wanted if isinstance(spec, Mapping) for name in spec}
-    return {
-        **known,
-        **{
-            m.name: m.value
-            for m in evaluation.measures
-            if m.name not in known or m.name not in asked
-        },
-    }
+    with_parameters: set[str] = set()
+    for spec in metrics:
+        if isinstance(spec, Mapping):
+            with_parameters |= set(spec)
+    earlier = set(values)
+    for measure in evaluation.measures:
+        if measure.name not in earlier or measure.name not in with_parameters:
+            values[measure.name] = measure.value

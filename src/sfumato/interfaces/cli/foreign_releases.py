@@ -58,23 +58,17 @@ class ForeignFile:
 
         original = original.in_memory("a release made elsewhere").described_by(self.recipe)
         released = read_data(str(self.path), quiet=True, intake=self.intake)
-        known = {
-            name: one
-            for name, one in original.schema.attributes.items()
-            if name in released.columns
-        }
-        others = (
-            None
-            if self.control is None
-            else read_data(self.control, quiet=True, intake=self.intake, recipe=self.recipe)
-        )
-        return pair_elsewhere(
-            original, released.with_schema(Schema(known)), align=self.align, control=others
-        )
+        attributes = original.schema.attributes
+        common = {name: attributes[name] for name in attributes if name in released.columns}
+        released = released.with_schema(Schema(common))
+        control = None
+        if self.control is not None:
+            control = read_data(self.control, quiet=True, intake=self.intake, recipe=self.recipe)
+        return pair_elsewhere(original, released, align=self.align, control=control)
 
 
 def foreign_file(
-    path: Path, recipe: Path | None, said: ForeignOptions, intake: Intake
+    path: Path, recipe: Path | None, alignment: ForeignOptions, intake: Intake
 ) -> ForeignFile | None:
     """A file made elsewhere; None where the path is a folder that ``run`` wrote. Raises where it is
     not said how it is aligned.
@@ -83,15 +77,15 @@ def foreign_file(
     from sfumato.core.recipe_files import load
 
     if not path.is_file():
-        if said != ForeignOptions() and not path.exists():
+        if alignment == ForeignOptions():
+            return None
+        if not path.exists():
             raise UnreadableInput(f"{path} is not there; give the table that was made elsewhere")
-        if said != ForeignOptions():
-            raise ParameterError(
-                "--align and --control are about a file made elsewhere; a folder that run wrote"
-                " needs neither"
-            )
-        return None
-    if said.align is None:
+        raise ParameterError(
+            "--align and --control are about a file made elsewhere; a folder that run wrote"
+            " needs neither"
+        )
+    if alignment.align is None:
         raise ParameterError(
             f"{path.name} was made elsewhere; say with --align which rows belong together:"
             f" {CHOICES}"
@@ -101,5 +95,5 @@ def foreign_file(
             f"{path.name} was made elsewhere; give a recipe that says what columns are with -r"
             " (sfumato profile writes one)"
         )
-    described = dataclasses.replace(load(recipe), steps=(), meet=())
-    return ForeignFile(path, described, said.align, said.control, intake)
+    description = dataclasses.replace(load(recipe), steps=(), meet=())
+    return ForeignFile(path, description, alignment.align, alignment.control, intake)

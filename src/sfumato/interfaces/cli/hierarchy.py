@@ -12,12 +12,12 @@ from rich.table import Table as RichTable
 
 from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
-from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.interfaces.cli.console import give_json, out, tell
 from sfumato.interfaces.cli.options import read_data
 
 if TYPE_CHECKING:
+    from sfumato.core.hierarchy import Hierarchy
     from sfumato.core.table import Table
     from sfumato.methods.hierarchies.view import HierarchyView, LevelView
 
@@ -45,7 +45,7 @@ class ColumnOptions:
 
 def look_at_column(
     data: Sequence[str],
-    wanted: ColumnOptions,
+    options: ColumnOptions,
     output: Path | None,
     intake: Intake,
     *,
@@ -58,82 +58,81 @@ def look_at_column(
     It shows labels and small counts as they are: for the owner's eyes. What stands on the lowest
     level is counted and not listed.
     """
-    column = wanted.column or ""
+    column = options.column or ""
     if len(data) != 1:
         raise ParameterError("--column looks at one table; name one file")
-    if (wanted.recipe is None) == (wanted.rule is None):
+    if (options.recipe is None) == (options.rule is None):
         raise ParameterError(
             "give either a recipe (-r) or a hierarchy: --rule 'intervals: {widths: [5, 10]}'"
         )
-    if wanted.recipe is not None:
-        dataset = _from_recipe(data[0], wanted.recipe, intake, quiet=quiet)
+    if options.recipe is not None:
+        dataset = _read_with_recipe(data[0], options.recipe, intake, quiet=quiet)
     else:
-        dataset = _by_rule(data[0], column, wanted.rule, intake, quiet=quiet)
-    view, document = _viewed(dataset, column)
+        dataset = _read_with_rule(data[0], column, options.rule or "", intake, quiet=quiet)
+    hierarchy = _hierarchy_of(dataset, column)
+    view = _view(dataset, column, hierarchy)
     if output is not None:
         from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
 
-        tell(
-            f"wrote  {write_hierarchy(view.ladder, view.covered, output)}: it holds values,"
-            " keep it",
-            quiet=quiet,
-        )
+        file = write_hierarchy(view.ladder, view.covered, output)
+        tell(f"wrote  {file}: it holds values, keep it", quiet=quiet)
     if json:
-        give_json(document)
+        from sfumato.core import registry
+
+        rule = registry.write(hierarchy)
+        give_json({"column": column, "hierarchy": rule, **view.to_dict()})
         return
-    _show(view, SHOWN if wanted.show is None else wanted.show)
+    _show(view, SHOWN if options.show is None else options.show)
     tell(
         "for the owner's eyes: labels are values of people, and small counts are shown", quiet=quiet
     )
 
 
-def _from_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Table:
+def _read_with_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Table:
     from sfumato.core import recipe_files as recipes
     from sfumato.interfaces.api import with_recipe
 
     loaded = recipes.load(recipe)
-    read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
-    return with_recipe(read, loaded)[0].in_memory("profile --column")
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    return with_recipe(dataset, loaded)[0].in_memory("profile --column")
 
 
-def _by_rule(data: str, column: str, rule: str | None, intake: Intake, *, quiet: bool) -> Table:
+def _read_with_rule(data: str, column: str, rule: str, intake: Intake, *, quiet: bool) -> Table:
     from sfumato.core import registry
+    from sfumato.core.yaml_text import read_yaml
 
-    named = registry.build("hierarchies", read_yaml(rule or "", "--rule"), "--rule").resolved(
-        Path.cwd()
-    )
+    hierarchy = registry.build("hierarchies", read_yaml(rule, "--rule"), "--rule")
+    hierarchy = hierarchy.resolved(Path.cwd())
     dataset = read_data(data, quiet=quiet, intake=intake)
-    return dataset.with_roles(quasi=[column]).with_hierarchies(**{column: named})
+    return dataset.with_roles(quasi=[column]).with_hierarchies(**{column: hierarchy})
 
 
-def _viewed(dataset: Table, column: str) -> tuple[HierarchyView, dict[str, object]]:
-    from sfumato.core import registry
-    from sfumato.methods.hierarchies.view import view_hierarchy
-
+def _hierarchy_of(dataset: Table, column: str) -> Hierarchy:
     dataset.require([column])
     attribute = dataset.schema.attributes.get(column)
     if attribute is None or attribute.hierarchy is None:
         raise ParameterError(
             f"the recipe gives column {column!r} no hierarchy; name one with --rule"
         )
+    return attribute.hierarchy
+
+
+def _view(dataset: Table, column: str, hierarchy: Hierarchy) -> HierarchyView:
+    from sfumato.methods.hierarchies.view import view_hierarchy
+
     encoded = dataset.encoded(column)
     try:
-        view = view_hierarchy(attribute.hierarchy, encoded.labels, encoded.counts.tolist())
+        return view_hierarchy(hierarchy, encoded.labels, encoded.counts.tolist())
     except SchemaError as error:
         raise SchemaError([f"column {column!r}: {problem}" for problem in error.problems]) from None
-    return view, {
-        "column": column,
-        "hierarchy": registry.write(attribute.hierarchy),
-        **view.to_dict(),
-    }
 
 
 def _show(view: HierarchyView, show: int) -> None:
     for line in view.words:
         out().print(escape(line), soft_wrap=True)
-    out().print(_figures(view))
+    out().print(_level_table(view))
     for level in view.levels[1:-1]:
-        out().print(_nodes(level, show))
+        out().print(_node_table(level, show))
     if view.uncovered_values:
         out().print(
             f"not covered: {view.uncovered_values:,} distinct values, {view.uncovered_records:,}"
@@ -141,7 +140,7 @@ def _show(view: HierarchyView, show: int) -> None:
         )
 
 
-def _figures(view: HierarchyView) -> RichTable:
+def _level_table(view: HierarchyView) -> RichTable:
     table = RichTable(box=None, pad_edge=False)
     table.add_column("level")
     for heading in ("nodes", "smallest", "median", "largest"):
@@ -158,9 +157,13 @@ def _figures(view: HierarchyView) -> RichTable:
     return table
 
 
-def _nodes(level: LevelView, show: int) -> RichTable:
-    ranked = sorted(level.nodes, key=lambda node: -node.records) if show else list(level.nodes)
-    shown = ranked[:show] if show else ranked
+def _node_table(level: LevelView, show: int) -> RichTable:
+    """The labels of a level with their counts; 0 shows all, in their own order."""
+    nodes = list(level.nodes)
+    hidden = []
+    if show:
+        nodes.sort(key=lambda node: -node.records)
+        nodes, hidden = nodes[:show], nodes[show:]
     table = RichTable(
         box=None,
         pad_edge=False,
@@ -171,14 +174,11 @@ def _nodes(level: LevelView, show: int) -> RichTable:
     table.add_column("label", overflow="fold")
     table.add_column("records", justify="right")
     table.add_column("values", justify="right")
-    for node in shown:
+    for node in nodes:
         label = "(missing)" if node.label is None else escape(node.label)
         table.add_row(label, f"{node.records:,}", f"{node.values:,}")
-    if len(shown) < len(ranked):
-        rest = ranked[len(shown) :]
-        table.add_row(
-            f"… {len(rest):,} more",
-            f"{sum(node.records for node in rest):,}",
-            f"{sum(node.values for node in rest):,}",
-        )
+    if hidden:
+        records = sum(node.records for node in hidden)
+        values = sum(node.values for node in hidden)
+        table.add_row(f"… {len(hidden):,} more", f"{records:,}", f"{values:,}")
     return table

@@ -29,19 +29,21 @@ def import_project(
     """
     from sfumato.interfaces.arx_import import read_arx
 
-    read = read_arx(project)
-    folder = read.write(output)
+    content = read_arx(project)
+    folder = content.write(output)
     if json:
         give_json(
             {
                 "folder": str(folder),
-                "not_taken": list(read.not_taken),
-                "recipe": dict(read.document),
+                "not_taken": list(content.not_taken),
+                "recipe": dict(content.document),
             }
         )
     else:
-        out().print(escape(str(read)), soft_wrap=True)
-    asked = [name for name, spec in read.document["columns"].items() if spec["role"] == "ask"]
-    next_step = f"decide what {len(asked)} column(s) are (role: ask), then " if asked else ""
-    table = folder / "data.csv" if read.table is not None else "TABLE"
-    tell(f"next   {next_step}sfumato run {table} -r {folder / 'recipe.yaml'} -o out", quiet=quiet)
+        out().print(escape(str(content)), soft_wrap=True)
+    undecided = 0
+    for spec in content.document["columns"].values():
+        undecided += spec["role"] == "ask"
+    first = f"decide what {undecided} column(s) are (role: ask), then " if undecided else ""
+    table = "TABLE" if content.table is None else folder / "data.csv"
+    tell(f"next   {first}sfumato run {table} -r {folder / 'recipe.yaml'} -o out", quiet=quiet)

@@ -11,9 +11,15 @@ import typer
 
 from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.command import command
-from sfumato.interfaces.cli.console import give_json, progress, show_blocks
-from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
+from sfumato.interfaces.cli.command import Keywords, command
+from sfumato.interfaces.cli.console import present, progress
+from sfumato.interfaces.cli.options import (
+    Data,
+    ReadOptions,
+    ShowOptions,
+    names_in,
+    read_data,
+)
 
 if TYPE_CHECKING:
     from sfumato.results.integral.algorithms import Computed
@@ -42,36 +48,48 @@ class AlgorithmOptions:
         None
     )
 
+    def algorithm(self) -> Computed:
+        """The algorithm; options that do not fit it are refused."""
+        from sfumato.results import integral
 
-@dataclass(frozen=True, kw_only=True)
-class StableOptions(ShowOptions):
-    """How many sets of records must give the same result."""
+        targets = {
+            "mean": self.mean,
+            "regression": self.regression,
+            "stump": self.stump,
+            "tree": self.tree,
+        }
+        columns = {name: column for name, column in targets.items() if column is not None}
+        if len(columns) != 1:
+            raise ParameterError(
+                "say what is computed by one of --mean, --regression, --stump and --tree: --mean"
+                " cost"
+            )
+        name, column = next(iter(columns.items()))
+        by = names_in(self.by)
+        if (name == "mean") == bool(by):
+            raise ParameterError(
+                "--by goes with --regression, --stump and --tree, and each of them needs it"
+            )
+        if self.depth is not None and name != "tree":
+            raise ParameterError("--depth goes with --tree")
+        if name == "stump" and len(by) > 1:
+            raise ParameterError("a stump has one column: --by age")
+        parameters: dict[str, object] = {"grid": self.grid, "depth": self.depth}
+        if name == "stump":
+            parameters["by"] = by[0]
+        elif name != "mean":
+            parameters["by"] = by
+        parameters = {name: value for name, value in parameters.items() if value is not None}
+        return integral.ALL[name](column, **parameters)  # type: ignore[no-any-return]
 
-    k: Annotated[
-        int,
-        CommandOption("different sets of records that must give the same result", ("-k", "--k")),
-    ]
-    size: Annotated[
-        int, CommandOption("records of each set: as many as the result is computed from")
-    ]
-    samples: Annotated[
-        int | None, CommandOption("draw so many sets at random instead of counting all")
-    ] = None
-    known: Annotated[
-        str | None,
-        CommandOption("rows that the intruder knows to be used, from 1, with commas between"),
-    ] = None
-    seed: Annotated[
-        str | None, CommandOption("hexadecimal text, to draw the same samples again")
-    ] = None
 
-
-@command()
+@command("sfumato.results.integral.integral_privacy:integral_privacy")
 def stable(
     data: Data,
     *,
-    asked: StableOptions,
+    sets: Keywords,
     computed: AlgorithmOptions,
+    output: ShowOptions,
     reading: ReadOptions,
 ) -> None:
     """Say which mean, regression, stump or tree may be published: one that many different sets of
@@ -82,68 +100,20 @@ def stable(
     """
     from sfumato.interfaces.api import integral_privacy
 
-    algorithm = _algorithm(
-        {
-            "mean": computed.mean,
-            "regression": computed.regression,
-            "stump": computed.stump,
-            "tree": computed.tree,
-        },
-        computed.by,
-        computed.grid,
-        computed.depth,
-    )
-    dataset = read_data(data, quiet=asked.quiet, intake=reading.intake)
-    with progress("computing results", quiet=asked.quiet) as on_progress:
-        found = integral_privacy(
-            dataset,
-            algorithm,
-            asked.k,
-            size=asked.size,
-            samples=asked.samples,
-            background=_rows(asked.known),
-            seed=asked.seed,
-            progress=on_progress,
-        )
-    if asked.json:
-        give_json(found.to_dict())
-    else:
-        show_blocks(found.blocks())
-    if found.chosen is None:
+    algorithm = computed.algorithm()
+    if "background" in sets:
+        sets["background"] = _row_positions(sets["background"])
+    dataset = read_data(data, quiet=output.quiet, intake=reading.intake)
+    with progress("computing results", quiet=output.quiet) as on_progress:
+        result = integral_privacy(dataset, algorithm, progress=on_progress, **sets)
+    present(result, json=output.json)
+    if result.chosen is None:
         raise typer.Exit(NOTHING_PROVED)
 
 
-def _algorithm(
-    asked: dict[str, str | None], by: str | None, grid: float | None, depth: int | None
-) -> Computed:
-    from sfumato.results import integral as results
-
-    named = {name: column for name, column in asked.items() if column is not None}
-    if len(named) != 1:
-        raise ParameterError(
-            "say what is computed by one of --mean, --regression, --stump and --tree: --mean cost"
-        )
-    name, column = next(iter(named.items()))
-    columns = [one.strip() for one in (by or "").split(",") if one.strip()]
-    if (name == "mean") == bool(columns):
-        raise ParameterError(
-            "--by goes with --regression, --stump and --tree, and each of them needs it"
-        )
-    if depth is not None and name != "tree":
-        raise ParameterError("--depth goes with --tree")
-    given = {} if grid is None else {"grid": grid}
-    if name == "mean":
-        return results.ALL[name](column, **given)  # type: ignore[no-any-return]
-    if name == "stump" and len(columns) > 1:
-        raise ParameterError("a stump has one column: --by age")
-    more = {} if depth is None else {"depth": depth}
-    grouping = columns[0] if name == "stump" else columns
-    return results.ALL[name](column, by=grouping, **given, **more)  # type: ignore[no-any-return]
-
-
-def _rows(known: str | None) -> list[int]:
-    """Row numbers from 1 as places from 0."""
-    words = [one.strip() for one in (known or "").split(",") if one.strip()]
+def _row_positions(text: str) -> list[int]:
+    """Row numbers, counted from 1, as positions from 0."""
+    words = names_in(text)
     if not all(word.isdigit() and int(word) > 0 for word in words):
         raise ParameterError("--known takes numbers of rows from 1, with commas between: 1,5,9")
     return [int(word) - 1 for word in words]

@@ -4,34 +4,19 @@ studies.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from sfumato.core.keys import new_key_file
 from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import OutputError
-from sfumato.interfaces.cli.command import command
+from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import documents_to_stdout, notes, tell
 from sfumato.interfaces.cli.options import Quiet
-
-
-def build() -> typer.Typer:
-    """The group of commands."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        help="Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies.",
-    )
-    for name, function in (
-        ("sign", make_signing_key),
-        ("vault", make_vault_key),
-        ("party", make_party_keys),
-    ):
-        group.command(name)(function)
-    return group
 
 
 @command()
@@ -63,6 +48,8 @@ def make_vault_key(
     quiet: Quiet = False,
 ) -> None:
     """Make a random key of 256 bits for pseudonyms and vaults."""
+    from sfumato.core.keys import new_key_file
+
     new_key_file(file)
     tell(
         f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened",
@@ -71,31 +58,44 @@ def make_vault_key(
     notes(cannot_promise("modes"), quiet=quiet)
 
 
-@command()
-def make_party_keys(
-    name: Annotated[str, CommandOption("what the party is called in studies, like hospital_b")],
-    folder: Annotated[Path, CommandOption("where the keys go", ("--out", "-o"))] = Path(),
-    days: Annotated[int, CommandOption("how long the certificate is valid", minimum=1)] = 365,
-    address: Annotated[str, CommandOption("where this party listens, host:port")] = "HOST:PORT",
-    dataset: Annotated[str, CommandOption("what the party's table is called")] = "DATASET",
+@dataclass(frozen=True)
+class PartyEntry:
+    """What a study says of a party."""
+
+    address: Annotated[str, CommandOption("where this party listens, host:port")] = "HOST:PORT"
+    dataset: Annotated[str, CommandOption("what the party's table is called")] = "DATASET"
     ledger_id: Annotated[
         str | None,
         CommandOption("whose budget studies with noise spend: the name in its ledger"),
-    ] = None,
+    ] = None
+
+
+@command("sfumato.parties.keys:new_keys")
+def make_party_keys(
+    folder: Annotated[Path, CommandOption("where the keys go", ("--out", "-o"))] = Path(),
     quiet: Quiet = False,
+    *,
+    party: Keywords,
+    entry: PartyEntry,
 ) -> None:
     """Make a party's certificate and signing key, and print its entry for the study."""
     from sfumato.core.yaml_text import write_yaml
     from sfumato.parties.keys import new_keys
 
-    made = new_keys(folder, name, days=days)
-    entry = {"name": name, "number": 0, "address": address, "dataset": dataset, **made.entry()}
-    if ledger_id is not None:
-        entry["ledger_id"] = ledger_id
-    documents_to_stdout().write(write_yaml([entry]))
+    keys = new_keys(folder, **party)
+    fields = {
+        "name": party["name"],
+        "number": 0,
+        "address": entry.address,
+        "dataset": entry.dataset,
+        **keys.entry(),
+    }
+    if entry.ledger_id is not None:
+        fields["ledger_id"] = entry.ledger_id
+    documents_to_stdout().write(write_yaml([fields]))
     tell(
         "[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep"
-        f" {escape(str(made.private))}, {escape(made.signing.name)} and {escape(made.secret.name)}"
+        f" {escape(str(keys.private))}, {escape(keys.signing.name)} and {escape(keys.secret.name)}"
         " to yourself[/]",
         quiet=quiet,
     )

@@ -82,10 +82,10 @@ class ReadOptions:
     @property
     def intake(self) -> Intake:
         """How the file is read, as reading takes it; what cannot be meant is refused."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        if "missing" in given:
-            given["missing_values"] = codes_of(given.pop("missing"))
-        return Intake.of(given)
+        options = {name: value for name, value in vars(self).items() if value is not None}
+        if "missing" in options:
+            options["missing_values"] = codes_of(options.pop("missing"))
+        return Intake.of(options)
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,17 @@ def codes_of(text: str) -> tuple[str, ...]:
     >>> codes_of('NA, ?,-9,"a,b"'), codes_of("")
     (('NA', '?', '-9', 'a,b'), ())
     """
-    return tuple(
-        code.strip() for code in next(csv.reader([text], skipinitialspace=True), []) if code.strip()
-    )
+    rows = csv.reader([text], skipinitialspace=True)
+    return tuple(code.strip() for code in next(rows, []) if code.strip())
+
+
+def names_in(text: str | None) -> list[str]:
+    """Names with commas between.
+
+    >>> names_in("age, sex,"), names_in(None)
+    (['age', 'sex'], [])
+    """
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def read_beside(table: str | None) -> Table | None:
@@ -163,14 +171,14 @@ def open_data(
     from sfumato.interfaces.api import read
     from sfumato.release.read_data import read_recipe_data
 
-    said = intake or Intake()
-    found: core_data.Data
+    intake = intake or Intake()
+    dataset: core_data.Data
     if recipe is None:
-        found = read(data, **said.options(), **options)
+        dataset = read(data, **intake.options(), **options)
     else:
-        found = read_recipe_data(data, recipe, intake=said, **options)
-    tell_notes(found, quiet=quiet)
-    return found
+        dataset = read_recipe_data(data, recipe, intake=intake, **options)
+    tell_notes(dataset, quiet=quiet)
+    return dataset
 
 
 def tell_notes(data: core_data.Data, *, quiet: bool) -> None:
@@ -178,10 +186,9 @@ def tell_notes(data: core_data.Data, *, quiet: bool) -> None:
     notes(tuple(dict.fromkeys((*data.source.notes, *data.notes))), quiet=quiet)
 
 
-def require_options(shape: Shape, **given: Any) -> None:
+def require_options(shape: Shape, **options: object) -> None:
     """Refuse, by name, options that data of this shape do not know."""
     from sfumato.core.registry import data_class
 
-    data_class(shape).require_options(
-        {f"--{name.replace('_', '-')}": value for name, value in given.items()}
-    )
+    flags = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+    data_class(shape).require_options(flags)

@@ -36,41 +36,48 @@ from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, ShowOptions
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
+    from sfumato.core.table import Table
     from sfumato.parties.conduct import Home, Planned, StudyResult
     from sfumato.parties.study import Study
 
-HELP = (
-    "Several parties, one answer: draft and sign a study, take part in it (party study.yaml"
-    " data.csv --as NAME), verify a result."
-)
-TOLD_WITHIN = 10
-"""Seconds in which the others are told that this party declines."""
+DECLINE_SECONDS = 10
+"""Time to tell the others that this party declines."""
+MOST_SHOWN = 2000
+"""Characters of a value of the answer that are shown; the file has all."""
 StudyFile = Annotated[Path, typer.Argument(help="the study (YAML) that all parties signed")]
 
 
-class StudyFirst(TyperGroup):
+class GroupClass(TyperGroup):
     """A group in which a word that is no command is a study to take part in."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is meant; a mere word that is no file either is a command that was
-        misspelled.
+        """Find the command that is meant: ``party study.yaml`` is ``party run study.yaml``.
+
+        A mere word that is no file either is a command that was misspelled.
         """
-        mere = (
-            bool(args)
-            and re.fullmatch("[a-z-]+", args[0]) is not None
-            and not Path(args[0]).exists()
-        )
-        return super().resolve_command(
-            ctx, args if mere or not args or args[0] in self.commands else ["run", *args]
-        )
+        if args and args[0] not in self.commands:
+            mere_word = re.fullmatch("[a-z-]+", args[0]) is not None
+            if not mere_word or Path(args[0]).exists():
+                args = ["run", *args]
+        return super().resolve_command(ctx, args)
 
 
-def build() -> typer.Typer:
-    """The group of commands."""
-    group = typer.Typer(cls=StudyFirst, no_args_is_help=True, help=HELP)
-    for name, function in (("run", run), ("draft", draft), ("sign", sign), ("verify", verify)):
-        group.command(name)(function)
-    return group
+@dataclass(frozen=True, kw_only=True)
+class DraftOptions:
+    """What is asked, and how it is answered."""
+
+    question: Annotated[
+        str,
+        CommandOption('what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
+    ]
+    output: Annotated[Path, CommandOption("where the study goes", ("--out", "-o"))]
+    protocol: Annotated[
+        str,
+        CommandOption("additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"),
+    ] = "shamir"
+    noise: Annotated[
+        str | None, CommandOption("noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
+    ] = None
 
 
 @command()
@@ -78,19 +85,9 @@ def draft(
     entries: Annotated[
         list[Path], typer.Argument(help="what 'sfumato key party' printed, a file for each party")
     ],
-    question: Annotated[
-        str,
-        CommandOption('what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
-    ],
-    output: Annotated[Path, CommandOption("where the study goes", ("--out", "-o"))],
-    protocol: Annotated[
-        str,
-        CommandOption("additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"),
-    ] = "shamir",
-    noise: Annotated[
-        str | None, CommandOption("noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
-    ] = None,
     quiet: Quiet = False,
+    *,
+    study: DraftOptions,
 ) -> None:
     """Put the parties' entries and a question together into a study, to be completed, passed round
     and signed.
@@ -98,11 +95,14 @@ def draft(
     from sfumato.core.yaml_text import read_yaml, write_yaml
     from sfumato.parties.study import drafted
 
+    output = study.output
     if output.exists():
         raise OutputError(f"{output} is there already; a study is not overwritten")
-    asked, way = read_yaml(question, "--question"), read_yaml(protocol, "--protocol")
-    plain = drafted(entries, asked, way, None if noise is None else read_yaml(noise, "--noise"))
-    write_whole(output, write_yaml(plain).encode())
+    question = read_yaml(study.question, "--question")
+    protocol = read_yaml(study.protocol, "--protocol")
+    noise = None if study.noise is None else read_yaml(study.noise, "--noise")
+    document = drafted(entries, question, protocol, noise)
+    write_whole(output, write_yaml(document).encode())
     as_new(output)
     tell(f"{escape(str(output))} is to be read and signed by all: sfumato party sign", quiet=quiet)
 
@@ -118,12 +118,11 @@ def sign(
     from sfumato.parties.study import sign as add_signature
 
     name = add_signature(study, key)
-    rest = read_study(study).unsigned()
-    tell(
-        f"{escape(name)} signed; "
-        + (f"still to sign: {', '.join(rest)}" if rest else "all have signed"),
-        quiet=quiet,
-    )
+    unsigned = read_study(study).unsigned()
+    status = "all have signed"
+    if unsigned:
+        status = f"still to sign: {', '.join(unsigned)}"
+    tell(f"{escape(name)} signed; {status}", quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,25 +197,40 @@ def run(
             "name this party's table and the party: sfumato party study.yaml data.csv --as NAME"
         )
     number = loaded.number_of(party.name)
-    kept = party.keys or study.parent
-    own = Home(
-        party.home or kept, Keys(kept, party.name), party.ledger, progress=_talk(quiet=files.quiet)
-    )
-    own.keys.require_all()
+    folder = party.keys or study.parent
+    keys = Keys(folder, party.name)
+    home = Home(party.home or folder, keys, party.ledger, progress=_tell_phases(quiet=files.quiet))
+    home.keys.require_all()
     target = files.output or study.with_name(f"{study.stem}.{party.name}.json")
-    _require_places(loaded, target, files.table)
+    _require_targets(loaded, target, files.table)
     people = read_data(data, quiet=files.quiet, intake=reading.intake)
-    with alone(attempt_file(loaded, own)):
-        planned = _planned(loaded, number, people, own)
-        known = _stored(planned, again=files.again)
-        result = known or _tried(planned, files.tries)
-    _write(target, result)
+    with alone(attempt_file(loaded, home)):
+        attempt = _prepare(loaded, number, people, home)
+        stored = _stored_result(attempt, confirm_again=files.again)
+        result = stored or _meet(attempt, files.tries)
+    _write_result(target, result)
     if files.table is not None:
         _write_table(files.table, result)
-    _show(result, target, json=files.json, quiet=files.quiet, sent=known is None)
+    if files.json:
+        give_json(dict(result.certificate))
+        return
+    _show_answer(result)
+    section = result.certificate["study"]
+    if "asked_before" in section:
+        tell(
+            "the rule 'asked_before': this was answered before, with the same rows and parties;"
+            " nothing was sent",
+            quiet=files.quiet,
+        )
+    elif stored is not None:
+        tell("this study was answered already; nothing was sent", quiet=files.quiet)
+    signatures = ""
+    if section.get("signatures"):
+        signatures = f", signed by {', '.join(section['signatures'])}"
+    tell(f"[dim]written to {escape(str(target))}{signatures}[/]", quiet=files.quiet)
 
 
-def _planned(study: Study, number: int, people: Any, home: Home) -> Planned:
+def _prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
     """Ready to meet the others; who is not tells them that it declines, and nothing more."""
     from sfumato.parties.conduct import prepare
 
@@ -224,77 +238,80 @@ def _planned(study: Study, number: int, people: Any, home: Home) -> Planned:
         return prepare(study, number, people, home)
     except SfumatoError:
         with contextlib.suppress(SfumatoError, TimeoutError, OSError):
-            asyncio.run(_declined(study, number, home))
+            asyncio.run(_decline(study, number, home))
         raise
 
 
-async def _declined(study: Study, number: int, home: Home) -> None:
+async def _decline(study: Study, number: int, home: Home) -> None:
     from sfumato.errors import Declined
     from sfumato.parties.mesh import Mesh
 
     home.progress(0.0, "telling the others that this party declines")
     opening = Mesh.open(number, study.peers(), home.keys, study.limits)
-    mesh = await asyncio.wait_for(opening, min(TOLD_WITHIN, study.limits.connect))
+    seconds = min(DECLINE_SECONDS, study.limits.connect)
+    mesh = await asyncio.wait_for(opening, seconds)
     await mesh.close(Declined("declined", party=number))
 
 
-def _stored(planned: Planned, *, again: bool) -> StudyResult | None:
+def _stored_result(attempt: Planned, *, confirm_again: bool) -> StudyResult | None:
     """What is known already: an answer to the same question, or this study's own."""
     from sfumato.parties.attempt import State
     from sfumato.parties.conduct import repeated, result_of
 
-    if planned.stored is not None:
-        return repeated(planned.study, planned.stored)
-    if planned.attempt.state is State.CONFIRMED and not again:
-        return result_of(planned.study, planned.attempt).sealed(planned.home.keys)
+    if attempt.stored is not None:
+        return repeated(attempt.study, attempt.stored)
+    if attempt.attempt.state is State.CONFIRMED and not confirm_again:
+        return result_of(attempt.study, attempt.attempt).sealed(attempt.home.keys)
     return None
 
 
-def _tried(planned: Planned, tries: int) -> StudyResult:
+def _meet(attempt: Planned, tries: int) -> StudyResult:
     """Meet the others, and again when one was missing or left; the attempt stays the same."""
-    if planned.home.keys.expired(planned.home.today):
+    if attempt.home.keys.expired(attempt.home.today):
         raise WrongCertificate(
             "the certificate of this party has expired; make new keys, and a new study with them"
         )
-    for left in reversed(range(tries)):
+    for tries_left in reversed(range(tries)):
         try:
-            return asyncio.run(_together(planned))
+            return asyncio.run(_meet_once(attempt))
         except (PartyLeft, PartyMissing) as error:
-            if not left:
+            if not tries_left:
                 raise
-            tell(f"{escape(str(error))}; coming back, {left} more {inflect(left, 'time')}")
+            times = inflect(tries_left, "time")
+            tell(f"{escape(str(error))}; coming back, {tries_left} more {times}")
     raise InternalError("no try was made")
 
 
-async def _together(planned: Planned) -> StudyResult:
+async def _meet_once(attempt: Planned) -> StudyResult:
     """Meet the others; who it was that something went wrong with is told by name too."""
     from sfumato.parties.conduct import meet
     from sfumato.parties.mesh import Mesh
 
-    study = planned.study
-    planned.home.progress(0.0, "waiting for the others")
+    study = attempt.study
+    attempt.home.progress(0.0, "waiting for the others")
     try:
-        mesh = await Mesh.open(planned.number, study.peers(), planned.home.keys, study.limits)
-        return await meet(planned, mesh)
+        mesh = await Mesh.open(attempt.number, study.peers(), attempt.home.keys, study.limits)
+        return await meet(attempt, mesh)
     except PartyError as error:
-        if error.party is not None and error.party != planned.number:
+        if error.party is not None and error.party != attempt.number:
             tell(f"party {error.party} is {escape(study.parties[error.party].name)}")
         raise
 
 
-def _talk(*, quiet: bool) -> Progress:
+def _tell_phases(*, quiet: bool) -> Progress:
     """Tell each phase once."""
-    said = [""]
+    current = ""
 
-    def told(share: float, words: str = "") -> None:
-        if words and words != said[0]:
-            said[0] = words
+    def tell_phase(share: float, words: str = "") -> None:
+        nonlocal current
+        if words and words != current:
+            current = words
             tell(f"[dim]{escape(words)} …[/]", quiet=quiet)
 
-    return told
+    return tell_phase
 
 
-def _write(target: Path, result: StudyResult) -> None:
+def _write_result(target: Path, result: StudyResult) -> None:
     """The result, whole or not at all; another study's is never replaced."""
     _require_own(target, result.certificate["study"]["digest"])
     text = jsons.dumps(result.certificate, indent=2, ensure_ascii=False)
@@ -302,18 +319,21 @@ def _write(target: Path, result: StudyResult) -> None:
     as_new(target)
 
 
-def _require_places(study: Study, target: Path, table: Path | None) -> None:
-    """Refuse places that cannot take the result before anything is sent or spent."""
-    if table is not None and study.question.name != "release":
-        raise ParameterError(
-            f"--release: the study asks for {study.question.name}, which has no table to write"
-        )
-    if table is not None and table.exists():
-        raise OutputError(f"--release: {table} is there already, and is not overwritten")
-    for path, option in ((target, "--out"), (table, "--release")):
-        if path is not None and path.is_dir():
+def _require_targets(study: Study, target: Path, table: Path | None) -> None:
+    """Refuse files that cannot take the result before anything is sent or spent."""
+    targets = {"--out": target}
+    if table is not None:
+        if study.question.name != "release":
+            raise ParameterError(
+                f"--release: the study asks for {study.question.name}, which has no table to write"
+            )
+        if table.exists():
+            raise OutputError(f"--release: {table} is there already, and is not overwritten")
+        targets["--release"] = table
+    for option, path in targets.items():
+        if path.is_dir():
             raise OutputError(f"{path} is a folder; name a file in it with {option}")
-        if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
             raise OutputError(
                 f"cannot write to the folder {path.parent}; make it, or name another file with"
                 f" {option}"
@@ -325,9 +345,11 @@ def _require_own(target: Path, study: str) -> None:
     """Refuse to replace what is no result of this study."""
     from sfumato.release.certificate_files import read_certificate
 
+    if not target.exists():
+        return
     digest = None
     with contextlib.suppress(UnreadableInput, ParameterError):
-        digest = read_certificate(target, "study")["study"]["digest"] if target.exists() else study
+        digest = read_certificate(target, "study")["study"]["digest"]
     if digest != study:
         raise OutputError(
             f"{target} is there already and is no result of this study; name another file with"
@@ -347,32 +369,12 @@ def _write_table(target: Path, result: StudyResult) -> None:
     as_new(target)
 
 
-def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool, sent: bool) -> None:
-    if json:
-        give_json(dict(result.certificate))
-        return
+def _show_answer(result: StudyResult) -> None:
     for name, value in result.answer.items():
         text = jsons.dumps(value, ensure_ascii=False, default=str)
-        out().print(
-            f"[bold]{escape(str(name))}[/]:"
-            f" {escape(text if len(text) < 2000 else text[:2000] + ' …')}",
-            soft_wrap=True,
-        )
-    section = result.certificate["study"]
-    if "asked_before" in section:
-        tell(
-            "the rule 'asked_before': this was answered before, with the same rows and parties;"
-            " nothing was sent",
-            quiet=quiet,
-        )
-    elif not sent:
-        tell("this study was answered already; nothing was sent", quiet=quiet)
-    signed = section.get("signatures", {})
-    tell(
-        f"[dim]written to {escape(str(target))}"
-        + (f", signed by {', '.join(signed)}[/]" if signed else "[/]"),
-        quiet=quiet,
-    )
+        if len(text) >= MOST_SHOWN:
+            text = f"{text[:MOST_SHOWN]} …"
+        out().print(f"[bold]{escape(str(name))}[/]: {escape(text)}", soft_wrap=True)
 
 
 def _show_study(study: Study, *, json: bool) -> None:
@@ -380,41 +382,42 @@ def _show_study(study: Study, *, json: bool) -> None:
     from sfumato.parties.study import learned
 
     cost, seconds = estimated(study)
-    plain = {
-        "digest": study.digest.hex(),
-        "question": study.document["question"],
-        "parties": [party.name for party in study.parties],
-        "learned": list(learned(study)),
-        "cost": {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 2)},
-        "loss": None if study.noise is None else str(study.noise.loss),
-        "unsigned": list(study.unsigned()),
-    }
+    question, digest = study.document["question"], study.digest.hex()
+    parties = [party.name for party in study.parties]
+    loss = None if study.noise is None else str(study.noise.loss)
     if json:
-        give_json(plain)
+        figures = {
+            "messages": cost.messages,
+            "bytes_sent": cost.sent,
+            "seconds": round(seconds, 2),
+        }
+        give_json(
+            {
+                "digest": digest,
+                "question": question,
+                "parties": parties,
+                "learned": list(learned(study)),
+                "cost": figures,
+                "loss": loss,
+                "unsigned": list(study.unsigned()),
+            }
+        )
         return
     lines = [
-        f"[bold]question[/]: {escape(jsons.dumps(plain['question'], ensure_ascii=False))}",
-        f"[bold]parties[/]: {escape(', '.join(plain['parties']))}, by {study.protocol.name}",
-        *(f"[bold]learned[/]: {escape(line)}" for line in plain["learned"]),
-        (
-            f"[bold]rules[/]: {study.control.least_records} records, {study.control.least_parties}"
-            " parties with one, at least"
-        ),
-        (
-            f"[bold]spent[/]: {escape(plain['loss'])} of every party's budget"
-            if plain["loss"]
-            else "[bold]spent[/]: no budget, no noise"
-        ),
-        (
-            f"[bold]cost[/]: about {cost.messages:,} messages and {cost.sent:,} bytes sent by each"
-            f" party, {seconds:.1f} s"
-        ),
-        *(["[bold]valid[/]: from {} until {}".format(*study.days)] if any(study.valid) else []),
-        f"[bold]digest[/]: {plain['digest']}",
-        f"[bold]signatures[/]: {escape(study.lacking) or 'of all'}",
+        ("question", jsons.dumps(question, ensure_ascii=False)),
+        ("parties", f"{', '.join(parties)}, by {study.protocol.name}"),
     ]
-    for line in lines:
-        out().print(line, soft_wrap=True)
+    lines += [("learned", line) for line in learned(study)]
+    control = study.control
+    rules = f"{control.least_records} records, {control.least_parties} parties with one, at least"
+    spent = f"{loss} of every party's budget" if loss else "no budget, no noise"
+    effort = f"about {cost.messages:,} messages and {cost.sent:,} bytes sent by each party"
+    lines += [("rules", rules), ("spent", spent), ("cost", f"{effort}, {seconds:.1f} s")]
+    if any(study.valid):
+        lines.append(("valid", "from {} until {}".format(*study.days)))
+    lines += [("digest", digest), ("signatures", study.lacking or "of all")]
+    for title, text in lines:
+        out().print(f"[bold]{title}[/]: {escape(text)}", soft_wrap=True)
 
 
 @command()
@@ -427,8 +430,8 @@ def verify(
 
     Exit code 1 when it is not; 7 when nobody signed the rest of the file.
     """
-    from sfumato.interfaces.cli.verify import tell_claims
+    from sfumato.interfaces.cli.verify import show_claims
     from sfumato.parties.study import read_study
     from sfumato.release.verify import verify as recompute
 
-    tell_claims(recompute(result, original=read_study(study)), json=json)
+    show_claims(recompute(result, original=read_study(study)), json=json)

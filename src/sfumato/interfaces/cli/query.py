@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from sfumato.core.cell_by_cell import cell_by_cell
 from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.errors import UnreadableInput
-from sfumato.interfaces.cli.command import command
+from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, out, tell
 from sfumato.interfaces.cli.options import ReadOptions, ShowOptions, read_data
 
@@ -24,22 +23,23 @@ if TYPE_CHECKING:
     from sfumato.results.queries import Answer, Budget, Session
 
 
-@dataclass(frozen=True)
-class LedgerOptions:
-    """What a new ledger starts with."""
+@dataclass(frozen=True, kw_only=True)
+class LedgerOptions(ShowOptions):
+    """The ledger, the budget that a new one starts with, and when a reply leaves."""
 
-    panel: ClassVar[str] = "Start a ledger"
-    budget: Annotated[float | None, CommandOption("ε in total")] = None
-    delta: Annotated[float | None, CommandOption("δ besides ε")] = None
-    budget_rho: Annotated[float | None, CommandOption("ρ (zCDP) in total, instead of ε")] = None
-    name: Annotated[str | None, CommandOption("the dataset's name; else the recipe's")] = None
-    protects: Annotated[str | None, CommandOption("the column that names persons, or 'row'")] = None
-    neighbours: Annotated[str | None, CommandOption("add_remove or change_one")] = None
-    contributions: Annotated[int | None, CommandOption("rows of one person that count")] = None
+    ledger: Annotated[
+        Path | None, CommandOption("what was spent; by default beside the recipe, .ledger")
+    ] = None
+    quantum: Annotated[float, CommandOption("replies leave at multiples of so many seconds")] = 2.0
+    budget: Annotated[float | None, CommandOption("ε in total", panel="Start a ledger")] = None
+    delta: Annotated[float | None, CommandOption("δ besides ε", panel="Start a ledger")] = None
+    budget_rho: Annotated[
+        float | None, CommandOption("ρ (zCDP) in total, instead of ε", panel="Start a ledger")
+    ] = None
 
     @property
     def total(self) -> Budget | None:
-        """The budget; None where none was said."""
+        """The budget; None where none was given."""
         from sfumato.results.queries import Budget
 
         if self.budget is None and self.budget_rho is None and self.delta is None:
@@ -47,24 +47,7 @@ class LedgerOptions:
         return Budget(self.budget, delta=self.delta or 0.0, rho=self.budget_rho)
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionOptions(ShowOptions):
-    """What the answer may cost."""
-
-    epsilon: Annotated[float | None, CommandOption("what the answer may cost (Laplace noise)")] = (
-        None
-    )
-    rho: Annotated[float | None, CommandOption("or in zCDP (Gaussian noise)")] = None
-    ledger: Annotated[
-        Path | None, CommandOption("what was spent; by default beside the recipe, .ledger")
-    ] = None
-    quantum: Annotated[float, CommandOption("replies leave at multiples of so many seconds")] = 2.0
-    fresh: Annotated[
-        bool, CommandOption("pay again for new noise, even if asked before", ("--fresh",))
-    ] = False
-
-
-@command()
+@command("sfumato.results.queries.session:Session.sql", "sfumato.results.queries.session:session")
 def query(
     recipe: Annotated[
         Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")
@@ -75,8 +58,9 @@ def query(
         typer.Argument(help='the question, e.g. "SELECT sex, AVG(cost) FROM people GROUP BY sex"'),
     ] = None,
     *,
-    asked: QuestionOptions,
-    start: LedgerOptions,
+    question: Keywords,
+    files: LedgerOptions,
+    terms: Keywords,
     reading: ReadOptions,
 ) -> None:
     """Answer a question under differential privacy and write down what it cost.
@@ -88,60 +72,53 @@ def query(
     """
     from sfumato.results.queries import Quantum
 
-    waiting = Quantum(
-        asked.quantum,
+    replies = Quantum(
+        files.quantum,
         alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"),
     )
-    with waiting.reply(since=time.monotonic()):
-        asking = _session(recipe, data, reading.intake, asked.ledger, start, statement)
-        if statement is None:
-            answers: tuple[Answer, ...] = ()
-        else:
-            answers = asking.sql(statement, epsilon=asked.epsilon, rho=asked.rho, fresh=asked.fresh)
-    _show(asking, answers, json=asked.json, quiet=asked.quiet)
+    answers: tuple[Answer, ...] = ()
+    with replies.reply(since=time.monotonic()):
+        terms["budget"] = files.total
+        terms["ledger"] = files.ledger or recipe.with_suffix(".ledger")
+        session = _open_session(recipe, data, statement, terms, reading.intake)
+        if statement is not None:
+            answers = session.sql(statement, **question)
+    _show(session, answers, files)
 
 
-def _session(
-    recipe: Path,
-    data: str,
-    intake: Intake,
-    ledger: Path | None,
-    start: LedgerOptions,
-    statement: str | None,
+def _open_session(
+    recipe: Path, data: str, statement: str | None, terms: Keywords, intake: Intake
 ) -> Session:
     """The session of a ledger; a new one is not begun for a question that cannot be read."""
     from sfumato.core import recipe_files as recipes
     from sfumato.core.declared import declared
-    from sfumato.results.queries import SessionOptions, session
+    from sfumato.results.queries import session
     from sfumato.results.queries.sql import questions
 
-    budget = start.total
     loaded = recipes.load(recipe)
-    dataset = _opened(data, intake, loaded)
-    path = ledger or recipe.with_suffix(".ledger")
-    if not path.exists():
-        start = replace(start, name=start.name or recipe.stem)
+    dataset = _read_whole(data, intake, loaded)
+    if not terms["ledger"].exists():
+        options = terms["options"]
+        options = replace(options, name=options.name or recipe.stem)
         if statement is not None:
-            questions(statement, declared(loaded.schema), start.name or "")
-    return session(
-        dataset.with_schema(loaded.schema),
-        budget=budget,
-        protects=start.protects,
-        contributions=start.contributions,
-        ledger=path,
-        options=SessionOptions(neighbours=start.neighbours, name=start.name),
-    )
+            questions(statement, declared(loaded.schema), options.name)
+        terms["options"] = options
+    return session(dataset.with_schema(loaded.schema), **terms)
 
 
-def _opened(data: str, intake: Intake, recipe: Recipe) -> Table:
+def _read_whole(data: str, intake: Intake, recipe: Recipe) -> Table:
     """The whole table, or a refusal in the same words whatever is wrong with it and whatever was
     asked.
 
-    A line that cannot be read is somebody's record: which one it is, and what is odd about it, is
+    Every cell is read for itself: what one row holds must not decide how all others are read. A
+    line that cannot be read is somebody's record: which one it is, and what is odd about it, is
     told by commands of the owner, not by one that others ask through.
     """
+    from sfumato.core.cell_by_cell import cell_by_cell
+
     try:
-        dataset = _read(data, intake, recipe)
+        table = read_data(data, quiet=True, intake=intake, recipe=recipe, text=True)
+        dataset = cell_by_cell(table, recipe)
         source = dataset.source
         if source.intake.encoding is None and source.format == "csv" and source.encoding != "utf-8":
             raise UnreadableInput("one odd sign must not decide how everybody's are read")
@@ -155,31 +132,25 @@ def _opened(data: str, intake: Intake, recipe: Recipe) -> Table:
         ) from None
 
 
-def _read(data: str, intake: Intake, recipe: Recipe) -> Table:
-    """The table, every cell read for itself: what one row holds must not decide how all others are
-    read.
-    """
-    return cell_by_cell(
-        read_data(data, quiet=True, intake=intake, recipe=recipe, text=True), recipe
-    )
-
-
-def _show(asking: Session, answers: tuple[Answer, ...], *, json: bool, quiet: bool) -> None:
-    terms = asking.ledger.terms
-    state = {
-        "budget": terms.budget.to_dict(),
-        "spent": asking.spent,
-        "largest_epsilon": asking.largest_epsilon,
-    }
-    if json:
-        give_json({"answers": [answer.to_dict() for answer in answers], **state})
+def _show(session: Session, answers: tuple[Answer, ...], files: LedgerOptions) -> None:
+    terms = session.ledger.terms
+    spent, largest = session.spent, session.largest_epsilon
+    if files.json:
+        give_json(
+            {
+                "answers": [answer.to_dict() for answer in answers],
+                "budget": terms.budget.to_dict(),
+                "spent": spent,
+                "largest_epsilon": largest,
+            }
+        )
         return
     for answer in answers:
         out().print(escape(str(answer)), soft_wrap=True)
     if not answers:
-        out().print(escape("\n".join([repr(asking), *asking.history])), soft_wrap=True)
+        out().print(escape("\n".join([repr(session), *session.history])), soft_wrap=True)
     tell(
-        f"[dim]{escape(terms.dataset)}: {state['spent']:g} spent of {escape(str(terms.budget))};"
-        f" one more answer may cost up to ε = {state['largest_epsilon']:g}[/]",
-        quiet=quiet,
+        f"[dim]{escape(terms.dataset)}: {spent:g} spent of {escape(str(terms.budget))};"
+        f" one more answer may cost up to ε = {largest:g}[/]",
+        quiet=files.quiet,
     )

@@ -13,7 +13,8 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.options import CommandOption
-from sfumato.interfaces.cli.command import command
+from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
     from sfumato.guidance.recommendation.answers import ContextAnswers
-    from sfumato.guidance.recommendation.recommendation import Recommendation
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,23 +45,9 @@ class RecommendFiles(ShowOptions):
     run: Annotated[
         Path | None, CommandOption("folder for the release itself, made of all rows")
     ] = None
-    accept_limits: Annotated[
-        bool,
-        CommandOption(
-            "take a fallback that keeps limits only, such as masked or synthetic records",
-            ("--accept-limits",),
-        ),
-    ] = False
-    seed: Annotated[
-        str | None,
-        CommandOption("hexadecimal seed of the release; short ones mark a rehearsal"),
-    ] = None
     workers: Annotated[
         int | None, CommandOption("processes; all cores when not given", minimum=1)
     ] = None
-    force: Annotated[
-        bool, CommandOption("replace an earlier recommendation, and release", ("--force",))
-    ] = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,17 +74,38 @@ class AnswerOptions:
     decide: Annotated[
         list[str] | None,
         CommandOption(
-            "the role of a column that a profile cannot decide on: patient=unit; repeat it"
+            "the role of a column that a profile cannot decide on: patient=person; repeat it"
         ),
     ] = None
 
+    def read(self, file: Path | None) -> tuple[ContextAnswers, set[str]]:
+        """The answers, flags before those of the file, and the questions that have one, be it
+        unknown.
+        """
+        from sfumato.core import recipe_files as recipes
+        from sfumato.guidance.recommendation.answers import answers_from, decisions
 
-@command()
+        flags = dict(vars(self))
+        roles = decisions(flags.pop("decide") or [])
+        answers = answers_from(file)
+        answers = answers.with_answers(**flags, decide={**answers.decide, **roles})
+        answered = {question for question, answer in flags.items() if answer is not None}
+        if file is not None:
+            answered |= set(recipes.read_document(file))
+        return answers, answered
+
+
+@command(
+    "sfumato.guidance.recommendation.recommendation:Recommendation.released",
+    "sfumato.guidance.recommendation.recommendation:Recommendation.write",
+)
 def recommend(
     data: Data,
     *,
     files: RecommendFiles,
-    answers: AnswerOptions,
+    releasing: Keywords,
+    writing: Keywords,
+    context: AnswerOptions,
     reading: ReadOptions,
 ) -> None:
     """Recommend a release: ask for the context, try every family of means, and write the best
@@ -110,101 +117,79 @@ def recommend(
     """
     from sfumato.core import recipe_files as recipes
     from sfumato.core.exchange import refuse_existing
-    from sfumato.guidance.recommendation.answers import answers_from, decisions
-    from sfumato.guidance.recommendation.recommend import recommend as find
+    from sfumato.guidance.recommendation.recommend import recommend as search
     from sfumato.guidance.recommendation.recommendation import NOT_ACCEPTED, refuse_written
 
-    refuse_written(files.output, force=files.force)
+    quiet, force = files.quiet, writing.get("force", False)
+    refuse_written(files.output, force=force)
     if files.run is not None:
-        refuse_existing(files.run, force=files.force)
-    said = answers_from(files.answers)
-    flags = {name: value for name, value in vars(answers).items() if name != "decide"}
-    said = said.with_answers(**flags, decide={**said.decide, **decisions(answers.decide or [])})
-    loaded = None if files.recipe is None else recipes.load(files.recipe)
-    dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=loaded)
-    asked = {name for name, value in flags.items() if value is not None} | _in_file(files.answers)
-    if sys.stdin.isatty() and not files.json and not files.quiet:
-        said = _decided(_asked(said, asked), dataset, loaded)
-    for question, worst in said.assumed.items():
-        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=files.quiet)
-    with progress("trying candidates", quiet=files.quiet) as on_progress:
-        found = find(dataset, said, recipe=loaded, workers=files.workers, progress=on_progress)
-    refused = found.fallback and not files.accept_limits
+        refuse_existing(files.run, force=force)
+    answers, answered = context.read(files.answers)
+    recipe = None if files.recipe is None else recipes.load(files.recipe)
+    dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=recipe)
+    if sys.stdin.isatty() and not files.json and not quiet:
+        answers = _ask_questions(answers, answered)
+        answers = _ask_roles(answers, dataset, recipe)
+    for question, worst in answers.assumed.items():
+        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
+    with progress("trying candidates", quiet=quiet) as on_progress:
+        recommendation = search(
+            dataset, answers, recipe=recipe, workers=files.workers, progress=on_progress
+        )
+    refused = recommendation.fallback and not releasing.get("accept_limits", False)
     if files.run is not None and not refused:
-        with progress("making the release", quiet=files.quiet) as on_progress:
-            found, release = found.released(
-                seed=files.seed, progress=on_progress, accept_limits=files.accept_limits
-            )
-            release.write(files.run, force=files.force)
-    found.write(files.output, force=files.force)
-    _tell(found, json=files.json)
-    _tell_files(files.output, None if refused else files.run, quiet=files.quiet)
+        with progress("making the release", quiet=quiet) as on_progress:
+            recommendation, release = recommendation.released(progress=on_progress, **releasing)
+            release.write(files.run, force=force)
+    recommendation.write(files.output, **writing)
+    if files.json:
+        comparison = recommendation.comparison.to_dict()
+        give_json({**recommendation.to_dict(), "comparison": comparison})
+    else:
+        show_blocks(recommendation.blocks())
+    tell(f"\nbest   {files.output / 'recipe.yaml'}, runners-up beside it", quiet=quiet)
+    tell(f"why    {files.output / 'recommendation.html'}", quiet=quiet)
     if refused:
         tell(f"[red]{escape(NOT_ACCEPTED[:1].upper() + NOT_ACCEPTED[1:])}[/]")
         raise typer.Exit(1)
+    if files.run is not None:
+        share, owner = files.run / "share", files.run / "owner"
+        tell(f"share  {share}: data, certificate, report\nkeep   {owner}", quiet=quiet)
 
 
-def _in_file(answers: Path | None) -> set[str]:
-    """The questions that a file answers, with unknown too: they are not asked again."""
-    from sfumato.core import recipe_files as recipes
-
-    return set() if answers is None else set(recipes.read_document(answers))
-
-
-def _asked(said: ContextAnswers, answered: set[str]) -> ContextAnswers:
-    """The answers with those that somebody at a terminal gave; a wrong one is asked again."""
-    from sfumato.errors import ParameterError
+def _ask_questions(answers: ContextAnswers, answered: set[str]) -> ContextAnswers:
+    """Ask somebody at a terminal what is not answered yet; a wrong answer is asked for again."""
     from sfumato.guidance.recommendation.answers import QUESTIONS
 
     for question, words in QUESTIONS.items():
+        default = "" if question == "keep" else "unknown"
         while question not in answered:
-            default = "unknown" if question != "keep" else ""
-            given = typer.prompt(words, default=default, show_default=bool(default), err=True)
+            text = typer.prompt(words, default=default, show_default=bool(default), err=True)
             try:
-                said = dataclasses.replace(said, **{question: given.strip()})
+                answers = dataclasses.replace(answers, **{question: text.strip()})
             except ParameterError as error:
                 tell(f"[red]{escape(str(error))}[/]")
                 continue
             break
-    return said
+    return answers
 
 
-def _decided(said: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
-    """The answers with the roles that somebody at a terminal gave to columns that wait for a
-    decision.
-    """
-    from sfumato.errors import ParameterError
+def _ask_roles(answers: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
+    """Ask somebody at a terminal for the roles of columns that a profile cannot decide on."""
     from sfumato.guidance.recommendation.answers import roles_of
     from sfumato.guidance.recommendation.inspection import open_decisions
 
-    decided = dict(said.decide)
-    for column, why in open_decisions(dataset, said, recipe).items():
-        while column not in decided:
+    roles = dict(answers.decide)
+    for column, why in open_decisions(dataset, answers, recipe).items():
+        while column not in roles:
             tell(escape(f"{column}: {why}"))
             role = typer.prompt(
-                f"Its role (direct, quasi, sensitive, plain, unit …) of {column}", err=True
+                f"Its role (drop, quasi, sensitive, keep, person …) of {column}", err=True
             ).strip()
             try:
                 roles_of(role, column)
             except ParameterError as error:
                 tell(f"[red]{escape(str(error))}[/]")
                 continue
-            decided[column] = role
-    return dataclasses.replace(said, decide=decided)
-
-
-def _tell(found: Recommendation, *, json: bool) -> None:
-    if json:
-        give_json(found.to_dict() | {"comparison": found.comparison.to_dict()})
-        return
-    show_blocks(found.blocks())
-
-
-def _tell_files(output: Path, run: Path | None, *, quiet: bool) -> None:
-    tell(f"\nbest   {output / 'recipe.yaml'}, runners-up beside it", quiet=quiet)
-    tell(f"why    {output / 'recommendation.html'}", quiet=quiet)
-    if run is not None:
-        tell(
-            f"share  {run / 'share'}: data, certificate, report\nkeep   {run / 'owner'}",
-            quiet=quiet,
-        )
+            roles[column] = role
+    return dataclasses.replace(answers, decide=roles)

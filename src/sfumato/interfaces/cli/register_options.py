@@ -13,6 +13,7 @@ from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import out, tell
 
 if TYPE_CHECKING:
+    from sfumato.release.register.joint_disclosure import Together
     from sfumato.release.registered_release import Remembering
 
 Person = Annotated[
@@ -42,33 +43,42 @@ class RegisterOptions(TableRegisterOptions):
     person: Person = None
 
 
+def show_disclosure(disclosure: Together) -> None:
+    """Print what releases tell together."""
+    mark = "[green]✓[/]"
+    if disclosure.alone or disclosure.unknown:
+        mark = "[yellow]![/]"
+    for sentence in disclosure.sentences:
+        out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
+
+
 def tell_remembered(remembered: Remembering, *, json: bool, quiet: bool) -> None:
     """Say what this release tells together with the earlier ones."""
-    found = remembered.found
-    if found is None:
+    if remembered.found is None:
         return
     if not json:
-        mark = "[yellow]![/]" if found.alone or found.unknown else "[green]✓[/]"
-        for sentence in found.sentences:
-            out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
+        show_disclosure(remembered.found)
     tell(
         f"kept   release {remembered.number} of the register, to {escape(remembered.to)}",
         quiet=quiet,
     )
 
 
-def memory_of(named: RegisterOptions, output: str) -> Remembering:
+def open_memory(options: RegisterOptions, output: str) -> Remembering:
     """The register of a run, open and checked; options that go without one are refused."""
     from sfumato.release.registered_release import Remembering, remember
 
-    if named.register is None:
-        if named.to or named.person or named.register_key:
+    if options.register is None:
+        if options.to or options.person or options.register_key:
             raise ParameterError("--to, --person and --register-key go with --register")
         return Remembering()
-    if named.to and output == "-":
+    if options.to and output == "-":
         raise ParameterError(
             "--register goes with a folder (-o out/), which holds the certificate it writes down"
         )
     return remember(
-        named.register, to=named.to or "", person=named.person or "", key=named.register_key
+        options.register,
+        to=options.to or "",
+        person=options.person or "",
+        key=options.register_key,
     )

@@ -13,8 +13,6 @@ from sfumato.core.blocks import Paragraph
 from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
-from sfumato.interfaces import api
-from sfumato.interfaces.api import RunOptions
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, notes, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import (
@@ -26,12 +24,12 @@ from sfumato.interfaces.cli.options import (
     read_beside,
     require_options,
 )
-from sfumato.interfaces.cli.register_options import RegisterOptions, memory_of, tell_remembered
-from sfumato.release.attack_run import DEFAULT_SECONDS, AttackOptions
-from sfumato.release.release import Release, WriteOptions
+from sfumato.interfaces.cli.register_options import RegisterOptions, open_memory, tell_remembered
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.api import RunOptions
+    from sfumato.release.release import Release, WriteOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +48,14 @@ class RunFiles(ShowOptions):
         return None if self.output == "-" else self.output
 
 
-@command(api.run, Release.write, without=("attack",))
+@command("sfumato.interfaces.api:run", "sfumato.release.release:Release.write", without=("attack",))
 def run(
     data: Data,
     *,
     files: RunFiles,
     making: Keywords,
     writing: Keywords,
-    given: EngineOptions,
+    source: EngineOptions,
     register: RegisterOptions,
     reading: ReadOptions,
 ) -> None:
@@ -69,6 +67,8 @@ def run(
     """
     from sfumato.core.exchange import refuse_existing
     from sfumato.core.registry import data_class
+    from sfumato.interfaces import api
+    from sfumato.release.attack_run import DEFAULT_SECONDS, AttackOptions
     from sfumato.release.publish import publish
     from sfumato.release.read_back import target_in
     from sfumato.release.report.wording import formulas
@@ -77,15 +77,10 @@ def run(
     quiet = files.quiet
     write: WriteOptions = writing["options"]
     force = writing.get("force", False)
-    recipe = _recipe(files.recipe, files.like, quiet=quiet)
-    require_options(
-        recipe.shape,
-        **vars(given),
-        into=write.into,
-        into_table=write.into_table,
-        register=register.register,
-    )
-    remembered = memory_of(register, files.output)
+    recipe = _load_recipe(files)
+    database = {"into": write.into, "into_table": write.into_table}
+    require_options(recipe.shape, **vars(source), **database, register=register.register)
+    remembered = open_memory(register, files.output)
     options: RunOptions = making.pop("options")
     if files.folder is None and options.format is None:
         options = replace(options, format="csv")
@@ -100,7 +95,7 @@ def run(
     # the release is written as Parquet.
     can_be_held = "engine" in data_class(recipe.shape).options
     is_parquet = files.folder is not None and options.format in (None, "parquet")
-    engine = given.engine
+    engine = source.engine
     if engine is None and can_be_held and is_parquet and register.register is None:
         engine = "auto"
     dataset = open_data(
@@ -108,10 +103,10 @@ def run(
         quiet=quiet,
         intake=reading.intake,
         recipe=recipe,
-        people=given.people,
+        people=source.people,
         format=options.format,
         engine=engine,
-        table=given.table,
+        table=source.table,
     )
     if files.folder is None:
         dataset.one_table()  # only one table can be printed; everything else goes into a folder
@@ -123,7 +118,7 @@ def run(
             dataset,
             recipe,
             **making,
-            population=read_beside(given.population),
+            population=read_beside(source.population),
             seconds=seconds if dataset.attacked_by_run else None,
             progress=on_progress,
             options=replace(options, into=files.folder, memory=remembered.memory),
@@ -138,8 +133,7 @@ def run(
                 seconds=seconds or DEFAULT_SECONDS, options=AttackOptions(progress=on_progress)
             )
     folder = Path(files.folder)
-    elsewhere = write.into is not None
-    with remembered.registered(release, folder, elsewhere=elsewhere) as enter:
+    with remembered.registered(release, folder, elsewhere=write.into is not None) as enter:
         files_written = publish(
             release,
             folder,
@@ -154,48 +148,49 @@ def run(
     if files.json:
         give_json({**_summary(release, folder, tables), **remembered.told})
     else:
-        warnings = [sentence for table in tables if (sentence := formulas(table)) is not None]
         show_blocks(release.blocks())
-        for sentence in warnings:
-            show_blocks([Paragraph(sentence, "warning")])
+        for table in tables:
+            sentence = formulas(table)
+            if sentence is not None:
+                show_blocks([Paragraph(sentence, "warning")])
     tell_remembered(remembered, json=files.json, quiet=quiet)
-    kept_files = "lock, owner's report" if release.parts else "lock, alignment, owner's report"
+    alignment = "" if release.parts else "alignment, "
     places = f"share  {folder / 'share'}: data, certificate, report\n"
-    places += f"keep   {folder / 'owner'}: {kept_files}"
+    places += f"keep   {folder / 'owner'}: lock, {alignment}owner's report"
     if target is not None:
         places += f"\ntable  {escape(target.shown)}: written and judged there"
     tell(places, quiet=quiet)
-    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+    exchange = ("exchange",) if force else ()
+    notes(cannot_promise("modes", "locks", *exchange), quiet=quiet)
 
 
-def _summary(release: Release, folder: Path, tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _load_recipe(files: RunFiles) -> Recipe:
+    """What is to be done: as a recipe says, or as it was done before."""
+    from sfumato.core import recipe_files as recipes
+
+    if (files.recipe is None) == (files.like is None):
+        raise ParameterError(
+            "say what to do with -r recipe.yaml, or with --like the folder of an earlier release"
+        )
+    if files.recipe is not None:
+        return recipes.load_any(files.recipe)
+    from sfumato.release.reapply import recipe_like
+
+    recipe, steps = recipe_like(str(files.like))
+    for name in steps:
+        note = f"{name} cannot do to other rows what it did before, and decides anew"
+        notes((note,), quiet=files.quiet)
+    return recipe
+
+
+def _summary(
+    release: Release, folder: Path, tables: Iterable[Mapping[str, Any]]
+) -> dict[str, object]:
     """The release as plain data, with the cells that a spreadsheet would run."""
-    summary = {**release.summary(), "folder": str(folder)}
+    summary: dict[str, object] = {**release.summary(), "folder": str(folder)}
     runnable: dict[str, int] = {}
     for table in tables:
         runnable |= table.get("formulas", {})
     if runnable or release.columns:  # of one table it is told where there are none, too
         summary["formulas"] = runnable
     return summary
-
-
-def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:
-    """What is to be done: as a recipe says, or as it was done before."""
-    from sfumato.core import recipe_files as recipes
-
-    if (recipe is None) == (like is None):
-        raise ParameterError(
-            "say what to do with -r recipe.yaml, or with --like the folder of an earlier release"
-        )
-    if recipe is not None:
-        return recipes.load_any(recipe)
-    from sfumato.release.reapply import recipe_like
-
-    loaded, anew = recipe_like(str(like))
-    notes(
-        tuple(
-            f"{name} cannot do to other rows what it did before, and decides anew" for name in anew
-        ),
-        quiet=quiet,
-    )
-    return loaded

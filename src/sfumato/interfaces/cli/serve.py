@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,14 +14,13 @@ from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, require
-from sfumato.interfaces.cli.command import command
-from sfumato.interfaces.cli.console import out, tell
+from sfumato.interfaces.cli.command import Keywords, command
+from sfumato.interfaces.cli.console import notes, out, tell
 from sfumato.interfaces.cli.options import ReadOptions, TableName
 
 if TYPE_CHECKING:
-    from sfumato.core.recipe import Recipe
-    from sfumato.interfaces.web import server
-    from sfumato.interfaces.web.project import Held, Project
+    from sfumato.interfaces.web.project import Held
+    from sfumato.interfaces.web.server import Reach
 
 INTERRUPTED = 130
 """The code that all commands leave with after Ctrl-C."""
@@ -42,29 +42,9 @@ class ProjectOptions:
         ),
     ] = None
     table: TableName = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class AddressOptions:
-    """Where the workbench is reached."""
-
-    port: Annotated[
-        int, CommandOption("port to listen on; 0: any free one", minimum=0, maximum=65535)
-    ] = 0
     browser: Annotated[
         bool, CommandOption("open the browser; without, the address is only printed")
     ] = True
-    host: Annotated[
-        str | None,
-        CommandOption(
-            "an address of this machine that others can reach; with --certificate, --key and"
-            " --to-others"
-        ),
-    ] = None
-    certificate: Annotated[
-        Path | None, CommandOption("with --host: certificate of that address (PEM)")
-    ] = None
-    key: Annotated[Path | None, CommandOption("with --host: key of the certificate (PEM)")] = None
     to_others: Annotated[
         bool,
         CommandOption(
@@ -73,7 +53,7 @@ class AddressOptions:
     ] = False
 
 
-@command()
+@command("sfumato.interfaces.web.server:Reach")
 def serve(
     data: Annotated[
         str | None,
@@ -85,8 +65,8 @@ def serve(
         ),
     ] = None,
     *,
-    named: ProjectOptions,
-    address: AddressOptions,
+    files: ProjectOptions,
+    address: Keywords,
     reading: ReadOptions,
 ) -> None:
     """Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded
@@ -100,48 +80,40 @@ def serve(
     from sfumato.interfaces.web import server
     from sfumato.interfaces.web.folders import project_of
     from sfumato.interfaces.web.project import Held, Project
-    from sfumato.interfaces.web.table_locations import absolute_location, file_of, require_one_table
     from sfumato.interfaces.web.workbench import Workbench
 
-    place = _place(
-        address.host, address.port, address.certificate, address.key, to_others=address.to_others
-    )
-    place.check()
+    reach = _reach(address, to_others=files.to_others)
+    reach.check()
     require("nicegui", extra="web", to="open the workbench")
-    if data is None and (reading.intake.options() or named.table is not None):
-        raise ParameterError("how a table is read goes with a table: sfumato serve visits.csv")
-    at = None if data is None else absolute_location(data)
-    if at is not None:
-        require_one_table(at)
-    chosen = {} if named.table is None else {"table": named.table}
-    first = None if at is None else {"path": at, "options": {**reading.intake.options(), **chosen}}
-    loaded = None if named.recipe is None else recipe_files.load(named.recipe)
-    folder = named.project or project_of(None if at is None else file_of(at, named.table))
+    intake = reading.intake.options()
+    first, file = _first_table(data, intake, files.table)
+    recipe = None if files.recipe is None else recipe_files.load(files.recipe)
+    folder = files.project or project_of(file)
     try:
-        opened = Project.open(folder)
-    except Held as held:
-        more = {
-            "--recipe": named.recipe,
-            "--port": address.port,
-            "--host": address.host,
-            "how the table is read": reading.intake.options(),
+        project = Project.open(folder)
+    except Held as busy:
+        # What would change what the running workbench does is refused by name.
+        changes = {
+            "--recipe": files.recipe,
+            "--port": reach.port,
+            "--host": not reach.local,
+            "how the table is read": intake,
         }
-        _address_of_running(
-            folder,
-            held,
-            first,
-            [name for name, given in more.items() if given],
-            browser=address.browser,
-        )
+        refused = [name for name, value in changes.items() if value]
+        _print_new_address(folder, busy, first, refused, browser=files.browser)
         return
-    _begin_with(opened, named.recipe, loaded)
-    workbench = Workbench(opened, first=first, local=place.local)
+    if recipe is not None and files.recipe is not None:
+        # The same recipe again is no new version.
+        word = "Went on with" if project.has_recipe else "Began with"
+        reason = f"{word} the recipe {files.recipe.name}"
+        project.edit(recipe, reason, based_on=project.version)
+    workbench = Workbench(project, first=first, local=reach.local)
     try:
         server.serve(
             workbench,
-            place,
-            browser=address.browser,
-            on_ready=lambda link: _say(link, opened.folder, place.local),
+            reach,
+            browser=files.browser,
+            on_ready=lambda link: _print_address(link, project.folder, local=reach.local),
         )
     except KeyboardInterrupt:  # this is how a workbench ends
         tell(
@@ -151,24 +123,41 @@ def serve(
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _address_of_running(
-    folder: Path, held: Held, first: Any, more: list[str], *, browser: bool
+def _first_table(
+    data: str | None, intake: Mapping[str, Any], table: str | None
+) -> tuple[dict[str, Any] | None, Path | None]:
+    """The table that a new project starts with, and the file that names its project."""
+    from sfumato.interfaces.web.table_locations import absolute_location, file_of, require_one_table
+
+    if data is None:
+        if intake or table is not None:
+            raise ParameterError("how a table is read goes with a table: sfumato serve visits.csv")
+        return None, None
+    path = absolute_location(data)
+    require_one_table(path)
+    options = dict(intake)
+    if table is not None:
+        options["table"] = table
+    return {"path": path, "options": options}, file_of(path, table)
+
+
+def _print_new_address(
+    folder: Path, busy: Held, first: Mapping[str, Any] | None, refused: list[str], *, browser: bool
 ) -> None:
-    """Print a new address of the workbench that has the project open; what would change what it
-    does is refused.
-    """
+    """Print a new address of the workbench that has the project open."""
     from sfumato.interfaces.web.login_links import new_address
     from sfumato.interfaces.web.project import data_in
     from sfumato.interfaces.web.server import open_browser
     from sfumato.interfaces.web.uploads import at_home
 
-    there = at_home(str(folder)).absolute()
-    if more or (first is not None and first["path"] != data_in(there).path):
-        said = join_words(more) or "another table"
-        raise type(held)(f"{held}. While it runs it takes no new word: {said}")
-    address = new_address(there)
+    home = at_home(str(folder)).absolute()
+    if not refused and first is not None and first["path"] != data_in(home).path:
+        refused = ["another table"]
+    if refused:
+        raise type(busy)(f"{busy}. While it runs it takes no new word: {join_words(refused)}")
+    address = new_address(home)
     if address is None:
-        raise held
+        raise busy
     out().print(address, soft_wrap=True, markup=False)
     out().file.flush()
     tell(
@@ -176,44 +165,36 @@ def _address_of_running(
         " earlier ones are not good any more."
     )
     if browser:
-        open_browser(there)
+        open_browser(home)
 
 
-def _place(
-    host: str | None, port: int, certificate: Path | None, key: Path | None, *, to_others: bool
-) -> server.Reach:
+def _reach(address: Keywords, *, to_others: bool) -> Reach:
+    """Where the workbench listens; another address than that of this machine must be meant."""
     from sfumato.interfaces.web.server import LOCAL, Reach
 
-    if host in (None, LOCAL, "localhost"):
-        if certificate or key or to_others:
+    host = address.get("host", LOCAL)
+    if host in (LOCAL, "localhost"):
+        if to_others or "certificate" in address or "key" in address:
             raise ParameterError(
                 "--certificate, --key and --to-others go with --host, an address that others can"
                 " reach"
             )
-        return Reach(port=port)
+        return Reach(port=address.get("port", 0))
     if not to_others:
         raise ParameterError(
             f"at {host} others could open the workbench and see the data; say --to-others if that"
             " is meant, with --certificate and --key"
         )
-    return Reach(str(host), port, certificate, key)
+    return Reach(**address)
 
 
-def _begin_with(project: Project, file: Path | None, recipe: Recipe | None) -> None:
-    """Make a recipe that was named the one in use; the same one again is no new version."""
-    if recipe is not None and file is not None:
-        word = "Went on with" if project.has_recipe else "Began with"
-        project.edit(recipe, f"{word} the recipe {file.name}", based_on=project.version)
-
-
-def _say(address: str, folder: Path, local: bool) -> None:
-    """The address alone on stdout, where a program may read it; the rest is talk."""
+def _print_address(address: str, folder: Path, *, local: bool) -> None:
+    """Print the address alone on stdout, where a program may read it; the rest goes to stderr."""
     out().print(address, soft_wrap=True, markup=False)
     out().file.flush()
-    tell(
-        "The address is good once, for the first browser that opens it."
-        + (" Everything stays on this machine." if local else "")
-    )
+    sentence = "The address is good once, for the first browser that opens it."
+    if local:
+        sentence += " Everything stays on this machine."
+    tell(sentence)
     tell(f"[dim]project {escape(str(folder))} · Ctrl-C ends the workbench[/]")
-    for sentence in cannot_promise("modes", "locks"):
-        tell(f"[dim]note: {escape(sentence)}[/]")
+    notes(cannot_promise("modes", "locks"), quiet=False)

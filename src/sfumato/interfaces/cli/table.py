@@ -8,36 +8,37 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
 
 from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.command import command
+from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, out, progress, tell
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 from sfumato.interfaces.cli.register_options import TableRegisterOptions
 
 if TYPE_CHECKING:
     from sfumato.release.register.store import Register
-    from sfumato.results.tables.protected_table import ProtectOptions
+    from sfumato.results.tables.protected_table import ProtectedTable
     from sfumato.results.tables.published_tables import Beside
     from sfumato.results.tables.rules import SensitivityRule
-    from sfumato.results.tables.table import CountOptions
+    from sfumato.results.tables.table import SensitiveTable
 
 TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
 QUOTED = re.compile(r"""(?<![^\s;:×*(])(?:'((?:[^']|'')*)'|"((?:[^"]|"")*)")(?![^\s;:×*)])""")
-HELD = re.compile("\ue000(\\d+)\ue001")
+PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
 SUM = re.compile(r"sum\(\s*(.+?)\s*\)")
+USUAL_THRESHOLD = 10
 
 
 @dataclass(frozen=True)
-class RuleOptions:
-    """When a cell is sensitive."""
+class CellOptions:
+    """When a cell is sensitive; and what is said of cells in other words than Python has for it."""
 
     panel: ClassVar[str] = "When a cell is sensitive"
     threshold: Annotated[int | None, CommandOption("fewest persons in a cell")] = None
@@ -60,79 +61,49 @@ class RuleOptions:
     all_equal: Annotated[
         bool, CommandOption("cells of equal contributions are too", ("--all-equal",))
     ] = False
-
-
-@dataclass(frozen=True)
-class ProtectFlags:
-    """How cells are protected."""
-
-    panel: ClassVar[str] = "How cells are protected"
-    method: Annotated[str, CommandOption("auto, exact, heuristic, rounding, cta or perturb")] = (
-        "auto"
-    )
-    base: Annotated[int | None, CommandOption("rounding, perturb: multiples of this")] = None
-    reach: Annotated[int, CommandOption("rounding: so many multiples away at most")] = 1
-    free_zeros: Annotated[
-        bool, CommandOption("empty cells may be suppressed too", ("--free-zeros",))
-    ] = False
-    cost: Annotated[str, CommandOption("of a suppressed cell: value, one or log")] = "value"
-    seed: Annotated[str | None, CommandOption("hexadecimal text, for perturb")] = None
-    slide: Annotated[
-        float,
-        CommandOption(
-            "width of a sensitive interval, in multiples of what is asked on both sides", minimum=0
-        ),
-    ] = 0.0
-    prior: Annotated[
-        float | None,
-        CommandOption("percent within which an intruder knows cells before", minimum=0),
-    ] = None
-
-    @property
-    def options(self) -> ProtectOptions:
-        """The same as protecting takes it."""
-        from sfumato.results.tables.protected_table import ProtectOptions
-
-        return ProtectOptions(
-            zeros="free" if self.free_zeros else "known",
-            reach=self.reach,
-            slide=self.slide,
-            prior=self.prior,
-        )
-
-
-@dataclass(frozen=True)
-class CountFlags:
-    """What is counted."""
-
-    panel: ClassVar[str] = "What is counted"
-    unit: Annotated[str | None, CommandOption("column of the person; else every row is one")] = None
-    weight: Annotated[str | None, CommandOption("column that contributions are multiplied by")] = (
-        None
-    )
     negatives: Annotated[
-        bool, CommandOption("negative contributions count by size", ("--negatives",))
-    ] = False
-    missing_counts: Annotated[
-        bool, CommandOption("count persons with no contribution", ("--missing-counts",))
-    ] = False
-    where: Annotated[
-        str | None,
+        bool,
         CommandOption(
-            'only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'
+            "negative contributions count by size", ("--negatives",), panel="What is counted"
         ),
-    ] = None
+    ] = False
+    cost: Annotated[
+        str,
+        CommandOption("of a suppressed cell: value, one or log", panel="How cells are protected"),
+    ] = "value"
+    free_zeros: Annotated[
+        bool,
+        CommandOption(
+            "empty cells may be suppressed too",
+            ("--free-zeros",),
+            panel="How cells are protected",
+        ),
+    ] = False
 
-    @property
-    def options(self) -> CountOptions:
-        """The same as tabulating takes it."""
-        from sfumato.results.tables.table import CountOptions
+    def rules(self) -> list[SensitivityRule]:
+        """The rules that were named; an empty list means the usual ones."""
+        from sfumato.results.tables import rules
 
-        return CountOptions(
-            weight=self.weight,
-            negatives="absolute" if self.negatives else "refuse",
-            missing_counts=self.missing_counts,
-        )
+        if self.colluders != 1 and self.p_percent is None and self.pq is None:
+            raise ParameterError("--colluders goes with --p-percent or --pq")
+        named_rules: list[SensitivityRule] = []
+        if self.threshold is not None:
+            named_rules.append(rules.Threshold(self.threshold, zeros=self.zeros))
+        elif self.zeros:
+            named_rules.append(rules.Threshold(USUAL_THRESHOLD, zeros=True))
+        if self.dominance is not None:
+            n, k = _two_numbers(self.dominance, "--dominance")
+            named_rules.append(rules.Dominance(int(n), k))
+        if self.p_percent is not None:
+            named_rules.append(rules.PPercent(self.p_percent, self.colluders))
+        if self.pq is not None:
+            p, q = _two_numbers(self.pq, "--pq")
+            named_rules.append(rules.PQ(p, q, self.colluders))
+        if self.group is not None:
+            named_rules.append(rules.GroupDisclosure(self.group))
+        if self.all_equal:
+            named_rules.append(rules.AllEqual())
+        return named_rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +125,10 @@ class TableFiles(TableRegisterOptions, ShowOptions):
     sign: Annotated[Path | None, CommandOption("a private key to sign the certificate with")] = None
 
 
-@command()
+@command(
+    "sfumato.results.tables.table:tabulate",
+    "sfumato.results.tables.protected_table:protect",
+)
 def table(
     data: Data,
     what: Annotated[
@@ -168,9 +142,9 @@ def table(
     ],
     *,
     files: TableFiles,
-    counted: CountFlags,
-    rule: RuleOptions,
-    means: ProtectFlags,
+    counting: Keywords,
+    protecting: Keywords,
+    cells: CellOptions,
     reading: ReadOptions,
 ) -> None:
     """Count persons or sum a column by other columns, and publish what nobody can be computed from.
@@ -184,67 +158,47 @@ def table(
     from sfumato.interfaces.api import with_recipe
     from sfumato.results.tables.table import tabulate
 
-    groups, measure = asked(what)
-    if files.output is not None and not files.protect:
-        raise ParameterError("a table is written only when it is protected: give --protect with -o")
+    groups, measure = read_request(what)
     if files.output is not None:
+        if not files.protect:
+            raise ParameterError(
+                "a table is written only when it is protected: give --protect with -o"
+            )
         refuse_existing(files.output, force=files.force)
-    known = _register(files)
-    loaded = None if files.recipe is None else recipes.load(files.recipe)
-    read = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=loaded)
-    dataset = read if loaded is None else with_recipe(read, loaded)[0].in_memory("table")
-    rules = _rules(rule)
+    register = _open_register(files)
+    recipe = None if files.recipe is None else recipes.load(files.recipe)
+    dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=recipe)
+    if recipe is not None:
+        dataset = with_recipe(dataset, recipe)[0].in_memory("table")
+    rules = cells.rules()
+    if cells.negatives:
+        counting["options"] = replace(counting["options"], negatives="absolute")
+    if cells.free_zeros:
+        protecting["options"] = replace(protecting["options"], zeros="free")
     with (
         progress("tabulating", quiet=files.quiet) as on_progress,
         solvers_aside(),
-        warnings_told(quiet=files.quiet),
+        show_warnings(quiet=files.quiet),
     ):
-        made = tabulate(
-            dataset,
-            groups,
-            measure,
-            unit=counted.unit,
-            where=counted.where,
-            register=known,
-            options=counted.options,
-        )
-        judged = made.sensitive(*rules)
+        counts = tabulate(dataset, groups, measure, register=register, **counting)
+        sensitive = counts.sensitive(*rules)
         protected = None
         if files.protect:
-            protected = judged.protect(
-                means.method,
-                weight=means.cost,
-                base=means.base,
-                seed=means.seed,
-                options=means.options,
-                progress=on_progress,
-            )
-        if files.output is not None and protected is not None:
-            protected.write(files.output, force=files.force, sign=files.sign, to=files.to)
+            protected = sensitive.protect(weight=cells.cost, progress=on_progress, **protecting)
+            if files.output is not None:
+                protected.write(files.output, force=files.force, sign=files.sign, to=files.to)
     if protected is None:
-        _tell_sensitive(judged, json=files.json)
+        _show_sensitive(sensitive, json=files.json)
         return
     if files.json:
-        told = {} if protected.beside is None else {"register": protected.beside.to_dict()}
-        give_json(
-            {
-                **protected.summary(),
-                "folder": None if files.output is None else str(files.output),
-                **told,
-            }
-        )
-    elif files.output is None:
-        for number in range(len(groups)):
-            out().print(
-                protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True
-            )
-    for sentence in protected.own_sentences if not files.json else ():
-        if sentence == protected.unknown:  # marked, and not left out when talk is
-            out().print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
-        else:
-            tell(sentence, quiet=files.quiet)
-    if protected.beside is not None and not files.json:
-        _tell_beside(protected.beside)
+        summary = {**protected.summary(), "folder": None}
+        if files.output is not None:
+            summary["folder"] = str(files.output)
+        if protected.beside is not None:
+            summary["register"] = protected.beside.to_dict()
+        give_json(summary)
+    else:
+        _show_protected(protected, len(groups), files)
     if files.output is not None:
         tell(
             f"share  {files.output / 'share'}: table, certificate, page\n"
@@ -253,36 +207,51 @@ def table(
         )
 
 
-def _tell_beside(beside: Beside) -> None:
+def _show_protected(protected: ProtectedTable, tables: int, files: TableFiles) -> None:
+    """Print the tables, unless they are in a folder, and what the audit says of them."""
+    if files.output is None:
+        for number in range(tables):
+            text = protected.to_polars(number).write_csv().rstrip("\n")
+            out().print(text, markup=False, soft_wrap=True)
+    for sentence in protected.own_sentences:
+        if sentence == protected.unknown:  # marked, and shown with --quiet too
+            out().print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
+        else:
+            tell(sentence, quiet=files.quiet)
+    if protected.beside is not None:
+        _show_beside(protected.beside)
+
+
+def _show_beside(beside: Beside) -> None:
     """Print what the table tells together with releases before it; what is unknown is marked, and
-    not left out when talk is.
+    shown with --quiet too.
     """
     mark = "[green]✓[/]" if beside.verdict == "holds" else "[yellow]![/]"
     for sentence in beside.sentences:
         out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
 
 
-def _register(named: TableFiles) -> Register | None:
+def _open_register(files: TableFiles) -> Register | None:
     """The register of a table, open and checked; options that go without one are refused."""
-    if named.register is None:
-        if named.to or named.register_key:
+    if files.register is None:
+        if files.to or files.register_key:
             raise ParameterError("--to and --register-key go with --register")
         return None
-    if not named.to or named.output is None:
+    if not files.to or files.output is None:
         raise ParameterError(
             "a register wants to know what was published and who receives it: give --protect -o"
             " FOLDER --to RECIPIENT"
         )
     from sfumato.release.register.store import open_register
 
-    return open_register(named.register, key=named.register_key)
+    return open_register(files.register, key=files.register_key)
 
 
 @contextlib.contextmanager
 def solvers_aside() -> Iterator[None]:
-    """Solvers talk to the standard output now and then; what they say goes where talk goes."""
+    """Solvers print to the standard output now and then; what they say goes to stderr."""
     try:
-        kept = os.dup(1)
+        stdout = os.dup(1)
     except OSError:  # no standard output
         yield
         return
@@ -291,13 +260,13 @@ def solvers_aside() -> Iterator[None]:
         os.dup2(2, 1)
         yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 @contextlib.contextmanager
-def warnings_told(*, quiet: bool) -> Iterator[None]:
-    """Warnings are told when they come, in the words they have and no others."""
+def show_warnings(*, quiet: bool) -> Iterator[None]:
+    """Show warnings when they come, without the line of code that Python adds."""
     from sfumato.results.tables.protected_table import SlowTable
 
     with warnings.catch_warnings():
@@ -308,62 +277,59 @@ def warnings_told(*, quiet: bool) -> Iterator[None]:
         yield
 
 
-def _tell_sensitive(judged: Any, *, json: bool) -> None:
-    if json:
-        give_json(
-            {"cells": len(judged.unsafe), "sensitive": len(judged), "by_rule": judged.count()}
-        )
-        return
-    out().print(f"{len(judged):,} of {len(judged.unsafe):,} cells are sensitive", markup=False)
+def _show_sensitive(sensitive: SensitiveTable, *, json: bool) -> None:
     from sfumato.results.tables.rules import parameters_of
 
-    count = judged.count()
-    for rule in judged.rules:
-        out().print(
-            f"  {rule.name.replace('_', ' ')}: {count[rule.name]:,} "
-            f" ({parameters_of(rule.said())})",
-            markup=False,
-        )
+    cells, count = len(sensitive.unsafe), sensitive.count()
+    if json:
+        give_json({"cells": cells, "sensitive": len(sensitive), "by_rule": count})
+        return
+    out().print(f"{len(sensitive):,} of {cells:,} cells are sensitive", markup=False)
+    for rule in sensitive.rules:
+        name = rule.name.replace("_", " ")
+        parameters = parameters_of(rule.said())
+        out().print(f"  {name}: {count[rule.name]:,}  ({parameters})", markup=False)
 
 
-def asked(what: str) -> tuple[list[list[str]], str]:
-    """The columns of every table, and what is told of them; a name in quotes is taken as it stands.
+def read_request(text: str) -> tuple[list[list[str]], str]:
+    """The columns of every table, and the measure; a name in quotes is taken as it stands.
 
-    >>> asked("region × diagnosis: sum(cost)"), asked("a x b; a*c: count")
+    >>> read_request("region × diagnosis: sum(cost)"), read_request("a x b; a*c: count")
     (([['region', 'diagnosis']], 'sum(cost)'), ([['a', 'b'], ['a', 'c']], 'count'))
-    >>> asked("'a x b' × c: sum('cost: net')")
+    >>> read_request("'a x b' × c: sum('cost: net')")
     ([['a x b', 'c']], 'sum(cost: net)')
     """
     names: list[str] = []
 
-    def hold(found: re.Match[str]) -> str:
-        quote = found[0][0]
-        names.append(found[0][1:-1].replace(quote * 2, quote))
+    def replace_quoted(match: re.Match[str]) -> str:
+        quote = match[0][0]
+        names.append(match[0][1:-1].replace(quote * 2, quote))
         return f"\ue000{len(names) - 1}\ue001"
 
-    columns, colon, measure = QUOTED.sub(hold, what).rpartition(":")
+    # Quoted names may hold the signs that part columns: they are put aside before the text is cut.
+    columns, colon, measure = QUOTED.sub(replace_quoted, text).rpartition(":")
     if not colon:
         columns, measure = measure, "count"
-    groups = [
-        [_name(name, names) for name in TIMES.split(part.strip())]
-        for part in columns.split(";")
-        if part.strip()
-    ]
+    parts = [part.strip() for part in columns.split(";") if part.strip()]
+    groups = [[_name(name, names) for name in TIMES.split(part)] for part in parts]
     if not groups or not all(all(group) for group in groups):
         raise ParameterError(
             "say what is tabulated: 'region × diagnosis: sum(cost)', with x or * for × if you like"
         )
-    summed = SUM.fullmatch(measure.strip())
-    return groups, measure.strip() if summed is None else f"sum({_name(summed[1], names)})"
+    measure = measure.strip()
+    summed = SUM.fullmatch(measure)
+    if summed is not None:
+        measure = f"sum({_name(summed[1], names)})"
+    return groups, measure
 
 
 def _name(text: str, quoted: list[str]) -> str:
     """A name as it was typed, out of its quotes."""
     text = text.strip()
-    held = HELD.fullmatch(text)
-    if held is not None:
-        return quoted[int(held[1])]
-    if HELD.search(text) or text[:1] in ("'", '"'):
+    placeholder = PLACEHOLDER.fullmatch(text)
+    if placeholder is not None:
+        return quoted[int(placeholder[1])]
+    if PLACEHOLDER.search(text) or text[:1] in ("'", '"'):
         raise ParameterError(
             "a quote stands around a whole name, and is closed: \"'a x b' × c: sum('cost: net')\";"
             " a quote inside of a name is written twice"
@@ -371,43 +337,9 @@ def _name(text: str, quoted: list[str]) -> str:
     return text
 
 
-def _rules(said: RuleOptions) -> list[SensitivityRule]:
-    """The rules that were named; an empty list means the usual ones."""
-    from sfumato.results.tables.rules import (
-        PQ,
-        AllEqual,
-        Dominance,
-        GroupDisclosure,
-        PPercent,
-        Threshold,
-    )
-
-    rules: list[SensitivityRule] = []
-    if said.threshold is not None or said.zeros:
-        rules.append(
-            Threshold(said.threshold if said.threshold is not None else 10, zeros=said.zeros)
-        )
-    if said.dominance is not None:
-        n, k = _pair(said.dominance, "--dominance")
-        rules.append(Dominance(int(n), k))
-    if said.p_percent is not None:
-        rules.append(PPercent(said.p_percent, said.colluders))
-    if said.pq is not None:
-        p, q = _pair(said.pq, "--pq")
-        rules.append(PQ(p, q, said.colluders))
-    if said.group is not None:
-        rules.append(GroupDisclosure(said.group))
-    if said.all_equal:
-        rules.append(AllEqual())
-    if said.colluders != 1 and said.p_percent is None and said.pq is None:
-        raise ParameterError("--colluders goes with --p-percent or --pq")
-    return rules
-
-
-def _pair(text: str, option: str) -> tuple[float, float]:
-    parts = text.split(",")
+def _two_numbers(text: str, option: str) -> tuple[float, float]:
     try:
-        first, second = (float(part) for part in parts)
+        first, second = map(float, text.split(","))
     except ValueError:
         raise ParameterError(
             f"{option} takes two numbers with a comma between, such as 2,90"

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.core.evidence import needed
 from sfumato.core.options import CommandOption
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
-from sfumato.interfaces import api
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import (
     give_json,
@@ -58,12 +56,12 @@ class CheckFiles(ShowOptions):
     )
 
 
-@command(api.check)
+@command("sfumato.interfaces.api:check")
 def check(
     data: Annotated[str | None, typer.Argument(help="the released table; none with --sql")] = None,
     *,
     files: CheckFiles,
-    given: EngineOptions,
+    source: EngineOptions,
     reading: ReadOptions,
 ) -> None:
     """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct
@@ -73,29 +71,31 @@ def check(
     class that breaks one, a test for dbt.
     """
     from sfumato.core import recipe_files as recipes
+    from sfumato.core.evidence import needed
     from sfumato.release.check import check_released, read_to_check
 
     if files.sql:
-        others = {**vars(given), **vars(reading), "table": None, "original": files.original}
-        superfluous = any(value is not None for value in others.values())
-        if data is not None or given.table is None or superfluous or files.json:
+        options = {**vars(source), **vars(reading), "data": data, "original": files.original}
+        table = options.pop("table")
+        superfluous = any(value is not None for value in options.values())
+        if table is None or superfluous or files.json:
             raise ParameterError(
                 "--sql goes with a recipe and the name of the table only: check --sql -r"
                 " visits.yaml --table visits"
             )
-        _print_sql(files.recipe, given.table)
+        _print_sql(files.recipe, table)
         return
     if data is None:
         raise ParameterError("name the released table: sfumato check visits.csv -r visits.yaml")
     recipe = recipes.load_any(files.recipe)
-    require_options(recipe.shape, **vars(given))
+    require_options(recipe.shape, **vars(source))
     released = read_to_check(
         data,
         recipe,
         intake=reading.intake,
-        people=given.people,
-        engine=given.engine,
-        table=given.table,
+        people=source.people,
+        engine=source.engine,
+        table=source.table,
     )
     notes(released.notes, quiet=files.quiet)
     with progress("judging", quiet=files.quiet):
@@ -103,14 +103,14 @@ def check(
         if files.original is not None:
             original = open_data(files.original, quiet=True, recipe=recipe)
         verdicts = check_released(
-            released, recipe, original=original, population=read_beside(given.population)
+            released, recipe, original=original, population=read_beside(source.population)
         )
     if original is None and needed(recipe.meet, recipe.schema).reference:
         tell(
             "[dim]note: the released table stands for the original one; --original names that[/]",
             quiet=files.quiet,
         )
-    _tell_verdicts(verdicts, json=files.json)
+    _show_verdicts(verdicts, json=files.json)
 
 
 def _print_sql(recipe: Path, table: str) -> None:
@@ -125,10 +125,10 @@ def _print_sql(recipe: Path, table: str) -> None:
     )
 
 
-def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
+def _show_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
     """Say what was judged; leave with 1 where a promise does not hold."""
     if json:
-        give_json({"holds": all(verdicts), "verdicts": [v.to_dict() for v in verdicts]})
+        give_json({"holds": all(verdicts), "verdicts": [verdict.to_dict() for verdict in verdicts]})
     else:
         show_blocks([verdict.verdict_block for verdict in verdicts])
     if not all(verdicts):
@@ -147,7 +147,7 @@ class VerifyFiles(ShowOptions):
     ] = None
 
 
-@command(api.verify)
+@command("sfumato.interfaces.api:verify")
 def verify(
     folder: Annotated[
         Path,
@@ -158,7 +158,7 @@ def verify(
     *,
     files: VerifyFiles,
     keywords: Keywords,
-    given: DataOptions,
+    source: DataOptions,
     reading: ReadOptions,
 ) -> None:
     """Recompute what a certificate claims: which claims hold, which fail, which need the original.
@@ -167,57 +167,59 @@ def verify(
     1 when a claim is false; 7 when nothing is false and a promise needs the original.
     """
     from sfumato.core.shape import Shape, is_shape
-    from sfumato.interfaces.api import OriginalOptions
+    from sfumato.interfaces import api
     from sfumato.release.certificate_files import read_certificate
 
-    folder = _shared(folder)
+    folder = _shared_folder(folder)
     shape = read_certificate(folder)["shape"]
     if not is_shape(shape):
-        _refuse_options_of_records(original=files.original, **vars(given))
+        _refuse_options_of_records(original=files.original, **vars(source))
         owner = files.owner or owner_of(folder)
-        tell_claims(api.verify(folder, owner=owner, **keywords), json=files.json)
+        show_claims(api.verify(folder, owner=owner, **keywords), json=files.json)
         return
     owner = files.owner
     if owner is None and files.original:
         owner = owner_of(folder)
-    require_options(Shape(shape), **vars(given))
+    require_options(Shape(shape), **vars(source))
     with progress("verifying", quiet=files.quiet):
         verification = api.verify(
             folder,
             original=files.original,
             owner=owner,
-            population=read_beside(given.population),
-            reading=OriginalOptions(given.people, reading.intake, given.table),
+            population=read_beside(source.population),
+            reading=api.OriginalOptions(source.people, reading.intake, source.table),
             **keywords,
         )
-    tell_claims(verification, json=files.json)
+    show_claims(verification, json=files.json)
 
 
-def _shared(folder: Path) -> Path:
+def _shared_folder(folder: Path) -> Path:
     """The shared folder: the one that is named, or the one in it where ``run`` wrote both."""
     from sfumato.release.manifest import FILE
 
     inner = folder / "share"
-    return inner if not (folder / FILE).is_file() and (inner / FILE).is_file() else folder
+    if not (folder / FILE).is_file() and (inner / FILE).is_file():
+        return inner
+    return folder
 
 
 def owner_of(folder: Path) -> Path | None:
     """The owner's folder beside a shared one, where it is."""
-    beside = folder.resolve().parent / "owner"
-    return beside if beside.is_dir() else None
+    owner = folder.resolve().parent / "owner"
+    return owner if owner.is_dir() else None
 
 
 def _refuse_options_of_records(**options: str | None) -> None:
     """Refuse options about records for a published table of counts or sums."""
-    named = [f"--{name}" for name, value in options.items() if value]
-    if named:
+    names = [f"--{name}" for name, value in options.items() if value]
+    if names:
         raise ParameterError(
-            f"{join_words(named)} goes with releases of records; this is a published table of"
+            f"{join_words(names)} goes with releases of records; this is a published table of"
             " counts or sums"
         )
 
 
-def tell_claims(verification: Verification, *, json: bool) -> None:
+def show_claims(verification: Verification, *, json: bool) -> None:
     """Say what comes of checking and which claims hold; leave with 1 where one fails, with 7 where
     a promise could not be checked.
     """

@@ -12,10 +12,11 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from sfumato.core.files import write_whole
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import endings_to
 from sfumato.errors import ParameterError, UnreadableInput, require
 from sfumato.interfaces.web.fields import Fields
@@ -45,10 +46,20 @@ class Reach:
     of it.
     """
 
-    host: str = LOCAL
-    port: int = 0
-    certificate: Path | None = None
-    key: Path | None = None
+    host: Annotated[
+        str,
+        CommandOption(
+            "an address of this machine that others can reach; with --certificate, --key and"
+            " --to-others"
+        ),
+    ] = LOCAL
+    port: Annotated[
+        int, CommandOption("port to listen on; 0: any free one", minimum=0, maximum=65535)
+    ] = 0
+    certificate: Annotated[
+        Path | None, CommandOption("with --host: certificate of that address (PEM)")
+    ] = None
+    key: Annotated[Path | None, CommandOption("with --host: key of the certificate (PEM)")] = None
 
     @property
     def local(self) -> bool:

@@ -23,7 +23,7 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from sfumato.core import environment
 from sfumato.core.files import read_plain
 from sfumato.core.journal import END_BYTES, Entry, Journal, JournalKind
 from sfumato.core.keys import derived, new_key_file
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import open_to_others
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
@@ -297,7 +298,13 @@ def key_file(path: Path) -> Path:
     return path.with_name(path.name + ".key")
 
 
-def start_register(path: str | Path, *, key: str | Path | None = None) -> Register:
+RegisterKey = Annotated[
+    str | Path | None,
+    CommandOption("file with its key, when it is not beside it", typed=Path),
+]
+
+
+def start_register(path: str | Path, *, key: RegisterKey = None) -> Register:
     """Make a new register and, where there is none yet, its key; an old register is never
     replaced.
     """
@@ -318,7 +325,7 @@ def start_register(path: str | Path, *, key: str | Path | None = None) -> Regist
     return register
 
 
-def open_register(path: str | Path, *, key: str | Path | None = None) -> Register:
+def open_register(path: str | Path, *, key: RegisterKey = None) -> Register:
     """Open a register and check all of it: who may read it, its key, its entries, and that it is no
     older copy.
     """

@@ -8,10 +8,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sfumato.core import environment
 from sfumato.core.exchange import in_place
+from sfumato.core.options import CommandOption
 from sfumato.errors import InternalError, ReleaseRefused
 from sfumato.release.documents import versions
 from sfumato.release.sealing import seal_certificate
@@ -95,11 +96,24 @@ def release_outputs(
     log: OutputLog,
     folder: Path,
     *,
-    accept_passes: bool = False,
-    partly: bool = False,
-    sign: Path | None = None,
-    seal: Path | None = None,
-    key: Path | None = None,
+    accept_passes: Annotated[
+        bool, CommandOption("outputs that pass leave without a decision", ("--accept-passes",))
+    ] = False,
+    partly: Annotated[
+        bool, CommandOption("leave behind what is not decided yet", ("--partly",))
+    ] = False,
+    sign: Annotated[
+        Path | None, CommandOption("a private key to sign the certificate with")
+    ] = None,
+    seal: Annotated[
+        Path | None,
+        CommandOption(
+            "where you keep the seal of the log; else it lies in the folder of the session"
+        ),
+    ] = None,
+    key: Annotated[
+        Path | None, CommandOption("the public key that the log must have been sealed with")
+    ] = None,
 ) -> dict[str, Any]:
     """Copy what may leave into a new folder with a certificate, or nothing; returns the
     certificate.

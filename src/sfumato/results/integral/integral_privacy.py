@@ -8,12 +8,13 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, VerdictBlock
+from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.words import percent
@@ -198,12 +199,29 @@ class IntegralPrivacy(Reportable):
 def integral_privacy(
     dataset: Table,
     algorithm: Computed,
-    k: int,
+    k: Annotated[
+        int,
+        CommandOption("different sets of records that must give the same result", ("-k", "--k")),
+    ],
     *,
-    size: int,
-    samples: int | None = None,
-    background: Iterable[int] = (),
-    seed: Seed | int | str | None = None,
+    size: Annotated[
+        int, CommandOption("records of each set: as many as the result is computed from")
+    ],
+    samples: Annotated[
+        int | None, CommandOption("draw so many sets at random instead of counting all")
+    ] = None,
+    background: Annotated[
+        Iterable[int],
+        CommandOption(
+            "rows that the intruder knows to be used, from 1, with commas between",
+            ("--known",),
+            typed=str,
+        ),
+    ] = (),
+    seed: Annotated[
+        Seed | int | str | None,
+        CommandOption("hexadecimal text, to draw the same samples again", typed=str),
+    ] = None,
     progress: Progress = silent,
 ) -> IntegralPrivacy:
     r"""Which results of an algorithm recur often enough to be published.

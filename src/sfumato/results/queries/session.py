@@ -9,11 +9,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from sfumato.core.budget import Budget, PrivacyLoss
 from sfumato.core.declared import ROW, DeclaredTable, Relation, declared, require_declared
 from sfumato.core.ledger import Ledger, Terms
+from sfumato.core.options import CommandOption
 from sfumato.core.table import Table
 from sfumato.errors import OutputError, ParameterError, SchemaError
 from sfumato.results.queries.quantiles import DEFAULT_GRID, exact_level, grid
@@ -218,7 +219,16 @@ class Session:
         return self._replied(ask, fresh=fresh)
 
     def sql(
-        self, statement: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False
+        self,
+        statement: str,
+        *,
+        epsilon: Annotated[
+            Any, CommandOption("what the answer may cost (Laplace noise)", typed=float)
+        ] = None,
+        rho: Annotated[Any, CommandOption("or in zCDP (Gaussian noise)", typed=float)] = None,
+        fresh: Annotated[
+            bool, CommandOption("pay again for new noise, even if asked before", ("--fresh",))
+        ] = False,
     ) -> tuple[Answer, ...]:
         """The answers to a SELECT of the documented subset, one each an aggregate; they share the
         loss equally.
@@ -357,10 +367,11 @@ class SessionOptions:
         nothing.
     """
 
-    neighbours: str | None = None
+    panel: ClassVar[str] = "Start a ledger"
+    neighbours: Annotated[str | None, CommandOption("add_remove or change_one")] = None
     domains: Mapping[str, Any] | None = None
     missing: Mapping[str, Any] | None = None
-    name: str | None = None
+    name: Annotated[str | None, CommandOption("the dataset's name; else the recipe's")] = None
     quantum: Quantum | float | None = None
 
 
@@ -368,8 +379,14 @@ def session(
     dataset: Table,
     *,
     budget: Budget | float | None = None,
-    protects: str | None = None,
-    contributions: int | None = None,
+    protects: Annotated[
+        str | None,
+        CommandOption("the column that names persons, or 'row'", panel=SessionOptions.panel),
+    ] = None,
+    contributions: Annotated[
+        int | None,
+        CommandOption("rows of one person that count", panel=SessionOptions.panel),
+    ] = None,
     bounds: Mapping[str, Any] | None = None,
     ledger: str | Path | None = None,
     options: SessionOptions = SessionOptions(),

@@ -6,13 +6,15 @@ import dataclasses
 import itertools
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, VerdictBlock
+from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.words import count_of, percent
@@ -40,8 +42,6 @@ from sfumato.results.tables.joint_table import MOST_JOINT, JointTable, with_join
 from sfumato.results.tables.rules import Threshold
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import altair as alt
 
     from sfumato.results.tables.arrays import Floats, Mask
@@ -176,11 +176,9 @@ class ProtectedTable(Reportable):
 
         A table with a register is written down in it; ``to`` says who receives it.
         """
-        from pathlib import Path as At
-
         from sfumato.results.tables.table_files import publish
 
-        return publish(self, At(folder), force=force, sign=sign, to=to)
+        return publish(self, Path(folder), force=force, sign=sign, to=to)
 
     def sentences(self) -> list[str]:
         """What a data steward reads."""
@@ -284,21 +282,41 @@ class ProtectOptions:
     percent before. Both go with suppression.
     """
 
+    panel: ClassVar[str] = "How cells are protected"
     zeros: Zeros = "known"
     singles: bool | None = None
     rounds: int = 200
-    reach: int = 1
-    slide: float = 0.0
-    prior: float | None = None
+    reach: Annotated[int, CommandOption("rounding: so many multiples away at most")] = 1
+    slide: Annotated[
+        float,
+        CommandOption(
+            "width of a sensitive interval, in multiples of what is asked on both sides", minimum=0
+        ),
+    ] = 0.0
+    prior: Annotated[
+        float | None,
+        CommandOption("percent within which an intruder knows cells before", minimum=0),
+    ] = None
 
 
 def protect(
     sensitive_table: SensitiveTable,
-    method: str = "auto",
+    method: Annotated[
+        str,
+        CommandOption(
+            "auto, exact, heuristic, rounding, cta or perturb", panel=ProtectOptions.panel
+        ),
+    ] = "auto",
     *,
     weight: Weight = "value",
-    base: int | None = None,
-    seed: Seed | int | str | None = None,
+    base: Annotated[
+        int | None,
+        CommandOption("rounding, perturb: multiples of this", panel=ProtectOptions.panel),
+    ] = None,
+    seed: Annotated[
+        Seed | int | str | None,
+        CommandOption("hexadecimal text, for perturb", typed=str, panel=ProtectOptions.panel),
+    ] = None,
     options: ProtectOptions = ProtectOptions(),
     progress: Progress = silent,
 ) -> ProtectedTable:

@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, TableBlock
+from sfumato.core.options import CommandOption
 from sfumato.core.table import Table, as_table
 from sfumato.core.words import count_of, join_words, percent
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
@@ -85,10 +86,15 @@ class CountOptions:
     with ``missing_counts`` their persons are counted.
     """
 
+    panel: ClassVar[str] = "What is counted"
     hierarchies: Mapping[str, Any] | None = None
-    weight: str | None = None
+    weight: Annotated[str | None, CommandOption("column that contributions are multiplied by")] = (
+        None
+    )
     negatives: Literal["refuse", "absolute"] = "refuse"
-    missing_counts: bool = False
+    missing_counts: Annotated[
+        bool, CommandOption("count persons with no contribution", ("--missing-counts",))
+    ] = False
 
 
 def tabulate(
@@ -96,8 +102,17 @@ def tabulate(
     by: Sequence[str] | Sequence[Sequence[str]],
     measure: str = "count",
     *,
-    unit: str | None = None,
-    where: str | None = None,
+    unit: Annotated[
+        str | None,
+        CommandOption("column of the person; else every row is one", panel=CountOptions.panel),
+    ] = None,
+    where: Annotated[
+        str | None,
+        CommandOption(
+            'only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in',
+            panel=CountOptions.panel,
+        ),
+    ] = None,
     register: Register | str | Path | None = None,
     options: CountOptions = CountOptions(),
 ) -> MagnitudeTable:

@@ -13,12 +13,14 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Annotated
 
 from sfumato.core import environment
 from sfumato.core.encoding import SEPARATOR
 from sfumato.core.files import read_plain, write_whole
 from sfumato.core.journal import Entry, Head, Journal, JournalKind
 from sfumato.core.keys import KeyReference
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import NoLocks, open_private, wait_for
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, did_you_mean
 
@@ -334,8 +336,8 @@ def reidentify(
     pseudonyms: Iterable[object],
     *,
     key: KeyReference | Mapping[str, str],
-    reason: str,
-    domain: str = "",
+    reason: Annotated[str, CommandOption("why; it is kept in the vault's log")],
+    domain: Annotated[str, CommandOption("the domain of the pseudonyms")] = "",
 ) -> dict[str, tuple[str | None, ...] | None]:
     """The values behind pseudonyms, or None for those the vault does not know.
 
@@ -374,7 +376,7 @@ def rotate(
     old_key: KeyReference | Mapping[str, str],
     new_key: KeyReference | Mapping[str, str],
     *,
-    reason: str = "rotation",
+    reason: Annotated[str, CommandOption("why; it is kept in the vault's log")] = "rotation",
 ) -> int:
     """Seal a vault with a new key; everyone keeps the pseudonym. The number of pseudonyms in it.
 
