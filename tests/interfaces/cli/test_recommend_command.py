@@ -32,7 +32,7 @@ def test_one_command_from_a_file_to_a_release_that_verifies(sfumato, visits, tmp
         "--keep",
         "sex,fee",
     ]
-    done = sfumato("recommend", visits, *where, *answers, "--decide", "patient=unit")
+    done = sfumato("recommend", visits, *where, *answers, "--decide", "patient=person")
     assert done.code == 0, done.err
     assert "population is unknown" in done.err and "taken as small" in done.err
     assert (
