@@ -79,7 +79,7 @@ LONG = (
     "tests/data/lazy/test_grid.py",
     "tests/release/report/test_browser.py",
     "tests/guidance/recommendation/test_recommend.py",
-    "tests/methods/attacks/test_learned_linkage.py",
+    "tests/methods/attacks/linkage/test_learned_linkage.py",
     "tests/results/tables/test_many_tables.py",
     "tests/golden/test_golden.py",
 )

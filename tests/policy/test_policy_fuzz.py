@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sfumato.errors import SfumatoError
 from sfumato.policy.dialects.dialect_detection import parse_policy, write_policy
 from sfumato.policy.lint import lint, lint_text
-from tests.policy.test_dialects import DIALECT_A, DIALECT_B
+from tests.policy.dialects.test_dialect_detection import DIALECT_A, DIALECT_B
 from tests.policy.test_linked_data import DPV, ODRL
 from tests.policy.written_policies import people, study
 

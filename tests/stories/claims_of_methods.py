@@ -63,8 +63,8 @@ TABLE_PROMISES = (
         " are within t.",
         "tests/methods/models/test_stochastic_t_closeness.py::test_matrix_mixtures",
         "tests/methods/models/test_stochastic_t_closeness.py::test_laplace_supremum_is_exact",
-        "tests/methods/models/test_mechanism_promises.py::test_random_recipes_keep_it_exactly_when_the_mechanism_comes_last",
-        "tests/methods/models/test_mechanism_promises.py::test_a_recipe_that_does_nothing_keeps_no_promise",
+        "tests/core/test_mechanism.py::test_random_recipes_keep_it_exactly_when_the_mechanism_comes_last",
+        "tests/core/test_mechanism.py::test_a_recipe_that_does_nothing_keeps_no_promise",
     ),
     promise(
         "table",
@@ -77,7 +77,7 @@ TABLE_PROMISES = (
         "table",
         "delta_presence",
         "The chance that somebody of the population is in the table lies within the stated bounds.",
-        "tests/methods/models/test_delta_presence.py::test_chances_of_presence",
+        "tests/methods/models/test_population.py::test_chances_of_presence",
     ),
     promise(
         "table",
@@ -266,14 +266,14 @@ OTHER_PROMISES = (
         "tables",
         "persons_k_anonymity",
         "Whoever knows the stated facts of a person, over all tables, finds at least k persons.",
-        "tests/data/relational/test_person_models.py::test_unknown_is_not_a_pass",
+        "tests/data/relational/test_models.py::test_unknown_is_not_a_pass",
         "tests/data/relational/test_suppression.py::test_the_persons_who_stay_keep_the_promise_and_are_the_most_that_can",
     ),
     promise(
         "tables",
         "persons_l_diversity",
         "Among the persons whom the stated facts fit, sensitive values are l-diverse.",
-        "tests/data/relational/test_person_models.py::test_diversity_is_that_of_counting_crowds",
+        "tests/data/relational/test_models.py::test_diversity_is_that_of_counting_crowds",
         "tests/data/relational/test_suppression.py::test_several_promises_hold_together",
     ),
     promise(
@@ -281,7 +281,7 @@ OTHER_PROMISES = (
         "persons_t_closeness",
         "Among the persons whom the stated facts fit, sensitive values are as frequent as among"
         " all, up to t.",
-        "tests/data/relational/test_person_models.py::test_closeness_is_that_of_counting_crowds",
+        "tests/data/relational/test_models.py::test_closeness_is_that_of_counting_crowds",
         "tests/data/relational/test_person_distances.py::test_order_and_scale_as_the_definition_says",
     ),
 )
@@ -291,8 +291,8 @@ ACCOUNTED_STEPS = (
         "table",
         "insensitive_microaggregation",
         "Its columns are released with the stated ε.",
-        "tests/methods/steps/test_insensitive_microaggregation.py::test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim",
-        "tests/methods/steps/test_insensitive_microaggregation.py::test_g39_one_record_moves_all_means_together_by_range_over_k",
+        "tests/methods/steps/microaggregation/test_insensitive.py::test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim",
+        "tests/methods/steps/microaggregation/test_insensitive.py::test_g39_one_record_moves_all_means_together_by_range_over_k",
         NEIGHBOURS,
     ),
     step(
@@ -317,6 +317,6 @@ ACCOUNTED_STEPS = (
         "tests/data/graphs/test_means.py::test_a_tie_changes_the_sorted_degrees_by_two",
         "tests/data/graphs/test_means.py::test_audit_of_private_degrees_never_exceeds_the_claim",
         "tests/data/graphs/test_means.py::test_noise_has_the_spread_it_should_have",
-        "tests/release/test_fixed_form.py::test_a_row_that_is_no_tie_changes_nothing",
+        "tests/data/table/test_fixed_form.py::test_a_row_that_is_no_tie_changes_nothing",
     ),
 )

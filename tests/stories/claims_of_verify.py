@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, WRITTEN, best, check
 
 EDITED_BYTES = "tests/release/test_certificate_fuzz.py::test_one_byte_more_or_less_anywhere"
-FLIPPED_BYTE = "tests/release/any_shape/test_release.py::test_a_flipped_byte_is_caught"
+FLIPPED_BYTE = "tests/release/test_release.py::test_a_flipped_byte_is_caught"
 EVERY_FIELD = "tests/release/test_every_leaf.py::test_no_field_can_be_edited_beside_the_original"
 CHANGED_RESULT = "tests/parties/test_conduct.py::test_a_changed_result_is_noticed"
 LIES = "tests/release/test_accounted.py::test_a_lie_that_the_folder_contradicts"
@@ -16,7 +16,7 @@ CHECKS = (
         "certificate unedited",
         "The certificate is the text that was written.",
         EDITED_BYTES,
-        "tests/release/test_certificates.py::test_a_mutated_certificate_is_judged_or_refused",
+        "tests/release/test_certificate_files.py::test_a_mutated_certificate_is_judged_or_refused",
     ),
     check(
         "release.file_checks",
@@ -40,7 +40,7 @@ CHECKS = (
         OTHER_ROWS,
         FORGED,
         FORGED_PEOPLE,
-        "tests/release/any_shape/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
+        "tests/release/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
     ),
     check(
         "release.recipe_checks",
@@ -85,7 +85,7 @@ CHECKS = (
         "by _limit_claim",
         "A limit is kept on the written file, with the certified value.",
         LIES,
-        "tests/release/test_certificates.py::test_a_limit_left_out_of_the_verdicts_is_noticed",
+        "tests/release/test_certificate_files.py::test_a_limit_left_out_of_the_verdicts_is_noticed",
     ),
     check(
         "release.file_checks",
@@ -101,7 +101,7 @@ CHECKS = (
         "folder",
         "The folder has the certified files and no others.",
         "tests/release/test_certificate_fuzz.py::test_a_folder_that_is_not_what_was_certified",
-        "tests/release/test_certificates.py::test_the_folder_is_as_it_was_certified",
+        "tests/release/test_certificate_files.py::test_the_folder_is_as_it_was_certified",
     ),
     check(
         "release.original_checks",
@@ -109,9 +109,9 @@ CHECKS = (
         "Recipe and seed make what was released of the original again, as many were left out as"
         " said, and the promises hold beside it.",
         "tests/release/test_masked_releases.py::test_a_changed_release_does_not_verify",
-        "tests/methods/models/test_mechanism_promises.py::test_verify_from_the_certificate_and_from_the_original",
+        "tests/core/test_mechanism.py::test_verify_from_the_certificate_and_from_the_original",
         "tests/test_fuzz.py::test_whatever_is_released_can_be_verified",
-        "tests/release/any_shape/test_release.py::test_another_order_is_no_replay",
+        "tests/release/test_release.py::test_another_order_is_no_replay",
         "tests/data/relational/test_accounted.py::test_only_the_original_tells_of_other_values",
         FORGED_PEOPLE,
     ),
@@ -120,7 +120,7 @@ CHECKS = (
         "input is the committed one",
         "The original is the table of which the release was made.",
         "tests/release/test_verify.py::test_another_original_is_noticed",
-        "tests/release/any_shape/test_release.py::test_another_original_is_noticed",
+        "tests/release/test_release.py::test_another_original_is_noticed",
     ),
     check(
         "release.original_checks",
@@ -129,7 +129,7 @@ CHECKS = (
         " for.",
         "tests/release/test_implied.py::test_planted_copies_are_refused_and_noise_is_not",
         "tests/release/test_implied.py::test_verify_with_the_original_sees_what_the_certificate_does_not_accept",
-        "tests/core/test_dependence.py::test_implied_linkage_agrees_with_counting_record_by_record",
+        "tests/methods/formulas/test_dependence.py::test_implied_linkage_agrees_with_counting_record_by_record",
     ),
     check(
         "release.original_checks",
@@ -157,7 +157,7 @@ CHECKS = (
         "counts",
         "The files have as many people as certified.",
         FORGED_PEOPLE,
-        "tests/release/any_shape/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
+        "tests/release/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
     ),
     check(
         "results.tables.verification",
@@ -200,8 +200,8 @@ CHECKS = (
         "results.checking.verification",
         "together",
         "What the released outputs tell together was seen by who approved them.",
-        "tests/results/tables/test_session_differences.py::test_random_sessions_tell_of_nobody",
-        "tests/results/tables/test_session_differences.py::test_verify_says_what_review_says",
+        "tests/results/checking/test_differences.py::test_random_sessions_tell_of_nobody",
+        "tests/results/checking/test_differences.py::test_verify_says_what_review_says",
     ),
     check(
         "parties.verification",
@@ -224,7 +224,7 @@ OPTIMALITY = (
     best(
         (("methods.steps.recoding.classical", "optimal"),),
         "The node that is taken is the best of all that keep the promises.",
-        "tests/methods/steps/test_optimal_search.py::test_search_equals_trying_every_node",
+        "tests/methods/steps/recoding/test_optimal.py::test_search_equals_trying_every_node",
         "tests/methods/models/test_reached_by_search.py::test_the_optimum_is_that_of_trying_every_node",
     ),
     best(
@@ -233,8 +233,8 @@ OPTIMALITY = (
             ("methods.steps.recoding.anytime", "lower_bound"),
         ),
         "Where a stopped search says so, no node is better, or none is below its bound.",
-        "tests/methods/steps/test_anytime.py::test_anytime_never_claims_too_much",
-        "tests/methods/steps/test_anytime.py::test_bounds_are_bounds",
+        "tests/methods/steps/recoding/test_anytime.py::test_anytime_never_claims_too_much",
+        "tests/methods/steps/recoding/test_anytime.py::test_bounds_are_bounds",
     ),
     best(
         (
@@ -243,8 +243,8 @@ OPTIMALITY = (
         ),
         "No set of cuts costs less than the bound, and where it says so none less than what was"
         " taken.",
-        "tests/methods/steps/test_k_optimize.py::test_the_optimum_is_that_of_trying_every_set",
-        "tests/methods/steps/test_k_optimize.py::test_a_search_that_is_stopped_never_claims_too_much",
+        "tests/methods/steps/taxonomy/test_k_optimize.py::test_the_optimum_is_that_of_trying_every_set",
+        "tests/methods/steps/taxonomy/test_k_optimize.py::test_a_search_that_is_stopped_never_claims_too_much",
     ),
     best(
         (
@@ -252,13 +252,13 @@ OPTIMALITY = (
             ("methods.steps.suppression.cell_plan", "lower_bound"),
         ),
         "No suppression of cells that keeps the promise costs less.",
-        "tests/methods/steps/test_cell_suppression.py::test_exact_is_what_trying_everything_finds",
-        "tests/methods/steps/test_cell_suppression.py::test_exact_is_valid_and_never_dearer_than_greedy",
+        "tests/methods/steps/suppression/test_cells.py::test_exact_is_what_trying_everything_finds",
+        "tests/methods/steps/suppression/test_cells.py::test_exact_is_valid_and_never_dearer_than_greedy",
     ),
     best(
         (("methods.steps.microaggregation.methods", "optimal"),),
         "No groups of at least k records have a smaller error.",
-        "tests/methods/steps/test_microaggregation.py::test_optimal_is_the_best_of_all_partitions",
+        "tests/methods/steps/microaggregation/test_microaggregation.py::test_optimal_is_the_best_of_all_partitions",
     ),
     best(
         (
@@ -267,9 +267,9 @@ OPTIMALITY = (
             ("methods.formulas.rule_hiding", "optimal"),
         ),
         "No way to hide the rules has fewer side effects.",
-        "tests/methods/rules/test_rules.py::test_exact_is_the_best_of_all_ways",
-        "tests/methods/rules/test_rules.py::test_exact_is_the_best_for_itemsets",
-        "tests/methods/steps/test_hide_rules.py::test_exact_never_has_more_side_effects",
+        "tests/methods/formulas/test_rules.py::test_exact_is_the_best_of_all_ways",
+        "tests/methods/formulas/test_rules.py::test_exact_is_the_best_for_itemsets",
+        "tests/methods/steps/rules/test_hide_rules.py::test_exact_never_has_more_side_effects",
     ),
     best(
         (("data.baskets.recoding", "optimal"),),
@@ -281,7 +281,7 @@ OPTIMALITY = (
         (("results.tables.protected_table", "exact"), ("results.tables.published_tables", "exact")),
         "No set of suppressed cells that protects the tables costs less.",
         "tests/results/tables/test_suppression.py::test_the_least_suppression_is_what_trying_all_sets_finds",
-        "tests/results/tables/test_tables.py::test_the_heuristic_costs_no_less_than_the_least",
+        "tests/results/tables/test_table.py::test_the_heuristic_costs_no_less_than_the_least",
     ),
     best(
         (("results.tables.table_files", "exact"),),

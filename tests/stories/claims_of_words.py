@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, RELEASED, WRITTEN, said
 
-EVERY_NODE = "tests/methods/steps/test_optimal_search.py::test_search_equals_trying_every_node"
+EVERY_NODE = "tests/methods/steps/recoding/test_optimal.py::test_search_equals_trying_every_node"
 SETS_OF_POINTS = "tests/data/paths/test_promises.py::test_sets_of_points"
 THREE_RESULTS = "tests/release/test_verification.py::test_the_result_follows_from_all_claims"
 AUDIT_BY_TRYING = (
@@ -40,7 +40,7 @@ SENTENCES = (
         "every {} is kept",
         "No limit and no agreement of the recipe is broken.",
         "tests/release/report/test_headline.py::test_the_headline_of_random_records",
-        "tests/methods/attacks/test_recognised_members.py::test_leaves_of_one_record_are_refused_although_no_cell_is_copied",
+        "tests/methods/attacks/test_synthetic.py::test_leaves_of_one_record_are_refused_although_no_cell_is_copied",
     ),
     said(
         "interfaces.cli.demo",
@@ -53,7 +53,7 @@ SENTENCES = (
         ),
         "The promise of the demo holds, and the intruders that get through are named.",
         RELEASED,
-        "tests/interfaces/cli/test_commands.py::test_demo",
+        "tests/core/test_recipe_files.py::test_demo",
     ),
     said(
         "release.implied",
@@ -87,7 +87,7 @@ SENTENCES = (
         "The release is judged on what would be shared; what it prints holds no value of a person.",
         "What a script prints tells no value of a person.",
         "tests/test_fuzz.py::test_run_releases_what_holds_or_refuses_politely",
-        "tests/test_scripts.py::test_script_notebook_command_and_workbench_make_the_same_release",
+        "tests/interfaces/test_scripts.py::test_script_notebook_command_and_workbench_make_the_same_release",
     ),
     # Verification.
     said(
@@ -107,8 +107,8 @@ SENTENCES = (
         "it follows from the steps of the recipe, about {}; that they ran as written no file shows,"
         " a signature vouches for it (--key)",
         "A promise about a mechanism follows from the steps of the recipe.",
-        "tests/methods/models/test_mechanism_promises.py::test_anything_else_does_not",
-        "tests/methods/models/test_mechanism_promises.py::test_a_certificate_that_tells_of_no_mechanism_fails",
+        "tests/core/test_mechanism.py::test_anything_else_does_not",
+        "tests/core/test_mechanism.py::test_a_certificate_that_tells_of_no_mechanism_fails",
         "tests/release/test_private_release.py::test_who_claims_a_smaller_epsilon_is_found_out",
     ),
     said(
@@ -129,7 +129,7 @@ SENTENCES = (
         "the owner's record vouches for the policies of {} people",
         "Everybody's own policy is kept in that person's row.",
         "tests/policy/test_methods.py::test_what_each_person_asks_for_is_in_that_persons_row",
-        "tests/policy/test_policy_as_user.py::test_people_who_get_a_policy_that_others_have_are_noticed",
+        "tests/policy/test_policy.py::test_people_who_get_a_policy_that_others_have_are_noticed",
     ),
     # Promises in their own words.
     said(
@@ -209,8 +209,8 @@ SENTENCES = (
         "release.register.joint_disclosure",
         "of {}: at least {} in a joint class, at most {} from all",
         "All releases together leave so many values, and are not farther than told.",
-        "tests/release/register/test_joint_classes.py::test_values_of_joint_classes",
-        "tests/release/register/test_together.py::test_it_is_what_counting_over_persons_gives",
+        "tests/methods/formulas/test_joint_classes.py::test_values_of_joint_classes",
+        "tests/release/register/test_memory.py::test_it_is_what_counting_over_persons_gives",
     ),
     said(
         "data.relational.dates",
@@ -240,7 +240,7 @@ SENTENCES = (
             "behind each the interval that holds the noise at {}",
         ),
         "The noise stays within what is told, as often as is told.",
-        "tests/results/queries/test_dp_noise.py::test_the_rank_error_holds",
+        "tests/methods/formulas/test_noise.py::test_the_rank_error_holds",
         "tests/results/queries/test_session.py::test_intervals_hold_as_often_as_they_say",
         "tests/results/queries/test_audit.py::test_the_proved_loss_is_at_most_the_claimed",
     ),
@@ -256,7 +256,7 @@ SENTENCES = (
         ),
         "No node that keeps the promises is better.",
         EVERY_NODE,
-        "tests/methods/steps/test_anytime.py::test_anytime_never_claims_too_much",
+        "tests/methods/steps/recoding/test_anytime.py::test_anytime_never_claims_too_much",
         "tests/release/test_alternatives.py::test_every_table_has_something_true_to_say",
     ),
     said(
@@ -272,7 +272,7 @@ SENTENCES = (
         "methods.steps.recoding.search_choice",
         "({} {}; no node has less than {}, so the gap is {} at most)",
         "No node is below the bound that is told.",
-        "tests/methods/steps/test_anytime.py::test_bounds_are_bounds",
+        "tests/methods/steps/recoding/test_anytime.py::test_bounds_are_bounds",
         "tests/methods/steps/test_reach.py::test_what_is_proved_beyond_reach_is_the_optimum_without_a_warning",
     ),
     said(
@@ -280,14 +280,14 @@ SENTENCES = (
         "Cells to suppress are chosen greedily over all records, and proved least with method"
         " exact; sdcMicro goes key by key and usually suppresses more.",
         "No suppression of cells that keeps the promise costs less than that of method exact.",
-        "tests/methods/steps/test_cell_suppression.py::test_exact_is_what_trying_everything_finds",
+        "tests/methods/steps/suppression/test_cells.py::test_exact_is_what_trying_everything_finds",
     ),
     said(
         "methods.formulas.bridge",
         "A class can be as far from the table as a factor of {}; the least t these sizes could meet"
         " is {}.",
         "No way to share the buckets out meets a smaller t.",
-        "tests/core/test_buckets.py::test_the_plan_is_the_best_of_all_counts",
+        "tests/methods/formulas/test_bucket_plans.py::test_the_plan_is_the_best_of_all_counts",
     ),
     said(
         "guidance.recommendation.recommendation",

@@ -9,7 +9,7 @@ import json
 import polars as pl
 import pytest
 
-from tests.results.tables.test_selecting import COMPARE, naive
+from tests.results.tables.test_record_selection import COMPARE, naive
 
 
 @pytest.mark.parametrize("how", list(COMPARE))

@@ -42,7 +42,7 @@ from sfumato.methods.steps.recoding.predictive_tagging import (
     Tags,
 )
 from tests import oracle
-from tests.methods.steps.test_optimal_search import MINIMAL_NODES, SmallCrowds, faggioli, in_order
+from tests.methods.steps.recoding.test_optimal import MINIMAL_NODES, SmallCrowds, faggioli, in_order
 from tests.random_tables import RandomTable, tables
 
 NAMES = [o.name for o in OBJECTIVES if not o.labelled]

@@ -13,7 +13,7 @@ from sfumato.errors import ParameterError, RecipeError, SchemaError, Unsatisfiab
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.classical import ALGORITHMS
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-from tests.methods.steps.test_anytime import many_columns
+from tests.methods.steps.recoding.test_anytime import many_columns
 from tests.random_tables import RandomTable
 
 EVERY = pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -20,7 +20,7 @@ from sfumato.methods.steps.recoding import node_counts
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.optimal import Search
 from sfumato.methods.steps.recoding.rollup_cache import Peaks, Prices
-from tests.methods.steps.test_optimal_search import compare
+from tests.methods.steps.recoding.test_optimal import compare
 from tests.random_tables import tables
 
 NAMES = [objective.name for objective in OBJECTIVES if not objective.labelled]

@@ -19,7 +19,7 @@ from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.certificate import DOCUMENTS
 from sfumato.release.signatures import digest_of
 from sfumato.release.verify_checks import CHECKS, ELSEWHERE, WITHOUT_CHECK
-from tests.release.test_certificates import STORED
+from tests.release.test_certificate_files import STORED
 
 BASKETS = """
 shape: baskets

@@ -12,7 +12,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 from sfumato.interfaces.web.changes import changes
 from sfumato.interfaces.web.private_logging import QUIETED, Discreet, keep_quiet
-from tests.test_recipes import RECIPES
+from tests.core.test_recipe import RECIPES
 
 
 @pytest.fixture

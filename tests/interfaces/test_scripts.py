@@ -26,8 +26,8 @@ from sfumato.interfaces.scripts import Errand, _literal, to_command, to_notebook
 from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.tasks.write import HISTORY, write
+from tests.core.test_recipe import RECIPES, TEXT
 from tests.test_docs_recipes import PAGES, documents
-from tests.test_recipes import RECIPES, TEXT
 
 SEED = "000102030405060708090a0b0c0d0e0f"
 RECIPE = """
