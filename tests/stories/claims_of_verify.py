@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, WRITTEN, best, check
 
 EDITED_BYTES = "tests/release/test_certificate_fuzz.py::test_one_byte_more_or_less_anywhere"
-FLIPPED_BYTE = "tests/release/test_release.py::test_a_flipped_byte_is_caught"
+FLIPPED_BYTE = "tests/release/any_shape/test_release.py::test_a_flipped_byte_is_caught"
 EVERY_FIELD = "tests/release/test_every_leaf.py::test_no_field_can_be_edited_beside_the_original"
 CHANGED_RESULT = "tests/parties/test_conduct.py::test_a_changed_result_is_noticed"
 LIES = "tests/release/test_accounted.py::test_a_lie_that_the_folder_contradicts"
@@ -40,7 +40,7 @@ CHECKS = (
         OTHER_ROWS,
         FORGED,
         FORGED_PEOPLE,
-        "tests/release/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
+        "tests/release/any_shape/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
     ),
     check(
         "release.recipe_checks",
@@ -111,7 +111,7 @@ CHECKS = (
         "tests/release/test_masked_releases.py::test_a_changed_release_does_not_verify",
         "tests/core/test_mechanism.py::test_verify_from_the_certificate_and_from_the_original",
         "tests/test_fuzz.py::test_whatever_is_released_can_be_verified",
-        "tests/release/test_release.py::test_another_order_is_no_replay",
+        "tests/release/any_shape/test_release.py::test_another_order_is_no_replay",
         "tests/data/relational/test_accounted.py::test_only_the_original_tells_of_other_values",
         FORGED_PEOPLE,
     ),
@@ -120,7 +120,7 @@ CHECKS = (
         "input is the committed one",
         "The original is the table of which the release was made.",
         "tests/release/test_verify.py::test_another_original_is_noticed",
-        "tests/release/test_release.py::test_another_original_is_noticed",
+        "tests/release/any_shape/test_release.py::test_another_original_is_noticed",
     ),
     check(
         "release.original_checks",
@@ -157,7 +157,7 @@ CHECKS = (
         "counts",
         "The files have as many people as certified.",
         FORGED_PEOPLE,
-        "tests/release/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
+        "tests/release/any_shape/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
     ),
     check(
         "results.tables.verification",

@@ -53,7 +53,7 @@ SENTENCES = (
         ),
         "The promise of the demo holds, and the intruders that get through are named.",
         RELEASED,
-        "tests/core/test_recipe_files.py::test_demo",
+        "tests/interfaces/cli/test_commands.py::test_demo",
     ),
     said(
         "release.implied",

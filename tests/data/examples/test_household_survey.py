@@ -19,7 +19,7 @@ def survey() -> pl.DataFrame:
 def test_survey_has_design_roles() -> None:
     schema = examples.survey(rows=30).schema
     assert schema.units == ("household",)
-    assert schema["household"].unit == "household"
+    assert schema["household"].identifies == "household"
     assert schema.person is None
     assert schema["region"].roles == (Role.QUASI, Role.STRATUM)
     assert schema.only(Role.WEIGHT) == "weight"

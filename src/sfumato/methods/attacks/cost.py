@@ -113,7 +113,7 @@ class AttackCost(Attack):
         )
         for number in people:
             # How many there will be depends on the first ones.
-            hunts.append(_hunt(scene, files, int(targets[number])))  # noqa: PERF401
+            hunts.append(_hunt(scene, files, int(targets[number])))
         facts = len(files.columns)
         curves = {
             "rarest": _curve([hunt.rarest for hunt in hunts], facts),
