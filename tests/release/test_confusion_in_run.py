@@ -67,9 +67,9 @@ def test_probabilities_of_weighed_linkage_are_counted_as_in_their_matrix(seed):
     original, released = random_pair(seed)
     scene = scene_of(original, released)
     posterior = ProbabilisticLinkage().posterior(scene)
-    people = posterior.files.theirs.kind_of
+    people = posterior.files.intruder.kind_of
     matrix = np.array(
-        [posterior.probabilities(kind)[people] for kind in posterior.files.ours.kind_of]
+        [posterior.probabilities(kind)[people] for kind in posterior.files.released.kind_of]
     )
     assert matrix.sum(axis=1) == pytest.approx(np.ones(len(people)))
     for least in (None, 0.5, 0.1, 0.01):

@@ -113,7 +113,7 @@ class Fickle:
     def judge(self, pair: Any) -> Kept:
         raise ParameterError("no such column")
 
-    def held(self, sentence: str) -> Kept:
+    def check(self, sentence: str) -> Kept:
         return Kept("means", math.nan, 0.1, False, sentence, refuses=False)
 
 

@@ -158,7 +158,7 @@ def _problem(acceptance: Acceptance, schema: Schema, claimed: set[str]) -> str |
     if name not in columns:
         return f"the recipe has no such column.{did_you_mean(name, columns)}"
     if columns[name].has(Role.DROP) and name not in claimed:
-        return "its role is direct, so it is dropped and there is nothing to accept"
+        return "its role is drop, so it is dropped and there is nothing to accept"
     if isinstance(acceptance, TextOnly):
         return None
     if columns[name].has(Role.QUASI):

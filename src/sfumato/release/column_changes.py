@@ -83,7 +83,7 @@ def _change(
     before = _distinct_values(original, name)
     level, top = levels.get(name, (None, None))
     if name not in shared.columns:
-        reason = "its role is direct" if Role.DROP in roles else "suppressed as a whole"
+        reason = "its role is drop" if Role.DROP in roles else "suppressed as a whole"
         return ColumnChange(name, roles, f"dropped: {reason}", level, top, before, None)
     if local and level is None and not blanks:
         action = "generalised cell by cell"

@@ -135,7 +135,7 @@ def owner_record() -> dict[str, Any]:
         **common,
     }
     columns = [
-        ("patient_name", ["drop"], "dropped: its role is direct", None, None, 23, None),
+        ("patient_name", ["drop"], "dropped: its role is drop", None, None, 23, None),
         ("age", ["quasi"], "generalised to level 2 of 4", 2, 4, 19, 6),
         ("sex", ["quasi"], "kept exact (level 0 of 1)", 0, 1, 2, 2),
         ("illness", ["sensitive"], "released as it is", None, None, 7, 7),

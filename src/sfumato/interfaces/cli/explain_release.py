@@ -82,7 +82,7 @@ def show_story(story: Certificate) -> None:
         _show_step(step, story)
     for column in story["dropped_columns"]:
         role = story["recipe"]["columns"].get(column, {}).get("role", "drop")
-        why = "its role is direct" if "drop" in role else "suppressed as a whole"
+        why = "its role is drop" if "drop" in role else "suppressed as a whole"
         _print(f"  {column}: dropped, {why}")
     for step in story.get("local", []):
         _show_local(step)
@@ -110,7 +110,7 @@ def _show_people(story: Certificate) -> None:
     for step, words in describe_steps(story):
         _print(f"  {step}: {words}" if words else f"  {step}")
     for column in story["dropped_columns"]:
-        _print(f"  {column}: dropped, its role is direct")
+        _print(f"  {column}: dropped, its role is drop")
 
 
 def _show_step(step: StepRecord, story: Certificate) -> None:

@@ -125,7 +125,7 @@ def test_bad_columns():
         assert bad[0] not in str(refused.value)
     with pytest.raises(SchemaError, match="must hold dates"):
         run(sf.ShiftDates(["x"], 30), Table(pl.DataFrame({"x": [20240101]})))
-    with pytest.raises(SchemaError, match="no column with role person"):
+    with pytest.raises(SchemaError, match="no column has role household"):
         run(sf.ShiftDates(["x"], 30, unit="household"), Table(pl.DataFrame({"x": ["2024-01-01"]})))
     made = run(
         sf.ShiftDates(["x"], 30), Table(pl.DataFrame({"x": [None, None]}, schema={"x": pl.Date}))

@@ -150,7 +150,7 @@ def test_bad_tables():
         run(sf.Sample(size=2, method="stratified"), numbered())
     with pytest.raises(SchemaError, match="needs strata"):
         run(sf.Sample(0.5, method="stratified"), Table(pl.DataFrame({"a": [1, 2]})))
-    with pytest.raises(SchemaError, match="no column with role person"):
+    with pytest.raises(SchemaError, match="no column has role household"):
         run(sf.Sample(0.5, unit="household"), numbered())
     with pytest.raises(SchemaError, match="more than one stratum"):
         run(sf.Sample(0.5, method="stratified", within=["sex"]), people(60, gaps=False))

@@ -218,7 +218,7 @@ def test_rate_and_k_are_not_told():
 def test_wrong_input():
     step = sf.SwapHouseholds(["town"], risk=["trait"], similar=[["size"]])
     table = large(20)
-    with pytest.raises(SchemaError, match="role person with unit: household"):
+    with pytest.raises(SchemaError, match="give their column role household"):
         run(step, table.with_schema(Schema({**SCHEMA.attributes, "h": Attribute((Role.PERSON,))})))
     with pytest.raises(SchemaError, match="members of a household must agree in trait"):
         run(sf.SwapHouseholds(["town"], risk=["size"], similar=[["trait"]]), large(50))
