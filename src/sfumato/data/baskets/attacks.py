@@ -30,6 +30,7 @@ def _of_a_sample(looked_at: int, all_people: int) -> str:
 
 
 def _curve(shares: Any) -> dict[str, Any]:
+    # A point says how many items are known and how often that was enough: 1 item, 2 items, …
     points = [[size, share] for size, share in enumerate(_rounded(shares), start=1)]
     return {"known": "items known", "points": points}
 
@@ -77,6 +78,9 @@ class KnownItems(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Count, or look people up one by one."""
         sight = Sight.of(scene)
+        # A release with the very same items can be counted as a whole, once for all people. A
+        # changed one must be asked person by person: what a known item matches depends on what
+        # became of it.
         if self.m <= EXACT and sight.unchanged:
             people, means = sight.targets, self._count_sets(sight)
         else:
@@ -85,6 +89,7 @@ class KnownItems(Attack):
 
     def _count_sets(self, sight: Sight) -> NDArray[np.float64]:
         """Per size, person and (alone, chance): counted in one walk over all sets."""
+        # Targets are numbered as in the original; the counts below have one row a released person.
         rows = sight.where[sight.targets]
         known_sets_by_size = [
             itemsets.known_sets(sight.released.sets, size) for size in range(1, self.m + 1)
@@ -118,11 +123,15 @@ class KnownItems(Attack):
         means = np.zeros((self.m, 2))
         for _ in range(self.draws):
             counts, right = sight.narrowed(person, stream.permutation(own)[: self.m])
+            # Who has fewer than m items is known by all of them, so the last count is repeated.
+            # With two items and m of 4 the counts 0, 1, 1, 1 are used.
             sizes = np.minimum(np.arange(self.m), len(counts) - 1)
             candidate_counts, is_candidate = counts[sizes], right[sizes]
             means += np.stack(
                 [
                     (candidate_counts == 1) & is_candidate,
+                    # The intruder guesses among those who are left. Where the true person is not
+                    # among them (the release changed an item), the guess is never right.
                     np.where(is_candidate, 1.0 / np.maximum(candidate_counts, 1), 0.0),
                 ],
                 axis=1,
@@ -137,6 +146,8 @@ def _describe_finding(
     every = len(people) == len(sight.targets)
     shares, chances = means[:, :, 0].mean(axis=1), means[:, :, 1].mean(axis=1)
     share = float(shares[-1])
+    # People with at least one telling set, not only the mean: a mean hides a few who always stand
+    # out.
     people_with_one = (means[:, :, 0] > 0).sum(axis=1)
     sentence = (
         f"{m} known {inflect(m, 'item')} fit the right person alone in {percent(share)} of cases;"
@@ -147,6 +158,7 @@ def _describe_finding(
         attack.name,
         share,
         sentence,
+        # Without a sample there is no sampling error, so no interval.
         interval=None if every else wilson(share, len(people)),
         baseline=1.0 / max(sight.released.people, 1),
         victims=np.sort(people[means[-1, :, 0] > 0]),
@@ -193,6 +205,7 @@ class RareItems(Attack):
         people, rows = [], []
         for person in sampled(scene, sight.targets, self.name, self.people):
             counts, right = sight.narrowed(person, sight.rarest_first(person)[: self.m])
+            # As for random items: who has fewer repeats the last count.
             sizes = np.minimum(np.arange(self.m), len(counts) - 1)
             candidate_counts, is_candidate = counts[sizes], right[sizes]
             people.append(person)
@@ -262,9 +275,12 @@ class ItemAttackCost(Attack):
             rows.append(self._narrowed(sight, person, stream))
         candidates_left, alone, truth_stays = np.stack(rows, axis=2)  # per step and person
         lengths = np.minimum(sight.original.sets.lengths[people], self.m)
+        # The first item is tested on everybody, each later one only on those still left.
         tests = np.vstack(
             [np.full(len(people), float(sight.released.people)), candidates_left[:-1]]
         )
+        # Whoever has no further item causes no further work; without this the repeated last count
+        # would be added for steps that never happen.
         tests[np.arange(self.m)[:, None] >= lengths[None, :]] = 0.0
         return self._finding(
             sight,
@@ -281,6 +297,7 @@ class ItemAttackCost(Attack):
         """(people left, alone, truth among them) after each step; who has fewer items stays as
         found.
         """
+        # Few items: the mean over all orders is the mean over all sets, which need not be drawn.
         if self.order == "random" and self.m <= EXACT:
             means = sight.subsets(person, self.m)
             return np.stack([means[:, 2], means[:, 0], (means[:, 1] > 0).astype(np.float64)])
@@ -308,6 +325,7 @@ class ItemAttackCost(Attack):
     ) -> Finding:
         every = len(people) == len(sight.targets)
         share, spent = float(alone[-1].mean()), float(work[-1].mean())
+        # The first step at which half of the people looked at hide among few enough.
         half = np.flatnonzero(np.median(candidates_left, axis=1) <= self.among)
         until = round(float(work[half[0]].mean()), 4) if len(half) else None
         work_per_person = spent / share if share else None

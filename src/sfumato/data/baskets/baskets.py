@@ -89,6 +89,7 @@ class Baskets(PeopleData):
         schema, columns = schemas["data"], tables["data"].columns
         return {
             **schemas,
+            # Plain columns that are missing in the release told something of single items (grades).
             "data": schema.without(
                 name for name in schema.columns(Role.KEEP) if name not in columns
             ),
@@ -184,6 +185,7 @@ class Baskets(PeopleData):
 
     def taken(self, people: NDArray[np.int64]) -> Self:
         """Some of the people, in the order given."""
+        # A person keeps the number of the original through several changes, one after the other.
         origin = people if self.origin is None else self.origin[people]
         grades = {
             name: _gathered(values, self.sets, people) for name, values in self.grades.items()
@@ -201,6 +203,8 @@ class Baskets(PeopleData):
         """The same people in a random order under new numbers; the order of the file does not
         matter, whether it names people or not.
         """
+        # With names the people were already put into the order of the names when they were read;
+        # without, only the content gives an order that does not depend on the file.
         order = np.arange(self.people) if self.schema.person is not None else self.by_content()
         return self.taken(order[stream.permutation(self.people)].astype(np.int64))
 
@@ -208,8 +212,10 @@ class Baskets(PeopleData):
         """People in an order that depends on what is known of them alone, not on the file: who
         comes in any order is alike in everything.
         """
+        # Any fixed order of baskets will do here, so the numbers may be compared as words.
         numbers = pl.Series(np.arange(self.sets.size)).cast(pl.String)
         words = from_tables.lists_of(self.sets, numbers).list.join(",").alias(from_tables.WHAT)
+        # Ties get ranks in any order; that tells nothing, as they are alike in all that is known.
         ranks = pl.DataFrame([words, *self.own.get_columns()]).select(
             pl.struct(pl.all()).rank("ordinal")
         )
@@ -224,6 +230,8 @@ class Baskets(PeopleData):
 
 def compacted(sets: ItemSets, labels: tuple[str, ...]) -> dict[str, Any]:
     """Sets and labels in which each label comes once, in their order, and none that nobody has."""
+    # Two numbers may have one label: an item that is itself a group, and the node of that group.
+    # They become one item; otherwise the release would show two of the same name.
     used = np.flatnonzero(sets.supports > 0)
     names = tuple(sorted({labels[code] for code in used.tolist()}))
     label_codes = {label: code for code, label in enumerate(names)}
@@ -238,6 +246,7 @@ def classes_of(own: pl.DataFrame, columns: tuple[str, ...], people: int) -> NDAr
     """
     if not columns:
         return np.zeros(people, dtype=np.int64)
+    # A row of several columns is never missing as a whole, so missing values get ranks as well.
     codes: NDArray[np.int64] = (
         own.select(pl.struct(columns).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     )
@@ -247,6 +256,8 @@ def classes_of(own: pl.DataFrame, columns: tuple[str, ...], people: int) -> NDAr
 def _gathered(
     values: NDArray[np.float64], sets: ItemSets, people: NDArray[np.int64]
 ) -> NDArray[np.float64]:
+    # Per person the shift from the place in the result to the place in the file: pointers 0,2,5 and
+    # people 1,0 → places 2,3,4,0,1.
     lengths = sets.lengths[people]
     ends = np.cumsum(lengths)
     positions = np.arange(int(lengths.sum())) + np.repeat(

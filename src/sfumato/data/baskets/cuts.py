@@ -39,6 +39,7 @@ def number_of_cuts(taxonomy: Taxonomy, limit: int) -> int:
     A group of a single item is no choice of its own: it is released as the item.
     """
     counts = [1] * len(taxonomy.labels)
+    # Inner nodes are numbered by rising level, so the children of a node are already counted.
     for node in range(taxonomy.items, len(taxonomy.labels)):
         below = 1
         for child in taxonomy.children[node]:
@@ -57,6 +58,8 @@ def all_cuts(taxonomy: Taxonomy) -> Iterator[NDArray[np.int64]]:
 
 
 def _below(taxonomy: Taxonomy, node: int) -> Iterator[tuple[int, ...]]:
+    # A group that stands for the same leaves as a node below it would give the same release again
+    # under another name.
     if taxonomy.lowest[node] == node:
         yield (node,)
     if node >= taxonomy.items:
@@ -98,6 +101,7 @@ class AprioriSearch:
     @cached_property
     def _laid_out(self) -> object:
         """The sets with items from left to right, so that what is below a node is a span."""
+        # From the number of an item to its place from left to right.
         image = np.empty(self.taxonomy.items, dtype=np.int64)
         image[self.taxonomy.order] = np.arange(self.taxonomy.items)
         return self.sets.mapped(image, self.taxonomy.items).kernel()
@@ -106,16 +110,21 @@ class AprioriSearch:
         """The cut under which every set of at most m items has k carriers; there are at least k
         people with items.
         """
+        # Small sets first: a rare single item must climb anyway, and larger sets that hold it
+        # change with it before they are looked at.
         for size in range(1, self.m + 1):
             new: NDArray[np.bool_] | None = None
             while (violations := self._violating(size, new)) is not None:
                 new = self._climbed(violations)
                 self.rounds += 1
+        # A climb may end at a group of a single item; the item itself loses nothing and says the
+        # same.
         self.cut = self.taxonomy.lowest[self.cut]
         return self.cut
 
     def _violating(self, size: int, new: NDArray[np.bool_] | None) -> Violations | None:
         sets = self.sets.mapped(self.cut, len(self.taxonomy.labels))
+        # All carriers of a set with a new node carry that node, so nobody else need be counted.
         if new is not None:
             concerned = np.zeros(len(sets), dtype=bool)
             concerned[sets.owners[new[sets.items]]] = True
@@ -130,6 +139,7 @@ class AprioriSearch:
         new = np.zeros(len(taxonomy.labels), dtype=np.bool_)
         order = _by_support(violations, taxonomy)
         position = 0
+        # A set with a touched node is no longer what was counted. It waits for the next round.
         while (
             position := int(
                 kernels.baskets.find_untouched_set(violations.members, order, touched, position)
@@ -140,6 +150,8 @@ class AprioriSearch:
             targets = self._climb_for(nodes)
             for target in targets:
                 under = taxonomy.under(target)
+                # What stood below the target is no node of the cut any more, even if it was new in
+                # this round; only the target is left to be counted.
                 touched[self.cut[under]] = True
                 new[self.cut[under]] = False
                 touched[target] = new[target] = True
@@ -154,7 +166,10 @@ class AprioriSearch:
         Climbing higher never costs less, so the first way that is enough, by rising cost, is the
         cheapest; ties are settled by name.
         """
+        # Per node all it may become: itself, its parent, …, the root. A way is one height for each.
         chains = [(node, *self.taxonomy.above(node)) for node in nodes]
+        # The search goes from no climb at all, by rising cost; ``visited`` keeps out ways that can
+        # be reached in several orders (first a then b, or first b then a).
         start = (0,) * len(nodes)
         waiting: list[tuple[float, tuple[str, ...], tuple[int, ...]]] = [(0.0, (), start)]
         visited = {start}
@@ -163,6 +178,7 @@ class AprioriSearch:
             image = self._outermost(
                 [chain[height] for chain, height in zip(chains, heights, strict=True)]
             )
+            # No climb at all is the violating set itself, which has too few carriers.
             if any(heights) and self._carried(image):
                 return tuple(node for node in image if node not in nodes)
             for number, chain in enumerate(chains):
@@ -178,6 +194,7 @@ class AprioriSearch:
         image = self._outermost(
             [chain[height] for chain, height in zip(chains, heights, strict=True)]
         )
+        # Rounded, so that equal costs tie in spite of the order of additions.
         return round(sum(map(self._added, image)), 9), tuple(
             sorted(self.taxonomy.labels[node] for node in image)
         )
@@ -187,6 +204,8 @@ class AprioriSearch:
         spans = self.taxonomy.spans
         free = dict.fromkeys(nodes)
         for node in nodes:
+            # Two nodes may have the same span: a group with a single item below it. Then the level
+            # says which of them is above, and only the lower one goes.
             over = [
                 o
                 for o in free
@@ -212,15 +231,19 @@ class AprioriSearch:
 
 def _by_support(violations: Violations, taxonomy: Taxonomy) -> NDArray[np.int64]:
     """Violating sets by rising support, then by the names of their nodes."""
+    # Sets differ in size; behind the last node of a smaller one stands −1, which sorts first.
     ranks = np.where(
         violations.members >= 0, taxonomy.by_name[np.maximum(violations.members, 0)], -1
     )
     ranks.sort(axis=1)
     base = len(taxonomy.labels) + 1
+    # One number for support and names sorts faster than several columns, where it fits 62 bits.
     if float(base) ** ranks.shape[1] * float(violations.supports.max() + 1) < 2.0**62:
         keys = violations.supports.astype(np.int64)
         for column in range(ranks.shape[1]):
+            # One more than the rank, so that −1 is a digit too.
             keys = keys * base + ranks[:, column] + 1
         return np.argsort(keys, kind="stable").astype(np.int64)
+    # The last key counts most here, so the columns are given in reverse.
     columns = [ranks[:, column] for column in range(ranks.shape[1])][::-1]
     return np.lexsort((*columns, violations.supports)).astype(np.int64)

@@ -62,6 +62,7 @@ class Disassociated(PeopleData):
     def is_one(data: pl.DataFrame, schema: Schema) -> bool:
         """Whether a table holds baskets that were taken apart."""
         items = schema.columns(Role.ITEM)
+        # No other release has these four columns and nothing else.
         return len(items) == 1 and set(data.columns) == {CLUSTER, CHUNK, RECORD, items[0]}
 
     @classmethod
@@ -102,6 +103,8 @@ class Disassociated(PeopleData):
         """Clusters in a random order, and the parts of every chunk by themselves; whoever is in it
         is in it in a new order.
         """
+        # A new order everywhere: by the order of the parts, chunks could be joined person by
+        # person.
         order = stream.permutation(len(self.clusters)).tolist()
         clusters = tuple(
             dataclasses.replace(
@@ -113,6 +116,8 @@ class Disassociated(PeopleData):
             )
             for cluster_number in order
         )
+        # Only who is in the release is kept of the origins, so their order must tell nothing
+        # either.
         origin = None if self.origin is None else self.origin[stream.permutation(len(self.origin))]
         return dataclasses.replace(self, clusters=clusters, origin=origin)
 
@@ -122,6 +127,8 @@ class Disassociated(PeopleData):
         """
         rows: list[tuple[int, int, int, str | None]] = []
         for number, cluster in enumerate(self.clusters, start=1):
+            # The size stands where others have the number of a record. Parts are written only for
+            # who has items of a chunk, so the rows alone would not tell how many people there are.
             rows.append((number, SIZE, cluster.size, None))
             rows += [
                 (number, TERMS, term_number, item)
@@ -149,6 +156,7 @@ def released_schema(schema: Schema) -> Schema:
 
 
 def _clusters(rows: list[tuple[Any, ...]], source: Source) -> tuple[Cluster, ...]:
+    # Cluster → chunk → record → items.
     records_by_chunk: dict[int, dict[int, dict[int, set[str]]]] = {}
     for cluster, chunk, record, item in rows:
         parts = (
@@ -157,6 +165,7 @@ def _clusters(rows: list[tuple[Any, ...]], source: Source) -> tuple[Cluster, ...
         if item is not None:
             parts.add(item)
     problems = [
+        # A cluster says its size once: exactly one record in the chunk of sizes.
         cluster for cluster, chunks in records_by_chunk.items() if len(chunks.get(SIZE, {})) != 1
     ]
     if problems:
@@ -171,6 +180,7 @@ def _cluster(chunks: Mapping[int, Mapping[int, set[str]]]) -> Cluster:
     parts = (
         tuple(frozenset(part) for _, part in sorted(chunks[number].items()))
         for number in sorted(chunks)
+        # Chunks 0 and −1 are no chunks of parts: the bare items and the size.
         if number > 0
     )
     bare: frozenset[str] = frozenset().union(*chunks.get(TERMS, {}).values())

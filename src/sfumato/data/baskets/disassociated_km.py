@@ -91,10 +91,15 @@ class DisassociatedKm(BasketModel):
     def allows(self, cluster: Cluster) -> bool:
         """Whether one cluster keeps the promise."""
         parts = sum(map(len, cluster.chunks))
+        # All items of each chunk, to see that none stands in two chunks.
         items = [frozenset().union(*chunk) for chunk in cluster.chunks]
+        # Known items lie in at most m different chunks.
         joined = min(self.m, len(cluster.chunks))
         enough = parts + (self.k - 1) * len(cluster.terms) >= cluster.size + self.k * (joined - 1)
+        # If sizes add up to that of the union, no item is counted twice: chunks and bare items are
+        # apart.
         apart = sum(map(len, items)) + len(cluster.terms) == len(cluster.terms.union(*items))
+        # A chunk has parts, and nobody has two parts in one chunk.
         sound = apart and all(0 < len(chunk) <= cluster.size for chunk in cluster.chunks)
         return (
             cluster.size >= self.k

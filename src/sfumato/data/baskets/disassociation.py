@@ -108,11 +108,14 @@ class Disassociation(Step):
         )
         promises: tuple[Any, ...] = goal.models
         km_models = [model for model in promises if isinstance(model, DisassociatedKm)]
+        # One rule that is at least as strict as every promise of the recipe.
         rule = DisassociatedKm(
             max(model.k for model in km_models), max(model.m for model in km_models)
         )
         parts = horizontal(people.sets, max(self.size, rule.k))
         clusters_made: list[tuple[NDArray[np.int64], Cluster]] = []
+        # Ends: every failure makes one cluster of two, and all people in one cluster either pass or
+        # are refused.
         while parts:
             rows = parts.pop(0)
             cluster = vertical(people, rows, rule)
@@ -121,6 +124,7 @@ class Disassociation(Step):
             elif parts:
                 parts[0] = np.concatenate([rows, parts[0]])
             elif clusters_made:
+                # The last one has no next. It goes back to the cluster before, which is made anew.
                 parts = [np.concatenate([clusters_made.pop()[0], rows])]
             else:
                 raise Unsatisfiable(
@@ -163,8 +167,10 @@ def horizontal(sets: ItemSets, size: int) -> list[NDArray[np.int64]]:
         rows, used = waiting.pop()
         part = sets.taken(rows)
         supports = part.supports.copy()
+        # An item that was used above is in all baskets of this part: it cannot split.
         supports[list(used)] = 0
         item = int(np.argmax(supports))
+        # Small enough, or nothing left to split by (all baskets hold only items that were used).
         if len(rows) < size or not supports[item]:
             parts_done.append(rows)
             continue
@@ -172,6 +178,8 @@ def horizontal(sets: ItemSets, size: int) -> list[NDArray[np.int64]]:
         has[part.carriers(item)] = True
         if not has.all():
             waiting.append((rows[~has], used))
+        # Pushed last, so taken first: parts come out with those alike in frequent items side by
+        # side, which helps where clusters must be joined to the next.
         waiting.append((rows[has], used | {item}))
     return parts_done
 
@@ -184,15 +192,18 @@ def vertical(people: Baskets, rows: NDArray[np.int64], rule: DisassociatedKm) ->
     baskets = [
         frozenset(names[item] for item in part[number].tolist()) for number in range(len(part))
     ]
+    # Names settle ties, so that the chunks do not depend on the numbers of items.
     order = sorted(
         np.flatnonzero(supports).tolist(), key=lambda item: (-int(supports[item]), names[item])
     )
     items_left = [names[item] for item in order if supports[item] >= rule.k]
     terms = frozenset(names[item] for item in order if supports[item] < rule.k)
     chunks: list[tuple[frozenset[str], ...]] = []
+    # Each round takes at least the first item left: alone it has k carriers. So this ends.
     while items_left:
         chunk: frozenset[str] = frozenset()
         for item in items_left:
+            # An item that does not fit now may still fit into a later chunk; none is given up.
             if rule.kept_by(_projected(baskets, chunk | {item})):
                 chunk |= {item}
         chunks.append(_projected(baskets, chunk))
@@ -218,6 +229,7 @@ def reconstructed(people: Disassociated, stream: np.random.Generator) -> Baskets
     for cluster in people.clusters:
         own: list[set[str]] = [set() for _ in range(cluster.size)]
         for chunk in cluster.chunks:
+            # A chunk has fewer parts than the cluster has people where some have none of its items.
             for person, part in zip(stream.permutation(cluster.size).tolist(), chunk, strict=False):
                 own[person] |= part
         for item in sorted(cluster.terms):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Form = Literal["long", "list"]
 ROLES = "unit, item, quasi, sensitive, direct, plain"
+# Columns of tables made here; the names must not be those of a column of the file.
 WHO, WHAT = "__person", "__item"
 
 
@@ -64,6 +65,7 @@ def rows_of(table: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
 
 def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
     """The schema without what names people; one error with everything that does not fit."""
+    # A column that is dropped in any case may be absent from a file that was released before.
     present_schema = schema.without(
         name for name in schema.dropped_columns if name not in data.columns
     )
@@ -104,6 +106,7 @@ def _wrong_items(dtype: pl.DataType, item: str, schema: Schema, source: Source) 
         or inner in (pl.String, pl.Categorical, pl.Enum, pl.Boolean)
         or inner.is_numeric()
     ):
+        # A list already says whose its items are; single items need a column that does.
         apart = inner is not dtype
         if not apart and schema.person is None:
             return [
@@ -124,6 +127,7 @@ def _wrong_items(dtype: pl.DataType, item: str, schema: Schema, source: Source) 
 def _labelled(column: pl.Series) -> tuple[pl.Series, int]:
     """Items as text, and how many of them were nothing but blanks."""
     if column.dtype == pl.String:
+        # Blanks are no item: as one, all who have it would look alike in something.
         blank = column.str.strip_chars() == ""
         return column.set(blank.fill_null(value=False), None), int(blank.sum() or 0)
     return column, 0
@@ -131,6 +135,7 @@ def _labelled(column: pl.Series) -> tuple[pl.Series, int]:
 
 def _coded(column: pl.Series) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Numbers of items in the order of their labels (−1: missing), and the labels."""
+    # Codes come in an order of the encoding's own; releases need the order of the labels.
     encoded = encode(column)
     names = sorted(label for label in encoded.labels if label is not None)
     label_codes = {label: code for code, label in enumerate(names)}
@@ -154,11 +159,14 @@ def _from_rows(
     owners, count = _owners(data[person], apart)
     values, blanks = _labelled(data[item])
     codes, labels = _coded(values)
+    # A row without an item still says that the person is there; it only adds nothing to the set.
     present_rows = np.flatnonzero(codes >= 0)
     sets = ItemSets.of_pairs(owners[present_rows], codes[present_rows], count, max(len(labels), 1))
     other_columns = [
         name for name in data.columns if name in schema.attributes and name not in (person, item)
     ]
+    # A column that differs between rows of a person cannot describe the person. Plain numbers and
+    # days may then describe the single item; everything else is an error, raised below.
     grades = {
         name
         for name in other_columns
@@ -167,6 +175,7 @@ def _from_rows(
     own = _own_columns(
         data, owners, count, [name for name in other_columns if name not in grades], source
     )
+    # Pairs that were merged: the same item twice in the rows of a person.
     repeats = len(present_rows) - len(sets.items)
     return {
         "schema": schema.without(grades),
@@ -190,6 +199,7 @@ def _owners(column: pl.Series, apart: _Apart | None) -> tuple[NDArray[np.int64],
     """
     if apart is not None:
         return apart.placed(column), len(apart.who)
+    # Dense ranks begin at 1; names 7, 3, 7 → persons 1, 0, 1.
     ranks = column.rank("dense").cast(pl.Int64).to_numpy() - 1
     return ranks, int(ranks.max(initial=-1)) + 1
 
@@ -225,6 +235,7 @@ def _own_columns(
     gone = int((firsts < 0).sum())
     if not len(owners):
         return data.select(names).clear(count)
+    # People who have no row borrow the first one here; their values become missing below.
     own_rows = rows_of(data.select(names), np.maximum(firsts, 0))
     if gone and names:
         own_rows = own_rows.with_columns(
@@ -236,6 +247,7 @@ def _own_columns(
 def _firsts(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """The first row of every person, −1 for whoever has none."""
     firsts = np.full(count, -1, dtype=np.int64)
+    # From the end: of several rows of a person the first is written last, and stays.
     firsts[owners[::-1]] = np.arange(len(owners))[::-1]
     return firsts
 
@@ -252,6 +264,7 @@ def _graded(
     """
     days = column.cast(pl.Date).to_physical() if column.dtype in (pl.Date, pl.Datetime) else column
     values = days.cast(pl.Float64).fill_null(float("nan")).to_numpy()[rows]
+    # The same number for (person, item) by which the sets are sorted, so it can be searched for.
     keys = owners * max(sets.size, 1) + codes
     positions = np.searchsorted(sets.owners * max(sets.size, 1) + sets.items, keys)
     sums = np.bincount(positions, weights=values, minlength=len(sets.items))
@@ -270,6 +283,7 @@ def _from_lists(
     column = data[item].cast(pl.List(data.schema[item].inner))  # type: ignore[attr-defined]
     lengths = column.list.len().fill_null(0).to_numpy()
     values, blanks = _labelled(column.list.explode(keep_nulls=True, empty_as_null=True))
+    # An empty or missing list is kept as one missing item, so it takes one place.
     owners = np.repeat(np.arange(data.height, dtype=np.int64), np.maximum(lengths, 1))
     codes, labels = _coded(values)
     present_rows = np.flatnonzero(codes >= 0)
@@ -340,6 +354,7 @@ class _Apart:
 
     def placed(self, persons: pl.Series) -> NDArray[np.int64]:
         """Per value the row of the person; who is not there is refused."""
+        # As text: the same names may be numbers in one table and words in the other.
         rows = pl.DataFrame({WHO: self.who.cast(pl.String), WHAT: np.arange(len(self.who))})
         keys = pl.DataFrame({WHO: persons.cast(pl.String)})
         row_numbers = keys.join(rows, on=WHO, how="left", maintain_order="left")[WHAT]
@@ -391,6 +406,7 @@ def _apart(
 
 def tables(baskets: Baskets) -> dict[str, pl.DataFrame]:
     """The tables that a file of the same form holds."""
+    # New numbers by the place in the release: the names of the file are never written.
     numbers = pl.Series("number", np.arange(1, baskets.people + 1, dtype=np.int64))
     apart = set() if baskets.beside is None else set(baskets.beside.attributes)
     own = baskets.own.select(name for name in baskets.own.columns if name not in apart)
@@ -416,6 +432,7 @@ def _words(baskets: Baskets) -> pl.Series:
     """The labels; whole numbers again where they were and nothing else has come."""
     labels = pl.Series("label", baskets.labels, dtype=pl.String)
     if baskets.whole_numbers:
+        # A group of items may have a label that is no number; then all labels stay text.
         numbers = labels.cast(pl.Int64, strict=False)
         return labels if numbers.null_count() else numbers
     return labels
@@ -423,6 +440,7 @@ def _words(baskets: Baskets) -> pl.Series:
 
 def _as_rows(baskets: Baskets, numbers: pl.Series, own: pl.DataFrame) -> pl.DataFrame:
     sets = baskets.sets
+    # People without items get one row with a missing item, or they would not be in the file.
     owners = np.concatenate([sets.owners, np.flatnonzero(sets.lengths == 0)])
     order = np.argsort(owners, kind="stable")
     items = _words(baskets).gather(sets.items).extend_constant(None, len(owners) - len(sets.items))
@@ -450,6 +468,7 @@ def lists_of(sets: ItemSets, words: pl.Series) -> pl.Series:
     flat = pl.DataFrame({WHO: sets.owners, WHAT: words.gather(sets.items)})
     listed = flat.group_by(WHO, maintain_order=True).agg(pl.col(WHAT))
     every = pl.DataFrame({WHO: np.arange(len(sets), dtype=np.int64)}).join(
+        # People without items have no list yet.
         listed, on=WHO, how="left", maintain_order="left"
     )
     return every[WHAT].fill_null(pl.Series([[]], dtype=pl.List(words.dtype)))

@@ -56,6 +56,7 @@ class Sight:
         """Per original person the number of the released one, −1: not released."""
         row_of_person = np.full(self.original.people, -1, dtype=np.int64)
         is_known = self.truth >= 0
+        # The inverse of ``truth``: released row 0 is person 4 → person 4 is in row 0.
         row_of_person[self.truth[is_known]] = np.flatnonzero(is_known)
         return row_of_person
 
@@ -70,6 +71,7 @@ class Sight:
             )
         taxonomy = self.original.taxonomy
         chains = ((item, *taxonomy.above(item)) for item in range(taxonomy.items))
+        # A label once: an item that is itself a group stands below a node of the same label.
         names = (dict.fromkeys(taxonomy.labels[node] for node in chain) for chain in chains)
         return tuple(
             tuple(label_codes[label] for label in chain if label in label_codes) for chain in names
@@ -95,11 +97,15 @@ class Sight:
     @cached_property
     def postings(self) -> Any:
         """Per original item who of the released people may have it."""
+        # Items that may have become the same released ones share one list; after generalisation
+        # these are many.
         lists: dict[tuple[int, ...], NDArray[np.int32]] = {}
         for codes in self.codes:
             if codes not in lists:
                 carrier_lists = [self.released.sets.carriers(code) for code in codes]
                 lists[codes] = (
+                    # Where parts were recoded by themselves, people may carry both an item and a
+                    # group above it.
                     np.unique(np.concatenate(carrier_lists))
                     if len(carrier_lists) > 1
                     else np.concatenate([np.zeros(0, np.int32), *carrier_lists])
@@ -109,6 +115,7 @@ class Sight:
         people = np.concatenate(
             [np.zeros(0, np.int32), *(lists[codes] for codes in self.codes)]
         ).astype(np.int32)
+        # Deleted everywhere: no carriers, but also no reason to exclude anybody.
         free = np.array([not codes for codes in self.codes], dtype=np.bool_)
         return kernels.baskets.Postings(starts, people, free)
 
@@ -157,9 +164,11 @@ class Sight:
         kernels.baskets.sum_over_subsets(
             self.postings, self.released.people, items_known, int(self.where[person]), largest, sums
         )
+        # The sums run over all sets of a size; their number is the binomial coefficient.
         means = sums / np.array(
             [[math.comb(len(items_known), size)] for size in range(1, largest + 1)]
         )
+        # Who has fewer than m items: the last size stands for all larger ones.
         return np.concatenate([means, np.repeat(means[-1:], m - largest, axis=0)])
 
 
@@ -169,6 +178,7 @@ def sampled(
     """People in a random order for as long as there is time, at least the first few of them."""
     order = scene.seed.stream(f"{purpose}: in what order").permutation(len(targets))
     for position, number in enumerate(order.tolist()):
+        # A few people are looked up even when time is over, so that there is a share to report.
         if (position >= AT_LEAST and not scene.left) or (limit is not None and position >= limit):
             return
         yield int(targets[number])
@@ -181,8 +191,10 @@ def wilson(share: float, trials: int) -> tuple[float, float]:
     >>> tuple(round(end, 3) for end in wilson(0.5, 100))
     (0.404, 0.596)
     """
+    # Nothing tried, nothing known: any share is possible.
     if not trials:
         return 0.0, 1.0
+    # The 97.5 % quantile of the standard normal distribution.
     z = 1.959963984540054
     centre = share + z * z / (2 * trials)
     half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))

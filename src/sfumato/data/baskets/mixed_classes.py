@@ -50,6 +50,8 @@ class OwnColumn:
             image = np.array([label_codes[label] for label in labels], dtype=np.int64)
             return cls(image[encoded.codes], tuple(ladder.labels[0]), ladder=ladder)
         numeric = column.dtype.is_numeric()
+        # Missing values last, then numbers by size, then words: neighbours in this order are alike,
+        # so halving it at a median keeps like people together.
         key = {
             label: (
                 label is None,
@@ -61,6 +63,8 @@ class OwnColumn:
         texts = sorted(labels, key=lambda label: key[label])
         label_codes = {label: code for code, label in enumerate(texts)}
         image = np.array([label_codes[label] for label in labels], dtype=np.int64)
+        # A range such as 3..7 would not cover a missing value, so such a column is shown as a
+        # whole.
         numbers = (
             np.array([key[text][1] for text in texts]) if numeric and None not in texts else None
         )
@@ -74,6 +78,7 @@ class OwnColumn:
         return next(
             level
             for level in range(ladder.depth)
+            # At the top all values are one; the test for it ends the search in any case.
             if len(np.unique(ladder.climb(0, level)[codes])) == 1 or level == ladder.top
         )
 
@@ -81,6 +86,7 @@ class OwnColumn:
         """What stands for some values: the value, the node above them, a range of numbers, or
         anything at all.
         """
+        # Codes follow the order of the texts, so the ends stand for all that is between.
         low, high = int(codes.min()), int(codes.max())
         if low == high:
             return self.texts[low]
@@ -95,6 +101,7 @@ class OwnColumn:
         if low == high:
             return 0.0
         if self.ladder is not None:
+            # All values have the same node on this level, so that of any one of them will do.
             level = self.level(codes)
             return float(self.ladder.loss[level][int(self.ladder.climb(0, level)[low])])
         if self.numbers is None:
@@ -167,29 +174,39 @@ class _Division:
 
     def __init__(self, people: Baskets, models: list[BasketModel], size: int) -> None:
         self.people, self.size = people, size
+        # Sorted, so that the cut does not depend on the order in which the promises are written.
         self.asked = sorted({model.small_sets for model in models if model.small_sets is not None})
         self.columns = {
             name: OwnColumn.of(people.own[name], people.attributes[name]) for name in people.quasi
         }
+        # Empty baskets are no crowd for items: only people with items count for the size of a
+        # class.
         self.filled = people.sets.lengths > 0
+        # Loss of items is summed over occurrences, that of own columns over people. With this
+        # factor all occurrences together weigh as much as all people, each kind at most 1 a person
+        # on average.
         self.each = people.people / max(len(people.sets.items), 1)
 
     def divided(self, rows: NDArray[np.int64]) -> OwnClass:
         """The division of some people that loses least, of those that halving gives."""
+        # The loss of the undivided class is the price that a division must beat.
         whole = self._priced(rows)
         halves = self._halved(rows)
         if halves is None:
             return whole
         parts = tuple(self.divided(half) for half in halves)
         loss = sum(part.loss for part in parts)
+        # A tie keeps the larger class. The margin is for rounding of sums.
         return OwnClass(rows, whole.cut, loss, parts) if loss < whole.loss - 1e-9 else whole
 
     def _priced(self, rows: NDArray[np.int64]) -> OwnClass:
         own = float(np.mean([column.loss(column.codes[rows]) for column in self.columns.values()]))
+        # Nothing is asked of items: every item stands for itself and loses nothing.
         if not self.asked:
             return OwnClass(rows, np.arange(self.people.sets.size, dtype=np.int64), own * len(rows))
         taxonomy, sets = self.people.taxonomy, self.people.sets.taken(rows)
         cut = np.arange(taxonomy.items, dtype=np.int64)
+        # Each search begins at the cut of the one before; a coarser cut keeps what was reached.
         for k, m in self.asked:
             cut = AprioriSearch(sets, taxonomy, k, m, start=cut).run()
         return OwnClass(
@@ -214,6 +231,8 @@ class _Division:
             values, counts = np.unique(codes, return_counts=True)
             if len(values) < 2:
                 continue
+            # People up to each value. The cut between two values that comes nearest to half of
+            # them; counts 3,1,4 → 3,4,8, cut behind the second value.
             upto = np.cumsum(counts)
             cut_position = min(int(np.argmin(np.abs(2 * upto[:-1] - upto[-1]))), len(values) - 2)
             low = codes <= values[cut_position]
@@ -229,6 +248,7 @@ class _Division:
         """What everybody will have."""
         people = self.people
         labels = people.taxonomy.labels if self.asked else people.labels
+        # Per person the number of the class, then per occurrence the node of the class's own cut.
         group_of = np.empty(people.people, dtype=np.int64)
         for number, group in enumerate(groups):
             group_of[group.people] = number
@@ -261,6 +281,8 @@ class _Division:
         """
         columns_shown = {}
         for name, column in self.columns.items():
+            # A column that is the same within every class is released as it is, numbers stay
+            # numbers.
             if any(
                 column.codes[group.people].min() != column.codes[group.people].max()
                 for group in groups

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 K = Annotated[int, Field(ge=1, description="smallest crowd that is acceptable")]
 M = Annotated[int, Field(ge=1, le=20, description="items an intruder knows at most")]
+# For the written form of promises: k = 5, m = 2 → 5².
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 TAKEN_APART = (
     "the baskets were taken apart, so nobody's items stand together; judge them by disassociated_km"
@@ -80,6 +81,8 @@ class BasketModel(Model):
         """Judge baskets as released; those that were taken apart, or hold nothing, do not keep
         it.
         """
+        # What was taken apart has no baskets to look at, and an empty file would keep any promise
+        # about sets: neither may pass.
         people = evidence.data
         if isinstance(people, Disassociated):
             return make_verdict(
@@ -99,6 +102,8 @@ class BasketModel(Model):
         """What a verdict adds where an intruder may know more than items: own columns that the
         promise does not look at.
         """
+        # Only promises about people's items leave own columns open; those about the owner's rules
+        # protect nobody in particular.
         if (
             not people.quasi
             or not self.about_items
@@ -161,6 +166,8 @@ class KmAnonymity(BasketModel):
 
     def judged(self, people: Baskets) -> Verdict:
         """The smallest crowd, and who has a set that fewer share."""
+        # The smallest support alone decides. Sets are listed only where it is too small, for the
+        # counts.
         smallest = itemsets.smallest_support(people.sets, self.m) or 0
         violations = (
             None
@@ -231,6 +238,8 @@ class BasketKAnonymity(BasketModel):
         """The smallest number of people with the same basket."""
         codes, sizes = itemsets.whole_classes(people.sets)
         filled = people.sets.lengths > 0
+        # Per person how many have the same basket. Those without items are not covered, so not
+        # counted.
         own = sizes[codes][filled]
         short = int((own < self.k).sum())
         smallest = int(own.min())
@@ -260,6 +269,8 @@ def hidden_in_groups(people: Baskets, private: tuple[str, ...]) -> int:
     """
     if not people.has_taxonomy or not people.labels:
         return 0
+    # A private item that no longer occurs by itself may still hide in a released group; it must be
+    # in the tree for the groups above it to be seen.
     all_labels = (*people.labels, *(label for label in private if label not in people.labels))
     hierarchy = people.schema[people.item].hierarchy
     try:
@@ -270,6 +281,7 @@ def hidden_in_groups(people: Baskets, private: tuple[str, ...]) -> int:
         ) from None
     private_codes = {all_labels.index(label) for label in private}
     above = {taxonomy.labels[node] for item in private_codes for node in taxonomy.above(item)}
+    # A private item released under its own name is no group, even if it is one in the hierarchy.
     own = set(private)
     return sum(label in above and label not in own for label in people.labels)
 
@@ -289,8 +301,10 @@ def parted(people: Baskets, private: tuple[str, ...]) -> tuple[ItemSets, ItemSet
     listed).
     """
     codes = people.codes_of(private)
+    # Two renumberings: −1 leaves an item out. Private c1, c2 → public loses both, secret has 0, 1.
     public = np.arange(people.sets.size, dtype=np.int64)
     secret = np.full(people.sets.size, -1, dtype=np.int64)
+    # Private items that nobody has keep their number in the list, but have no code to map from.
     present_codes = codes[codes >= 0]
     public[present_codes] = -1
     secret[present_codes] = np.flatnonzero(codes >= 0)
@@ -357,6 +371,7 @@ class HkpCoherence(BasketModel):
         if groups := hidden_in_groups(people, self.private):
             return _in_groups(self, groups)
         violations = self._violations(people)
+        # People, not sets: somebody who carries several broken sets counts once.
         concerned = int(violations.carriers.sum())
         public, secret = parted(people, self.private)
         worst = violations.worst
@@ -364,6 +379,7 @@ class HkpCoherence(BasketModel):
             len(violations) and worst < 1
         ):  # what holds a set that breaks it was not looked at, and may be surer still
             worst = itemsets.violating(public, self.p, 1, private=secret, share=1.0, limit=0).worst
+        # What is known without knowing anybody; the verdict tells it, as it is not tested.
         base = float(secret.supports.max(initial=0)) / people.people
         occurring = int((secret.supports > 0).sum())
         private_words = (
@@ -436,6 +452,7 @@ class RhoUncertainty(BasketModel):
         if groups := hidden_in_groups(people, self.sensitive):
             return _in_groups(self, groups)
         rules = self.rules(people)
+        # An unfinished search is no proof, so the promise does not hold.
         if rules is None:
             sentence = (
                 f"not known: there are more than {self.most:,} closed sets, so not all rules were"
@@ -463,6 +480,7 @@ class RhoUncertainty(BasketModel):
         )
 
     def _broken(self, confidence: float) -> bool:
+        # The confidence must stay below ρ; a ratio that only rounding puts below it does not pass.
         return confidence >= self.rho - TOLERANCE
 
     def rules(self, people: Baskets) -> dict[tuple[tuple[int, ...], int], float] | None:
@@ -477,6 +495,7 @@ class RhoUncertainty(BasketModel):
             return None
         codes = {int(code) for code in people.codes_of(self.sensitive) if code >= 0}
         confidences: dict[tuple[tuple[int, ...], int], float] = {}
+        # Nothing known at all is a case too: an item that most people have is already too sure.
         for antecedent in {frozenset[int](), *closed}:
             carriers = _carriers(bits, antecedent, people.people)
             support = carriers.bit_count()
@@ -484,6 +503,9 @@ class RhoUncertainty(BasketModel):
                 confidences[tuple(sorted(antecedent)), item] = (
                     carriers & bits[item]
                 ).bit_count() / support
+            # The other kind of rule: a sensitive item inside a closed set that its other items
+            # imply. Sets that are not closed have the carriers of their closure, so they add
+            # nothing new.
             for item in codes & antecedent:
                 if _carriers(bits, antecedent - {item}, people.people).bit_count() == support:
                     confidences[tuple(sorted(antecedent - {item})), item] = 1.0
@@ -497,6 +519,7 @@ class RhoUncertainty(BasketModel):
             for (antecedent, item), confidence in sorted(rules.items())
             if self._broken(confidence)
         ]
+        # Rules differ in length; −1 fills the rest of a row, as deletion expects it.
         rows = np.full((len(wrong), max(map(len, wrong), default=1)), -1, dtype=np.int32)
         for number, rule in enumerate(wrong):
             rows[number, : len(rule)] = rule
@@ -505,6 +528,7 @@ class RhoUncertainty(BasketModel):
 
 def _carriers(bits: Sequence[int], items: frozenset[int], people: int) -> int:
     """Who has all of some items, one bit each."""
+    # One bit a person, all of them to begin with: each known item takes those without it away.
     carriers = (1 << people) - 1
     for item in items:
         carriers &= bits[item]
@@ -541,6 +565,7 @@ class OwnColumnsK(BasketModel):
     def judged(self, people: Baskets) -> Verdict:
         """The smallest class."""
         _require_quasi(people, "k_anonymity")
+        # Per person the size of the own class: classes 0,1,0 → sizes 2,1,2.
         sizes = np.bincount(people.classes)[people.classes]
         short, smallest = int((sizes < self.k).sum()), int(sizes.min())
         sentence = (
@@ -616,6 +641,8 @@ class KKmAnonymity(BasketModel):
         _require_quasi(people, self.name)
         sizes = np.bincount(people.classes)[people.classes]
         sets = within(people.sets, people.classes)
+        # A class of one person with a common basket is as telling as a rare set within a large
+        # class.
         smallest = min(int(sizes.min()), itemsets.smallest_support(sets, self.m) or 0)
         violations = itemsets.violating(sets, self.m, self.k, limit=MOST_COUNTED)
         concerned = int((violations.carriers | (sizes < self.k)).sum())
@@ -638,6 +665,8 @@ def within(sets: ItemSets, classes: Any) -> ItemSets:
     """The same sets with the items of every class told apart: a set of items of one class is
     carried within it alone.
     """
+    # Item 3 of class 0 and item 3 of class 1 become two items, so a carrier of another class is
+    # never counted; the counting of sets need not know of classes.
     keys, codes = np.unique(
         classes[sets.owners] * np.int64(max(sets.size, 1)) + sets.items, return_inverse=True
     )

@@ -62,6 +62,8 @@ class BasketPartition(BasketStep):
         parts = divided(people, k)
         nodes = np.full(len(people.sets.items), people.taxonomy.root, dtype=np.int64)
         for part in parts:
+            # An occurrence belongs to one part only; the nodes of all parts together are the
+            # release.
             nodes[part.places] = part.nodes
         plan = _build_plan(people, nodes, [len(part.people) for part in parts])
         require_reached(self.name, models, self.apply(people, plan), "ask for a smaller k")
@@ -100,6 +102,7 @@ class LikePeople:
         part.
         """
         is_kept = people[self.owners]
+        # People are numbered anew within the part: marks 1,0,1 → numbers 0,·,1.
         numbers = np.cumsum(people) - 1
         return LikePeople(
             self.people[people], self.places[is_kept], numbers[self.owners[is_kept]], nodes[is_kept]
@@ -110,6 +113,7 @@ def divided(people: Baskets, k: int) -> list[LikePeople]:
     """Parts of at least k people with the same nodes, as fine as splitting node by node makes
     them.
     """
+    # Empty baskets have nothing to split by; they are in no part and stay as they are.
     filled = np.flatnonzero(people.sets.lengths > 0)
     numbers = np.full(people.people, -1, dtype=np.int64)
     numbers[filled] = np.arange(len(filled))
@@ -117,6 +121,7 @@ def divided(people: Baskets, k: int) -> list[LikePeople]:
     top = np.full(len(every), people.taxonomy.root, dtype=np.int64)
     waiting = [LikePeople(filled, every, numbers[people.sets.owners], top)]
     parts_done: list[LikePeople] = []
+    # Depth first or breadth first makes no difference: parts are split independently.
     while waiting:
         part = waiting.pop()
         finer = _split(people, part, k)
@@ -132,12 +137,14 @@ def _split(people: Baskets, part: LikePeople, k: int) -> list[LikePeople] | None
     taxonomy = people.taxonomy
     best: tuple[float, str, NDArray[np.int64], NDArray[np.int64]] | None = None
     for node in np.unique(part.nodes).tolist():
+        # Items have nothing below them.
         if node < taxonomy.items:
             continue
         option = _groups(people.sets.items, part, node, taxonomy, k)
         if option is None:
             continue
         groups, nodes = option
+        # Rounded, so that equal losses tie, and the name decides and not the order of additions.
         remaining_loss = round(float(taxonomy.loss[nodes].sum()), 9)
         if best is None or (remaining_loss, taxonomy.labels[node]) < best[:2]:
             best = (remaining_loss, taxonomy.labels[node], groups, nodes)
@@ -154,6 +161,7 @@ def _groups(
     then; None where no group stands.
     """
     children = taxonomy.children[node]
+    # Per item the number of the child it is below, −1 where it is not under the node.
     child = np.full(taxonomy.items, -1, dtype=np.int64)
     for number, below in enumerate(children):
         child[taxonomy.under(below)] = number
@@ -163,14 +171,17 @@ def _groups(
     sizes = np.bincount(groups)
     standing = sizes >= k
     remaining = int(sizes[~standing].sum())
+    # Who keeps the node must be a crowd as well, or nobody at all.
     while 0 < remaining < k and standing.any():
         smallest = int(np.flatnonzero(standing)[np.argmin(sizes[standing])])
         standing[smallest] = False
         remaining += int(sizes[smallest])
     if not standing.any():
         return None
+    # Groups that do not stand are one group now: all in it keep the node, whatever they have below.
     groups = np.where(standing[groups], groups, -1)
     finer = inside & (groups[part.owners] >= 0)
+    # Occurrences outside the node have no child (−1); ``finer`` leaves them as they are.
     nodes = np.where(finer, np.array(children, dtype=np.int64)[np.maximum(own, 0)], part.nodes)
     return groups, nodes
 
@@ -179,8 +190,10 @@ def _alike(
     own: NDArray[np.int64], owners: NDArray[np.int64], children: int, people: int
 ) -> NDArray[np.int64]:
     """The number of the group of people who have the same children of a node."""
+    # As many numbers a person as 62 bits each need: 130 children → 3.
     words = -(-children // WORD)
     masks = np.zeros((people, words), dtype=np.int64)
+    # Plain assignment would keep one child for each person; this adds the bits of all of them.
     np.bitwise_or.at(masks, (owners, own // WORD), np.int64(1) << (own % WORD))
     _, groups = np.unique(masks, axis=0, return_inverse=True)
     return groups.reshape(-1).astype(np.int64)
@@ -210,13 +223,16 @@ class BlockRecoding(BasketStep):
         set_promises = sorted(
             {model.small_sets for model in models if model.small_sets is not None}
         )
+        # A block of fewer than k people could not keep the promise by itself.
         blocks = _blocks(people, max(self.size, *(k for k, _ in set_promises)))
         nodes = np.empty(len(people.sets.items), dtype=np.int64)
         for block in blocks:
             sets = people.sets.taken(block)
+            # Every block begins at the items themselves: that is what makes the recoding local.
             cut = np.arange(people.taxonomy.items, dtype=np.int64)
             for k, m in set_promises:
                 cut = AprioriSearch(sets, people.taxonomy, k, m, goal.progress, cut).run()
+            # With a single block there is nothing to search for.
             block_entries = (
                 np.isin(people.sets.owners, block)
                 if len(blocks) > 1
@@ -241,6 +257,7 @@ def _blocks(people: Baskets, size: int) -> list[NDArray[np.int64]]:
     )  # who has the same items is put into blocks by the own columns, not by the place in the file
     order = alike[gray_order(people.sets.taken(alike))]
     order = order[people.sets.lengths[order] > 0]
+    # The last block takes the rest, since a short one of its own might have too few carriers.
     count = max(1, len(order) // size)
     return [
         order[number * size : (number + 1) * size if number < count - 1 else len(order)]
@@ -268,5 +285,7 @@ def gray_order(sets: ItemSets) -> NDArray[np.int64]:
         # ranked: rare items first, so the place from the end is the rank by falling support
         column = np.full(len(work), last, dtype=np.int64)
         column[is_deep] = last - 1 - work.items[work.pointers[1:][is_deep] - 1 - depth]
+        # By turns, as the reflected code runs backwards wherever the number of items before is odd.
         keys.append(-column if depth % 2 == 0 else column)
+    # The last key counts most here, so the first item must come last.
     return np.lexsort(keys[::-1]).astype(np.int64) if keys else np.arange(len(sets), dtype=np.int64)

@@ -69,6 +69,7 @@ def aims(
     """The promises of a run that a means is for; none, and people of whom none has an item, or too
     few, are refused.
     """
+    # A step that takes baskets apart leaves no sets that a further one could change.
     if not isinstance(people, Baskets):
         raise ParameterError(
             f"{step}: the baskets were taken apart by a step before; that must be the last one"
@@ -79,6 +80,7 @@ def aims(
         raise ParameterError(
             f"{step} is a means for {kinds}; no promise of the recipe is of this kind"
         )
+    # Of several promises the largest crowd is the one that must be there.
     require_crowd(people, max(model.crowd for model in models))
     return models
 
@@ -100,6 +102,7 @@ def require_crowd(people: Baskets, k: int) -> None:
 
 
 def failing(models: Sequence[BasketModel], people: Baskets) -> list[Verdict]:
+    # Judged on what would be released, by the same code that judges the release in the end.
     """The verdicts of promises that do not hold."""
     return [verdict for model in models if not (verdict := model.judge(Evidence(people))).holds]
 
@@ -108,6 +111,7 @@ def require_reached(step: str, models: Sequence[BasketModel], people: Baskets, a
     """Raise :class:`Unsatisfiable` with the nearest miss where some promise is not reached."""
     short = failing(models, people)
     if short:
+        # The first one is enough for the message; its verdict says how far the step came.
         nearest = short[0]
         raise Unsatisfiable(
             f"{step} does not reach {nearest.promise}: {nearest.sentence}; {advice}",

@@ -66,6 +66,8 @@ class ItemRecoding(BasketStep):
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Find the cut."""
         fits = "promises that a coarser cut keeps (km_anonymity, basket_k_anonymity)"
+        # Asked before :func:`aims`, as it decides which promises fit; what :func:`aims` refuses has
+        # no taxonomy to count, so that is asked first.
         exact = isinstance(people, Baskets) and bool(people.filled) and self._exact(people)
         models = aims(
             self.name,
@@ -75,6 +77,8 @@ class ItemRecoding(BasketStep):
             fits,
         )
         search = None
+        # Exact search may find that no cut keeps all promises. Then those that some cut always
+        # keeps are searched for, and the others are named in a warning.
         cut = self._optimal(people, models) if exact else None
         unreachable: list[str] = []
         if cut is None:
@@ -96,6 +100,7 @@ class ItemRecoding(BasketStep):
                 " hierarchy"
             )
         return self.algorithm == "optimal" or (
+            # Every cut is judged on all people, so the work is their product.
             self.algorithm == "auto" and number <= min(self.most, WORK // (people.people + 1))
         )
 
@@ -104,6 +109,7 @@ class ItemRecoding(BasketStep):
         is none.
         """
         labels, supports = people.taxonomy.labels, people.sets.supports
+        # Names settle ties, so that the result does not depend on how the hierarchy is written.
         priced = [
             (
                 round(cuts.cost(cut, supports, people.taxonomy), 12),
@@ -113,6 +119,7 @@ class ItemRecoding(BasketStep):
             for cut in cuts.all_cuts(people.taxonomy)
         ]
         priced.sort(key=lambda priced_cut: priced_cut[:2])
+        # By rising cost, so the first that passes is the cheapest.
         return next(
             (cut for _, _, cut in priced if not failing(models, recoded(people, cut))), None
         )
@@ -122,6 +129,8 @@ class ItemRecoding(BasketStep):
     ) -> tuple[NDArray[np.int64], dict[str, Any]]:
         cut = np.arange(people.taxonomy.items, dtype=np.int64)
         rounds = climbs = 0
+        # Sorted by k, then m: each search goes on from the cut of the one before, which is only
+        # raised.
         for k, m in sorted({model.small_sets for model in models if model.small_sets is not None}):
             search = cuts.AprioriSearch(people.sets, people.taxonomy, k, m, goal.progress, cut)
             cut = search.run()
@@ -143,14 +152,17 @@ def _raised(
     """The cut, and where promises ask for more than small sets, raised level by level as a whole
     until they hold.
     """
+    # Small sets are not all that k-anonymity of whole baskets asks for.
     if not failing(models, recoded(people, cut)):
         return cut
     taxonomy = people.taxonomy
     for level in range(1, taxonomy.height + 1):
         lowest = taxonomy.at_level(level)
+        # Never below the cut that was found: what climbed higher stays there.
         raised = np.where(taxonomy.level[lowest] > taxonomy.level[cut], lowest, cut)
         if not failing(models, recoded(people, raised)):
             return raised
+    # With one node for all, everybody with items has the same basket.
     return np.full(taxonomy.items, taxonomy.root, dtype=np.int64)
 
 
@@ -171,6 +183,7 @@ def _build_plan(
     )
     facts = {
         "nodes": len(nodes),
+        # Nodes below this number are items themselves.
         "items_kept": int((nodes < taxonomy.items).sum()),
         "nodes_per_level": {
             str(level): int(n) for level, n in enumerate(np.bincount(taxonomy.level[nodes])) if n

@@ -104,6 +104,7 @@ class HiddenItemRules(BasketModel):
         rule_supports = [
             (transactions.support(rule.both), transactions.support(rule.left)) for rule in rules
         ]
+        # Confidence matters only where the support suffices: a rule on one basket has confidence 1.
         supported = [
             rule_support / left_support
             for rule_support, left_support in rule_supports
@@ -114,6 +115,7 @@ class HiddenItemRules(BasketModel):
             for rule, (rule_support, left_support) in zip(rules, rule_supports, strict=True)
             if self.thresholds.found(rule_support, left_support)
         ]
+        # People who show at least one rule, each counted once.
         is_shown = np.zeros(people.people, dtype=np.bool_)
         for rule in rules_found:
             is_shown |= transactions.holding(rule.both)
@@ -151,6 +153,7 @@ def numbered(rules: Sequence[NamedRule], labels: Sequence[str]) -> list[Associat
     """Rules by the numbers of items; those with an item that nobody has cannot be found and are
     left out.
     """
+    # An item that is absent supports nothing, so a rule with it is hidden already.
     label_codes = {label: code for code, label in enumerate(labels)}
     rules_numbered = []
     for rule in rules:
@@ -210,6 +213,8 @@ class HideItemRules(BasketStep):
             "hidden_rules",
         )
         promises = [model for model in models if isinstance(model, HiddenItemRules)]
+        # Which of several equal baskets changes depends on their order. In the order of the content
+        # that does not follow the file.
         order = people.by_content()
         now = before = as_transactions(people.sets.taken(order))
         facts: dict[str, Any] = {
@@ -219,6 +224,8 @@ class HideItemRules(BasketStep):
         }
         work: dict[str, Any] = {}
         warned: list[str] = []
+        # One promise after the other, each on what the one before left. A later one may undo an
+        # earlier one, which the check at the end finds.
         for model in promises:
             rules = numbered(model.parsed, people.labels)
             hidden = hide(
@@ -236,9 +243,11 @@ class HideItemRules(BasketStep):
             work[f"promise {len(work) + 1}"] = effects.counts | hidden.proved
             warned += warnings_of(hidden, effects)
             now = hidden.transactions
+        # The inverse of the order: order 2,0,1 → back 1,2,0. Plans list people as they were.
         back = np.empty(len(order), dtype=np.int64)
         back[order] = np.arange(len(order))
         sets = ItemSets(now.starts, now.items.astype(np.int32), before.kinds).taken(back)
+        # Only those whom the step emptied; some had nothing before.
         facts["people_emptied"] = int(((sets.lengths == 0) & (people.sets.lengths > 0)).sum())
         require_reached(
             self.name,
@@ -290,10 +299,13 @@ class ItemRuleSideEffects(Utility):
     def measure(self, pair: Pair) -> Measure:
         """Mine both."""
         original, released = pair.original, pair.released
+        # The share is of the original's people in both files, so that leaving people out does not
+        # make rules easier to find.
         thresholds = Thresholds.of(
             max(1, math.ceil(self.support * original.people)), self.confidence
         )
         hidden_rules = all_parsed(self.hidden or (), values=False)
+        # By names, since a release numbers its items anew.
         old, new = (
             self._find_rules(baskets, thresholds)
             - _name_rules(numbered(hidden_rules, baskets.labels), baskets)

@@ -38,9 +38,12 @@ class Scored:
     def of(cls, scores: NDArray[np.float64]) -> Scored:
         """From the scores of everybody."""
         spread = float(scores.std())
+        # Nobody stands out where all fit equally well: the intruder knows no more than a blind
+        # guess.
         if len(scores) < 2 or spread == 0:
             return cls(scores, -1, 0.0, float(np.log2(max(len(scores), 1))))
         second, first = np.partition(scores, -2)[-2:]
+        # Shifted by the best score, so that exp does not overflow; the shift cancels below.
         posterior = np.exp((scores - first) / spread)
         posterior /= posterior.sum()
         likely = posterior[
@@ -119,6 +122,7 @@ class Scoreboard(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Score everybody for each description, with and without the own record."""
         sight = Sight.of(scene)
+        # An item that one person has would divide by ln 1 = 0; hence at least 2.
         weights = 1.0 / np.log(np.maximum(2, scene.pair.released.sets.supports))
         right = wrong = misled = present = absent = 0
         bits: list[float] = []
@@ -128,11 +132,14 @@ class Scoreboard(Attack):
             scored = Scored.of(scores)
             bits.append(scored.entropy)
             claimed = scored.claims(self.least)
+            # Everybody is a control once, strangers to the release too.
             present, absent = present + (description.true >= 0), absent + 1
             right += claimed and scored.best == description.true
             wrong += claimed and scored.best != description.true
             if claimed and scored.best == description.true:
                 victims.append(person)
+            # The control: the same description, but the right answer is not there. A claim now is
+            # false.
             without = scores if description.true < 0 else np.delete(scores, description.true)
             misled += Scored.of(without).claims(self.least)
         return self._finding(scene, right, wrong, present, misled / max(absent, 1), bits, victims)
@@ -142,6 +149,8 @@ class Scoreboard(Attack):
         stream = scene.seed.stream("scoreboard: what is known")
         if scene.others:
             auxiliary, person_of_row = scene.others[0], _match_names(scene)
+            # Known items are numbered as in the other file, so the sight must be told what these
+            # become.
             auxiliary_sight = dataclasses.replace(sight, original=auxiliary)
             for row_number in sampled(
                 scene, np.flatnonzero(auxiliary.sets.lengths > 0), self.name, self.people
@@ -160,6 +169,8 @@ class Scoreboard(Attack):
         every = scene.pair.original.sets
         for person in sampled(scene, sight.targets, self.name, self.people):
             own = stream.permutation(every[person])[: self.known]
+            # Mistakes are drawn among occurrences, so that frequent items are the likeliest
+            # mistakes.
             strange = stream.random(len(own)) < self.wrong
             items = np.where(
                 strange, every.items[stream.integers(0, len(every.items), len(own))], own
@@ -179,6 +190,8 @@ class Scoreboard(Attack):
             for name in (self.ratings, self.days)
             if name is not None and name in sight.original.grades
         ]
+        # Grades stand in the order of ``sets.items``; this finds the place of each item of the
+        # person.
         sets = sight.original.sets
         first = int(sets.pointers[person])
         own = {int(item): first + number for number, item in enumerate(sets[person])}
@@ -199,6 +212,8 @@ class Scoreboard(Attack):
         """How well everybody fits."""
         scores = np.zeros(released.people)
         starts, people, positions = released.sets.posted
+        # Only those who have an item gain by it, so the lists of carriers are walked, not all
+        # baskets.
         for number, code in enumerate(description.codes.tolist()):
             span = slice(starts[code], starts[code + 1])
             scores[people[span]] += weights[code] * self._alike(
@@ -214,6 +229,8 @@ class Scoreboard(Attack):
         for name, scale in ((self.ratings, 1.5), (self.days, 30.0)):
             if name is not None and name in description.grades and name in released.grades:
                 away = np.abs(released.grades[name][positions] - description.grades[name][number])
+                # What is missing on either side is no evidence: it adds nothing, rather than
+                # spoiling the sum.
                 parts.append(np.nan_to_num(np.exp(-away / scale), nan=0.0))
         return sum(parts) if parts else 1.0
 
@@ -261,6 +278,7 @@ def _match_names(scene: Scene) -> NDArray[np.int64] | None:
         return None
     if auxiliary.origin is not None:
         return auxiliary.origin
+    # Without names or origins nobody can say which claims were right.
     if auxiliary.names is None or original.names is None:
         return None
     originals = pl.DataFrame(

@@ -47,7 +47,10 @@ class SuppressItems(BasketStep):
         deleted: list[int] = []
         remaining = people
         while deletable := _next_to_go(models, remaining):
+            # The items left are numbered anew each time; their labels lead back to the first
+            # numbers.
             deleted += people.codes_of(tuple(remaining.labels[item] for item in deletable)).tolist()
+            # Always from the original, so that the numbers of what is deleted keep their meaning.
             remaining = people.with_sets(
                 people.sets.mapped(_image(people, deleted), people.sets.size), people.labels
             )
@@ -57,6 +60,7 @@ class SuppressItems(BasketStep):
                 " k, or use item_recoding",
                 closest={"items_deleted": len(deleted)},
             )
+        # Where sets are too many to list, a promise may return none and still be broken.
         require_reached(self.name, models, remaining, "use item_recoding or basket_partition")
         sets = people.sets.mapped(_image(people, deleted), people.sets.size)
         facts = {
@@ -84,6 +88,7 @@ def _next_to_go(models: list[BasketModel], people: Baskets) -> list[int]:
     if not people.filled:
         return []
     mole_lists = [moles for model in models if len(moles := model.moles(people))]
+    # Promises give rows of different widths; they are made equal to be put into one table.
     width = max((moles.shape[1] for moles in mole_lists), default=1)
     rows = [
         np.pad(moles, ((0, 0), (0, width - moles.shape[1])), constant_values=-1)
@@ -99,6 +104,7 @@ def chosen(moles: NDArray[np.int32], supports: NDArray[np.int64]) -> list[int]:
     >>> chosen(np.array([[0, -1], [2, -1]], dtype=np.int32), np.array([4, 9, 2]))
     [2, 0]
     """
+    # The moles of each item as spans of one array: moles [0,2],[2] → item 0: mole 0; item 2: 0, 1.
     lengths = (moles >= 0).sum(axis=1)
     flat = moles[moles >= 0]
     owner = np.repeat(np.arange(len(moles)), lengths)
@@ -108,9 +114,11 @@ def chosen(moles: NDArray[np.int32], supports: NDArray[np.int64]) -> list[int]:
     alive = np.ones(len(moles), dtype=bool)
     items_chosen: list[int] = []
     while counts.any():
+        # Rounded, so that equal ratios tie and the first item goes.
         item = int(np.argmax(np.round(counts / np.maximum(supports, 1), 12)))
         items_chosen.append(item)
         holding = owner[by_item[first[item] : first[item + 1]]]
+        # Only moles that were still alive: the others have already left the counts of their items.
         dead = moles[holding[alive[holding]]]
         counts -= np.bincount(dead[dead >= 0], minlength=len(supports))
         alive[holding] = False

@@ -73,6 +73,7 @@ class Taxonomy:
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The nodes below each node, in the order of their labels."""
         below: list[list[int]] = [[] for _ in self.labels]
+        # In the order of names, so that every list of children is in that order as well.
         for node in np.argsort(self.by_name).tolist():
             if self.parent[node] >= 0:
                 below[self.parent[node]].append(node)
@@ -84,6 +85,7 @@ class Taxonomy:
         what the item says, under another name.
         """
         lowest = np.arange(len(self.labels), dtype=np.int64)
+        # From the bottom up: what a child is reduced to is already known.
         for node in np.argsort(self.level, kind="stable").tolist():
             if (
                 len(self.children[node]) == 1
@@ -102,6 +104,7 @@ class Taxonomy:
             if node < self.items:
                 nodes.append(node)
             else:
+                # Reversed, since the last one pushed is the first one popped: left to right.
                 stack.extend(reversed(self.children[node]))
         return np.array(nodes, dtype=np.int64)
 
@@ -109,9 +112,11 @@ class Taxonomy:
     def spans(self) -> NDArray[np.int64]:
         """Per node the first place below it in :attr:`order`, and the place behind the last."""
         spans = np.empty((len(self.labels), 2), dtype=np.int64)
+        # First empty (begin behind the end), so that the first child sets both ends.
         spans[:, 0], spans[:, 1] = self.items, 0
         spans[self.order, 0] = np.arange(self.items)
         spans[self.order, 1] = np.arange(self.items) + 1
+        # From the bottom up: the span of a node is complete before its parent takes it over.
         for node in np.argsort(self.level, kind="stable").tolist():
             above = self.parent[node]
             if above >= 0:
@@ -135,6 +140,7 @@ class Taxonomy:
         """Per item the highest node above it that stands no higher than a level."""
         nodes = np.arange(self.items, dtype=np.int64)
         while True:
+            # The root has no parent and stays where it is.
             above = np.where(self.parent[nodes] >= 0, self.parent[nodes], nodes)
             climbing = (self.level[above] <= level) & (above != nodes)
             if not climbing.any():
@@ -153,6 +159,7 @@ def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
     """
     label_codes = {label: code for code, label in enumerate(ladder.labels[0])}
     numbers: dict[tuple[int, int], int] = {}  # (level, code) → inner node
+    # Per level how many codes of the level below stand under each code.
     below_it = [np.bincount(up) for up in ladder.up]
     names, parent, leaves, level_of = (
         list(labels),
@@ -176,10 +183,13 @@ def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
         for level in range(1, ladder.depth):
             stood = ladder.labels[level - 1][code]
             code = int(ladder.up[level - 1][code])
+            # A label repeated on the next level with nothing else below it is a short branch of the
+            # tree drawn out to full depth; it is one node. The top is kept: there must be a root.
             alone = ladder.labels[level][code] == stood and below_it[level - 1][code] == 1
             if alone and level < ladder.top:
                 continue
             node = numbered(level, code)
+            # The chain above a shared node was linked by the first item that reached it.
             if parent[below] < 0:
                 parent[below] = node
             below = node
@@ -189,6 +199,7 @@ def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
 def _root_last(
     names: list[str], parent: list[int], leaves: list[float], levels: list[int], items: int
 ) -> Taxonomy:
+    # By level, so that parents have larger numbers than children and the root is the last.
     inner = sorted(range(items, len(names)), key=lambda node: (levels[node], names[node]))
     order = [*range(items), *inner]
     number = np.empty(len(names), dtype=np.int64)
@@ -196,6 +207,7 @@ def _root_last(
     above = np.array(parent, dtype=np.int64)[order]
     return Taxonomy(
         tuple(names[node] for node in order),
+        # Where there is no parent, −1 looks up the last entry; that value is not used.
         np.where(above >= 0, number[above], -1),
         np.array(leaves)[order],
         np.array(levels, dtype=np.int64)[order],
@@ -212,6 +224,7 @@ def _checked(taxonomy: Taxonomy, column: str) -> Taxonomy:
             f"the hierarchy of {column!r} gives {twice} label(s) to more than one group; a release"
             " names groups by their labels, so each needs a name of its own"
         )
+    # An item may have the label of its own parent (it is that group itself), but of no other group.
     inner_codes = {label: taxonomy.items + number for number, label in enumerate(inner)}
     wrong = [
         item

@@ -36,6 +36,7 @@ def _applies(original: Any, released: Any) -> str | None:
 
 
 def _sight(original: Baskets, released: Baskets) -> Sight:
+    # A release without origins has the people of the original in their order.
     origin = (
         np.arange(released.people, dtype=np.int64) if released.origin is None else released.origin
     )
@@ -84,8 +85,10 @@ def occurrence_losses(original: Baskets, released: Baskets) -> NDArray[np.float6
     """Per item that somebody has (in the order of ``sets.items``) what is lost of it."""
     sight = _sight(original, released)
     sets, width = released.sets, max(released.sets.size, 1)
+    # One number for (person, item); the entries are sorted by it, so it can be searched for.
     pairs = sets.owners * width + sets.items
     where = sight.where[original.sets.owners]
+    # Lost, unless something below is found that stands for the item.
     losses = np.ones(len(original.sets.items))
     weight = _released_losses(original, released)
     deepest = max(map(len, sight.codes), default=0)
@@ -97,6 +100,7 @@ def occurrence_losses(original: Baskets, released: Baskets) -> NDArray[np.float6
         )
         own = code[original.sets.items]
         keys = where * width + own
+        # A number behind the last one is not there; it is moved inside to be compared, and differs.
         at = np.minimum(np.searchsorted(pairs, keys), max(len(pairs) - 1, 0))
         is_released = (
             (own >= 0) & (where >= 0) & (pairs[at] == keys)
@@ -115,6 +119,7 @@ def _released_losses(original: Baskets, released: Baskets) -> NDArray[np.float64
     losses_by_label = {
         taxonomy.labels[node]: float(taxonomy.loss[node]) for node in range(len(taxonomy.labels))
     }
+    # A label that the hierarchy does not have says nothing about the item: all is lost.
     return np.array([losses_by_label.get(label, 1.0) for label in released.labels])
 
 
@@ -154,6 +159,8 @@ class ItemsetSurvival(Utility):
         """Compare the frequent sets."""
         original, released = pair.original, pair.released
         taxonomies = [_taxonomy(original, people) for people in (original, released)]
+        # Level 0 is the items as they are. The level of the root is left out: everything is one
+        # there.
         (before, after), *lifted = [
             [
                 self._frequent(people, taxonomy, level)
@@ -184,6 +191,8 @@ class ItemsetSurvival(Utility):
         sets, labels = people.sets, people.labels
         if taxonomy is not None:
             sets, labels = _lifted(people, taxonomy, level)
+        # The share is of the people of this file; at least 1, as a set that nobody has is not
+        # frequent.
         smallest_support = max(1, int(np.ceil(self.support * people.people)))
         try:
             itemsets_found = itemsets.frequent(sets, self.items, smallest_support, MOST_SETS)
@@ -213,6 +222,7 @@ def _lifted(
     """Everybody's items on a level of the hierarchy, without those that stand higher."""
     nodes = taxonomy.at_level(level)
     own_level = _levels(taxonomy)
+    # What was released higher than this level cannot be said on it, so it is left out.
     image = np.where(own_level[nodes] <= level, nodes, -1)
     lifted = people.sets.mapped(image, len(taxonomy.labels))
     return lifted, taxonomy.labels
@@ -222,6 +232,7 @@ def _levels(taxonomy: Taxonomy) -> NDArray[np.int64]:
     """The level of every node; an item that is itself a group has the level of the group."""
     levels = taxonomy.level.copy()
     for item in range(taxonomy.items):
+        # An item that is a group itself stands beside the groups of its level.
         above = int(taxonomy.parent[item])
         if above >= 0 and taxonomy.labels[above] == taxonomy.labels[item]:
             levels[item] = taxonomy.level[above]
@@ -287,6 +298,7 @@ class PairSupportError(Utility):
 
 def _top_pairs(original: Baskets, limit: int) -> list[tuple[tuple[int, int], int]]:
     """The most frequent pairs of items, found at falling supports."""
+    # Supports fall until there are enough pairs: few sets are listed where a few are very frequent.
     smallest_support = max(1, original.people // 2)
     while True:
         pairs_found = [
@@ -313,6 +325,8 @@ def _leaves(original: Baskets, released: Baskets) -> NDArray[np.float64]:
 
 def _estimated(sight: Sight, leaves: NDArray[np.float64], pair: tuple[int, int]) -> float:
     first, second = (sight.codes[item] for item in pair)
+    # An item may be released under several names (itself here, a group there); what each pair of
+    # names contributes is added up.
     code_pairs = [(a, b) for a in first for b in second]
     counts = itemsets.supports_of(sight.released.sets, code_pairs)
     return float(

@@ -161,6 +161,7 @@ def load(name: str, **options: Any) -> Table:
     """
     if name not in _TABLES:
         raise ParameterError(f"there is no bundled table {name!r}.{did_you_mean(name, _TABLES)}")
+    # Asked before the call, so that a misspelt option gets an answer with a suggestion.
     parameters = inspect.signature(_TABLES[name]).parameters
     wrong = [option for option in options if option not in parameters]
     if wrong:

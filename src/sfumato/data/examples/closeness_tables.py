@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
+# Per class what its three people show: ZIP code and age.
 SIMILAR = (("476**", "2*"), ("4790*", ">=40"), ("476**", "3*"))
 SPREAD = (("4767*", "<40"), ("4790*", ">=40"), ("4760*", "<40"))
 SPREAD_ROWS = (0, 2, 7, 3, 4, 5, 1, 6, 8)
 """Rows of the original in the order in which the regrouped table prints them, three a class."""
+# Per class ZIP code and age, and the salaries of its people in thousands.
 ANCONA = (("601**", "2*", (3, 4, 5)), ("6012*", "4*", (6, 11, 8)), ("601**", "3*", (7, 9, 10)))
 CONDITION_CLASSES = {
     "anonymous": (("130**", "<30"), ("1485*", ">=40"), ("130**", "3*")),
@@ -40,7 +42,9 @@ CONDITION_ROWS = {
     "anonymous": (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
     "diverse": (0, 3, 8, 9, 4, 5, 6, 7, 1, 2, 10, 11),
 }
+# Per person the original value and the released set.
 RING = (("1", "1,2"), ("2", "2,3"), ("3", "3,4"), ("4", "4,1"))
+# Top label left out here; the function puts it above.
 ILLNESS_TREE = {
     "Fracture": ["Pelvic fracture", "Forearm fracture"],
     "Virus infection": ["HIV", "Hepatitis"],
@@ -101,6 +105,7 @@ def _grouped(grouping: str, field: str, name: str, attribute: Attribute) -> Exam
     either("grouping", grouping, ("none", "similar", "spread"))
     people = read_data_file(__package__, "salaries_and_diseases")
     zips = TableHierarchy(
+        # The last rung is the top: every value ends there.
         rungs([person["zip"] for person in people], masked(4), masked(3), lambda v: "*")
     )
     ages = TableHierarchy(
@@ -113,15 +118,18 @@ def _grouped(grouping: str, field: str, name: str, attribute: Attribute) -> Exam
     )
     columns = {
         "zip": quasi(zips),
+        # Released ages such as <40 are labels and no numbers any more.
         "age": quasi(ages, Kind.NUMERIC if grouping == "none" else Kind.ORDINAL),
         name: attribute,
     }
     if grouping == "none":
         rows = [(person["zip"], person["age"], person[field]) for person in people]
         return from_rows(columns, rows)
+    # The first grouping keeps the order of people; the second prints them otherwise.
     order = range(9) if grouping == "similar" else SPREAD_ROWS
     classes = SIMILAR if grouping == "similar" else SPREAD
     return from_rows(
+        # Three people a class, one class behind the other.
         columns, [(*classes[at // 3], people[row][field]) for at, row in enumerate(order)]
     )
 
@@ -165,6 +173,7 @@ def faggioli_blocks() -> Table:
 def _faggioli_blocks() -> Example:
     counts = read_data_file(__package__, "faggioli_blocks")
     incomes = tuple(counts["incomes"])
+    # The order of incomes matters for ordered distances.
     columns = {"block": quasi(suppress()), "income": sensitive(Kind.ORDINAL, order=incomes)}
     return from_rows(columns, expand(counts["blocks"], incomes))
 
@@ -186,6 +195,7 @@ def _diversity_counterexamples() -> Example:
     columns = {"block": quasi(suppress()), "illness": sensitive()}
     return from_rows(
         columns,
+        # Counts per class and value; the zero shows a value that only the other class has.
         expand({"steep": (8, 1, 1, 0), "twin": (4, 4, 1, 1)}, ("flu", "asthma", "gout", "measles")),
     )
 
@@ -205,6 +215,7 @@ def disclosure_counterexample() -> Table:
 
 
 def _disclosure_counterexample() -> Example:
+    # Only a and b merge on level 1: the case that the example is about.
     merging = TableHierarchy([("a", "a or b", "*"), ("b", "a or b", "*"), ("c", "c", "*")])
     columns = {"block": quasi(merging), "test": sensitive()}
     return from_rows(
@@ -269,9 +280,11 @@ def _conditions(release: str = "none") -> Example:
     }
     if release == "none":
         return from_rows(columns | {"condition": sensitive()}, patients)
+    # Ages of a release are labels such as 3*, so the intervals of the original do not fit.
     columns["age"] = quasi(suppress(), Kind.ORDINAL)
     classes = CONDITION_CLASSES[release]
     rows = CONDITION_ROWS[release]
+    # Four patients a class; nationality is suppressed in both releases.
     released = [(*classes[at // 4], "*", patients[row][3]) for at, row in enumerate(rows)]
     return from_rows(columns | {"condition": sensitive()}, released)
 
@@ -291,6 +304,7 @@ def ring(*, released: bool = False) -> Table:
 
 
 def _ring(released: bool = False) -> Example:
+    # False picks the original, True the released set.
     return from_rows({"place": quasi()}, [(pair[released],) for pair in RING])
 
 
@@ -351,6 +365,7 @@ def _top_school(level: str) -> str:
 def _students(coded: bool = False) -> Example:
     rows = read_data_file(__package__, "students")
     ages = TableHierarchy(
+        # Only ages that occur.
         [(str(age), _top_age(age), "*") for age in sorted({age for _, age, _ in rows})]
     )
     schools = TableHierarchy([(level, _top_school(level), "*") for level in SCHOOLING])
@@ -388,6 +403,7 @@ def _incomes(swapped: bool = False) -> Example:
         "income": plain(Kind.NUMERIC),
         "illness": sensitive(),
     }
+    # The illness moves from the third person to the first; everything else stays.
     ill = ("y", "n", "n") if swapped else ("n", "n", "y")
     people = (("15-24", "m", 100), ("15-24", "m", 10000), (">80", "f", 120))
     return from_rows(columns, [(*person, state) for person, state in zip(people, ill, strict=True)])

@@ -48,10 +48,13 @@ def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> Peopl
     at_least("ties", ties, 1)
     count = at_least("people", people, ties + 1)
     stream = np.random.Generator(np.random.Philox(key=seed))
+    # Every end of every tie, one behind the other: somebody with ten ties stands there ten times,
+    # so a random entry prefers those who have many.
     ends = np.empty(2 * ties * count, dtype=np.int64)
     tails = []
     heads = []
     used = 0
+    # The first one to come is tied to all who are there.
     targets = np.arange(ties)
     for person in range(ties, count):
         tails.append(np.full(len(targets), person))
@@ -59,6 +62,7 @@ def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> Peopl
         ends[used : used + len(targets)] = targets
         ends[used + len(targets) : used + 2 * len(targets)] = person
         used += 2 * len(targets)
+        # The same person may be drawn twice; such a newcomer has a few ties less.
         targets = np.unique(ends[stream.integers(used, size=ties)])
     return _graph(
         "a generated network", np.stack([np.concatenate(heads), np.concatenate(tails)]), count
@@ -70,6 +74,7 @@ def _graph(
 ) -> PeopleGraph:
     data = pl.DataFrame({"person": ends[0], "friend": ends[1]})
     unit = Schema.from_roles({"person": "id"})
+    # Listed, so that people without a tie are there as well.
     everybody = pl.DataFrame({"id": np.arange(people)})
     from sfumato.data.graphs.graph import PeopleGraph
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 NOTE = "generated; no real person is in it"
 FIRST_DAY = "2023-01-01"
+# 2023 and 2024, a leap year.
 DAYS = 731
 GAPS = {
     "email": 0.06,
@@ -67,6 +68,7 @@ def _hospital(rows: int = 3000, seed: int = 7) -> Example:
     draws = PhiloxDraws(seed)
     columns = _patients(draws, at_least("rows", rows, 1))
     columns |= _admissions(draws, columns["age"], columns["sex"])
+    # Gaps come last: the other columns were drawn from complete values.
     for name, share in GAPS.items():
         columns[name] = people.with_gaps(draws, columns[name], share)
     return from_columns(_hospital_attributes(), columns)
@@ -87,7 +89,9 @@ def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
         "marital_status": people.marital(draws, age),
         "occupation": people.occupations(draws, age),
     }
+    # At random, and at most about one in twenty, so that a short table is not made of rare people.
     replaced_rows = draws.order(rows)[: rows // 20 + 1].tolist()
+    # A short table has fewer places than there are rare people, and takes the first of them.
     for row, patient in zip(replaced_rows, hospital_words().recognisable_patients, strict=False):
         for name, value in patient.items():
             columns[name][row] = value
@@ -154,6 +158,7 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     from sfumato.data.examples.draws import PhiloxDraws
 
     draws = PhiloxDraws(seed)
+    # Numbers of people, ascending: the last one says how many there are.
     of = _owners(draws, at_least("rows", rows, 1))
     size = int(of[-1]) + 1
     age = people.ages(draws, size)
@@ -161,12 +166,15 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     codes, _ = people.postcodes(draws, size)
     kind = people.diagnoses(draws, age[of], sex[of])
     kind = np.where(
+        # ``of`` ascends, so the search finds the first visit of the same person.
         draws.chance(rows, 0.7), kind[np.searchsorted(of, of)], kind
     )  # mostly the complaint of the first visit
     diagnoses = hospital_words().diagnoses
+    # Born on a day in the year that fits the age on the first day.
     birth = np.datetime64(FIRST_DAY) - (age * 365.25).astype(np.int64) - draws.whole(size, 0, 364)
     columns = {
         "patient": people.words(
+            # Numbers in random order, so that they do not tell who has many visits.
             [f"P{number:06d}" for number in (draws.order(size) + 1).tolist()], of
         ),
         "birth_date": birth[of],
@@ -187,9 +195,11 @@ def _owners(draws: PhiloxDraws, rows: int) -> NDArray[np.int64]:
     frequent = np.where(
         draws.chance(rows, 0.08), 0.12, 0.45
     )  # a few chronically ill come far more often
+    # A geometric draw by inversion; at least one visit each.
     visit_counts = 1 + np.floor(np.log1p(-draws.uniform(rows)) / np.log1p(-frequent)).astype(
         np.int64
     )
+    # More than enough people are drawn; the table ends after the rows that were asked for.
     return np.repeat(np.arange(rows, dtype=np.int64), visit_counts)[:rows]
 
 

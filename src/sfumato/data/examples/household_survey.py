@@ -87,7 +87,9 @@ def _survey(rows: int = 4000, seed: int = 13) -> Example:
 
 def _households(draws: PhiloxDraws, rows: int) -> tuple[Whole, Whole]:
     """The household of each row, and the size of each household."""
+    # Shares of households with one to six people.
     sizes = 1 + draws.pick(rows, (39, 34, 13, 10, 3, 1))
+    # The last household may be cut short by the number of rows; its size is counted below.
     home = np.repeat(np.arange(rows, dtype=np.int64), sizes)[:rows]
     return home, np.bincount(home)
 
@@ -95,13 +97,17 @@ def _households(draws: PhiloxDraws, rows: int) -> tuple[Whole, Whole]:
 def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> dict[str, Any]:
     """What the members of a household share."""
     count = len(size)
+    # All regions equally often, in random order.
     region = draws.order(count) % len(REGIONS)
     sampled = np.bincount(region, minlength=len(REGIONS))
+    # Some households answer less often than others: weights vary within a region.
     answered = 0.8 + 0.4 * draws.uniform(count)
     answered /= (np.bincount(region, weights=answered) / np.maximum(np.bincount(region), 1))[
         region
     ]  # keeps the totals
+    # Households of the region over those sampled there.
     weight = np.array(list(REGIONS.values()))[region] / sampled[region] * answered
+    # The capital is mostly city; elsewhere towns and villages prevail.
     rural = np.where(
         (region == list(REGIONS).index("Capital"))[:, None], (85, 12, 3), (25, 40, 35)
     ).astype(np.float64)
@@ -123,6 +129,7 @@ def _of_persons(draws: PhiloxDraws, home: Whole) -> dict[str, Any]:
     education = _educations(draws, age)
     employment = _employments(draws, age)
     active = np.isin(employment, EMPLOYMENT_TREE["in work"])
+    # Part-time work earns about half.
     hours = np.where(employment == "part-time", 0.55, 1.0)
     level = (
         650
@@ -134,7 +141,9 @@ def _of_persons(draws: PhiloxDraws, home: Whole) -> dict[str, Any]:
         0,
         level * np.exp(0.35 * draws.bell(rows)) * (0.8 + np.minimum(age, 60) / 200),
     )
+    # To the nearest ten euros, as people answer.
     income = np.round(income, -1)
+    # Health falls with age and rises with income, up to a limit.
     feeling = 3.9 - age / 45 + np.minimum(income, 6000) / 6000 + 0.8 * draws.bell(rows)
     return {
         "age": age,
@@ -151,8 +160,10 @@ def _ages(draws: PhiloxDraws, home: Whole) -> Whole:
     children.
     """
     rows = len(home)
+    # Rows of a household stand together, so the search finds the first of them.
     first = np.searchsorted(home, home)
     position = np.arange(rows) - first
+    # The mean of two uniform numbers: most heads are middle-aged. Taken from the first row for all.
     head = (20 + np.floor(70 * (draws.uniform(rows) + draws.uniform(rows)) / 2).astype(np.int64))[
         first
     ]
@@ -164,7 +175,9 @@ def _ages(draws: PhiloxDraws, home: Whole) -> Whole:
 
 def _educations(draws: PhiloxDraws, age: Whole) -> Whole:
     """Position of the education: children have none yet, a doctorate takes until 27."""
+    # Shares of the educations among adults, in the order of the list.
     grown = draws.pick(len(age), (4, 17, 22, 32, 13, 10, 2))
+    # The highest education that can be reached at an age, by its place in the list.
     reachable = np.select(
         [age < 16, age < people.ADULT, age < 21, age < 24, age < 27], [0, 1, 3, 4, 5], 6
     )
@@ -178,6 +191,7 @@ def _employments(draws: PhiloxDraws, age: Whole) -> Words:
     luck = draws.uniform(len(age))
     young = (age < 25) & (luck < 0.4)
     old = (age >= people.PENSION) & (luck < 0.93)
+    # The first rule that holds decides; so children are never retired or at work.
     rules = [age < people.SCHOOL_AGE, (age < people.ADULT) | young, old]
     return np.select(rules, ["below school age", "in education", "retired"], working).astype(object)
 

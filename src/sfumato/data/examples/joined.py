@@ -45,6 +45,7 @@ def clinic(
     tables = clinic_tables(people, visits=visits, prescriptions=prescriptions, seed=seed)
     schemas = clinic_schemas()
     source = Source("clinic", schemas=schemas)
+    # Names are dropped, as reading a file under a recipe would do.
     bare = {name: schema.without(schema.dropped_columns) for name, schema in schemas.items()}
     return RelatedTables.from_tables(
         {name: table.drop(schemas[name].dropped_columns) for name, table in tables.items()},
@@ -59,6 +60,7 @@ def clinic_tables(
     """The three tables of :func:`clinic` as their files would hold them, with names and keys."""
     count = at_least("people", people, 1)
     stream = np.random.Generator(np.random.Philox(key=seed))
+    # Without order and with gaps, so that keys tell nothing of who came when.
     numbers = 100_000 + stream.permutation(9 * count)[:count]
     keys = pl.Series(np.char.add("P", numbers.astype(str)).tolist(), dtype=pl.String)
     names = [f"{first} {last}" for first, last in itertools.product(FIRST, LAST)]
@@ -87,6 +89,7 @@ def clinic_tables(
             "cost": np.round(stream.gamma(2.0, 150.0, len(persons)), 2),
         }
     )
+    # The visit of each prescription; some visits have none.
     where = np.repeat(np.arange(len(persons)), stream.poisson(prescriptions, len(persons)))
     drugs_given = pl.DataFrame(
         {
@@ -96,6 +99,7 @@ def clinic_tables(
         }
     )
     shuffled = {"people": patients, "visits": stays, "prescriptions": drugs_given}
+    # Files of a clinic are in no order that would join them by place.
     return {name: table[stream.permutation(table.height)] for name, table in shuffled.items()}
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sfumato.data.paths.trajectories import Trajectories
 
+# Hour and place of every point of a person, and the sensitive value: 8a is place a at 8 o'clock.
 SMALL = (
     ("8a 9b 12c 17a", "x"),
     ("8a 9b 13c 17a", "y"),
@@ -46,6 +47,7 @@ def small_paths() -> Trajectories:
     rows = []
     for person, (path, value) in enumerate(SMALL, start=1):
         points = path.split()
+        # The last letter is the place, all before it the hour.
         rows += [(f"p{person}", int(point[:-1]), point[-1], value) for point in points]
     frame = pl.DataFrame(rows, schema=["person", "hour", "place", "illness"], orient="row")
     schema = Schema(
@@ -92,21 +94,27 @@ def mobility_table(
     count = at_least("people", people, 1)
     per_day = at_least("points", points, 1)
     stream = np.random.Generator(np.random.Philox(key=seed))
+    # Centres are the same for all; homes are spread wider than places of work.
     home = _around(stream, count, spread=6.0)
     work = _around(stream, count, spread=3.0)
     haunts = np.stack([_around(stream, count, spread=5.0) for _ in range(3)], axis=1)
     size = count * at_least("days", days, 1) * per_day
+    # Every person has as many points on each day.
     persons = np.repeat(np.arange(count), days * per_day)
     hour = stream.integers(0, 24, size)
     day = np.tile(np.repeat(np.arange(days), per_day), count)
+    # Day 0 is a Monday, so 5 and 6 are the weekend.
     busy = (hour >= 9) & (hour < 17) & (day % 7 < 5)
     asleep = (hour < 7) | (hour >= 22)
     haunt = haunts[persons, stream.integers(0, 3, size)]
     away = stream.random(size)
+    # Work first, then sleep, then one of the person's own places.
     where = np.where(busy[:, None], work[persons], np.where(asleep[:, None], home[persons], haunt))
+    # One point in 25 is anywhere: nobody keeps entirely to the routine.
     where = np.where((away < 0.04)[:, None], _around(stream, size, spread=8.0), where)
     income = np.array(["low", "middle", "high"])[stream.choice(3, count, p=[0.3, 0.5, 0.2])]
     minutes = stream.integers(0, 60, size)
+    # In minutes since 1970.
     return _rows(persons, (day * 24 + hour + MONDAY) * 60 + minutes, where, income, places)
 
 
@@ -126,11 +134,13 @@ def _rows(
     income: NDArray[np.str_],
     places: str,
 ) -> pl.DataFrame:
+    # Minutes to microseconds.
     time = pl.Series("time", minutes * 60_000_000, dtype=pl.Int64).cast(pl.Datetime("us"))
     columns = {"person": persons + 1, "time": time}
     if places == "coordinates":
         columns |= {"x": where[:, 0] * BLOCK, "y": where[:, 1] * BLOCK}
     else:
+        # The same squares as the tree has: 32 by 32, counted from −16.
         names = np.array([[_square(x, y) for y in range(-16, 16)] for x in range(-16, 16)])
         columns |= {"place": names[where[:, 0] + 16, where[:, 1] + 16]}
     return pl.DataFrame({**columns, "income": income[persons]})
@@ -146,6 +156,7 @@ def city_tree() -> Tree:
     def below(x: int, y: int, side: int) -> dict[str, object] | list[str]:
         half = side // 2
         corners = [(x, y), (x + half, y), (x, y + half), (x + half, y + half)]
+        # The smallest block holds four single squares, which are the leaves.
         if half == 1:
             return [_square(*corner) for corner in corners]
         return {f"{half} by {half} at {a:+d}{b:+d}": below(a, b, half) for a, b in corners}
@@ -163,4 +174,5 @@ def mobility_schema(frame: pl.DataFrame) -> Schema:
         "place": Attribute((Role.PLACE,), hierarchy=city_tree()),
         "income": Attribute((Role.SENSITIVE,)),
     }
+    # Either coordinates or names are in the table; the other columns are left out.
     return Schema({name: attributes[name] for name in frame.columns})

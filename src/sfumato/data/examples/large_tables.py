@@ -36,6 +36,7 @@ AREAS, ENDINGS = 300, 50
 SEXES = ("female", "male")
 SCHOOLING = tuple(f"ISCED {level}" for level in range(9))
 EMPLOYMENTS = ("employee", "self-employed", "unemployed", "in training", "retired", "at home")
+# Upper end of an age band, and the weights of the employments in their order.
 EMPLOYMENT_BY_AGE = (
     (16, (0, 0, 0, 1, 0, 99)),
     (25, (45, 2, 8, 40, 0, 5)),
@@ -75,6 +76,7 @@ def _large(
         raise ParameterError(f"columns must lie between 1 and {len(_MAKERS)}, not {columns}")
     detailed = either("distinct", distinct, ("few", "many")) == "many"
     draws = PhiloxDraws(seed)
+    # Drawn first, as other columns depend on it; equally likely up to 60, then ever fewer.
     age = _draw_codes(
         draws,
         at_least("rows", rows, 1),
@@ -82,6 +84,7 @@ def _large(
     )
     built = {name: make(draws, age, detailed) for name, make in list(_MAKERS.items())[:columns]}
     if detailed:
+        # A date of birth stands in the place of the age, and keeps its place as the first column.
         built = {"birth_date": built.pop("age")} | built
     attributes = {name: _attribute(name, detailed) for name in built} | {"illness": sensitive()}
     return from_columns(
@@ -96,6 +99,7 @@ def _quantiles(weights: Sequence[float]) -> NDArray[np.uint16]:
     weights.
     """
     steps = np.cumsum(np.asarray(weights, dtype=np.float64))
+    # The middle of each of the 65536 parts, so that shares are rounded evenly.
     middles = (np.arange(QUANTILES) + 0.5) / QUANTILES * steps[-1]
     quantiles: NDArray[np.uint16] = np.searchsorted(steps, middles, side="right").astype(np.uint16)
     return quantiles
@@ -109,7 +113,9 @@ def _drawn_by_age(
     draws: PhiloxDraws, age: NDArray[np.uint16], bands: Sequence[tuple[int, Sequence[float]]]
 ) -> NDArray[np.uint16]:
     """Draw with the weights of the first band whose upper end lies above the age."""
+    # One table of quantiles a band, behind one another: band and draw together are a place in it.
     tables = np.concatenate([_quantiles(weights) for _, weights in bands])
+    # The band of every age, looked up once for each age instead of each row.
     band = np.searchsorted([top for top, _ in bands], np.arange(OLDEST), side="right")
     values: NDArray[np.uint16] = tables[
         (band * QUANTILES).astype(np.uint32)[age] + draws.short(len(age))
@@ -128,6 +134,7 @@ def _enum(labels: Sequence[str], codes: NDArray[np.uint16]) -> pl.Series:
 def _age(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     if not detailed:
         return age.astype(np.int16)
+    # A random day within the year of life.
     days = age.astype(np.int32) * 365 + draws.short(len(age)) % 365
     return np.datetime64("2024-12-31") - days.astype("timedelta64[D]")
 
@@ -135,6 +142,7 @@ def _age(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
 def _zip(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     area = _draw_codes(draws, len(age), _falling(AREAS, 1.2))
     if not detailed:
+        # Steps of 7 spread the codes over all first digits.
         return _enum([f"{7 * number % 1000:03d}" for number in range(AREAS)], area)
     codes = [
         f"{7 * number % 1000:03d}{2 * ending:02d}"
@@ -143,6 +151,7 @@ def _zip(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     ]
     return _enum(
         codes,
+        # Area and ending together are the place in the list of codes; 15,000 fit into 16 bits.
         (area * np.uint16(ENDINGS) + _draw_codes(draws, len(age), _falling(ENDINGS, 0.5))).astype(
             np.uint16
         ),

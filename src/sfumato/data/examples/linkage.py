@@ -94,14 +94,19 @@ def linkage_scene(
         kind: [f"{kind}{i + 1}" for i in range(size)]
         for kind, size in zip("sab", (shared, only_a, only_b), strict=True)
     }
+    # All people at once: those of the table, the strangers, then those of the auxiliary file.
     people = _people(draws, n + extra + aux, [*names["s"], *names["a"], *names["b"]], rho)
+    # What the intruder's file has of the same people is measured again, with an error.
     observed = {
         name: column + noise * _normal(draws, len(column)) for name, column in people.items()
     }
+    # In random order, so that the place in the file tells nothing.
     order = draws.order(overlap + extra)
+    # The first people of the table are in both; strangers have the numbers from n on.
     rows = np.r_[:overlap, n : n + extra][order]
     numbers = np.array([f"p{i:05d}" for i in range(n + extra)])
     complete = slice(n + extra, None)
+    # A shared column has two versions in the auxiliary file, exact and measured with error.
     intruder_columns = {as_theirs(name): observed[name][complete] for name in names["s"]}
     apart = {name: observed[name][complete] for name in names["b"]}
     return LinkageScene(
@@ -134,6 +139,7 @@ def linkage_scene(
 def _normal(draws: PhiloxDraws, size: int) -> NDArray[np.float64]:
     from scipy.special import ndtri
 
+    # 0 has no finite normal quantile; the smallest step above it takes its place.
     deviates: NDArray[np.float64] = ndtri(np.clip(draws.uniform(size), 2.0**-53, None))
     return deviates
 
@@ -142,6 +148,7 @@ def _people(
     draws: PhiloxDraws, people: int, names: list[str], rho: float
 ) -> dict[str, NDArray[np.float64]]:
     loadings = _normal(draws, FACTORS * len(names)).reshape(FACTORS, len(names))
+    # Loadings of length 1 give every column variance 1, whatever rho is.
     loadings /= np.linalg.norm(loadings, axis=0)
     factors = _normal(draws, people * FACTORS).reshape(people, FACTORS)
     own = _normal(draws, people * len(names)).reshape(people, len(names))

@@ -162,9 +162,11 @@ def sandhu(rows: int = 1000, *, positives: int = 5, seed: int = 7) -> Table:
 
 
 def _sandhu(rows: int = 1000, positives: int = 5, seed: int = 7) -> Example:
+    # There cannot be more positive rows than rows.
     at_least("rows", rows, at_least("positives", positives, 0))
     draws = PhiloxDraws(seed)
     height = np.rint(170 + 9 * draws.bell(rows)).astype(np.int64)
+    # Weight depends on height, as it does in life.
     weight = np.rint(0.9 * (height - 90) + 11 * draws.bell(rows)).astype(np.int64)
     aids = np.full(rows, "no", dtype=object)
     aids[draws.order(rows)[:positives]] = "yes"
@@ -201,6 +203,7 @@ def faggioli() -> Table:
 
 def _faggioli() -> Example:
     rows = read_data_file(__package__, "faggioli")
+    # Values that occur, sorted: hierarchies list every value.
     race, birth, postcode, marital = (sorted({row[i] for row in rows}) for i in (2, 3, 5, 6))
     columns = {
         "ssn": direct(),
@@ -242,6 +245,7 @@ def patients(*, release: str = "none") -> Table:
     people = as_dataset("patients", _patients(release))
     if release == "none":
         return people
+    # Row i of a release is patient i, so that attacks on the example can be scored.
     return dataclasses.replace(people, origin=np.arange(len(people)))
 
 
@@ -252,10 +256,12 @@ def _patients(release: str = "none") -> Example:
         [(str(age), "[25-26]" if age < 27 else "[27-28]", "[25-28]") for age in range(25, 29)]
     )
     zips = TableHierarchy(
+        # 53712 stays alone on the first level; the two lower codes become an interval.
         [(z, z if z == "53712" else LOW_ZIP, "[53710-53712]") for z in ("53710", "53711", "53712")]
     )
     columns = {
         "age": quasi(
+            # The intervals of this release overlap, so that no hierarchy has them all.
             None if release == "multi" else ages,
             Kind.NUMERIC if release == "none" else Kind.ORDINAL,
         ),
@@ -299,6 +305,7 @@ def _regions(suppressed: str = "none") -> Example:
         {} if suppressed == "none" else {suppressed: None}
     )
     other_rows = [("male", "rural", "higher")] * 3 + [("female", "rural", "lower")] * 3
+    # Missing matches everything here: that is what the example shows.
     columns = {name: quasi(suppress(), missing=Missing.WILDCARD) for name in first}
     rows = [tuple(first.values()), *other_rows]
     return from_rows(

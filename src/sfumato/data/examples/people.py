@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.object_]
     Whole = NDArray[np.int64]
 
+# Few endings, so that codes are shared by many.
 DELIVERY_ENDINGS = ("00", "05", "09", "12", "17", "23")
 MAIL_DOMAINS = ("example.org", "example.com", "example.net")
 """Domains reserved for documentation (RFC 2606): a letter to them reaches nobody."""
@@ -100,6 +101,7 @@ def words(values: Sequence[str], codes: Whole) -> Words:
 
 def with_gaps(draws: PhiloxDraws, values: Any, share: float) -> list[Any]:
     """The values as a list, a share of them missing."""
+    # Drawn for all values at once: as many draws whatever is missing.
     gaps = draws.chance(len(values), share)
     return [None if gap else value for value, gap in zip(values.tolist(), gaps, strict=True)]
 
@@ -109,6 +111,7 @@ def ages(draws: PhiloxDraws, size: int) -> Whole:
     tops = np.array([top for top, _ in AGE_SHARES])
     bottoms = np.concatenate([[0], tops[:-1]])
     band = draws.pick(size, [share for _, share in AGE_SHARES])
+    # Two factors in the last band make high ages rarer the higher they are.
     within = draws.uniform(size) * np.where(
         band == len(tops) - 1, draws.uniform(size), 1.0
     )  # ever fewer above 85
@@ -133,6 +136,7 @@ def postcodes(draws: PhiloxDraws, size: int) -> tuple[Words, NDArray[np.float64]
     )
     ending = words(
         DELIVERY_ENDINGS,
+        # Shares fall with the place in the list, so some codes are common and some rare.
         draws.pick(size, [1 / (1 + district_row) for district_row in range(len(DELIVERY_ENDINGS))]),
     )
     codes = words([district_row.digits for district_row in districts], district) + third + ending
@@ -159,8 +163,10 @@ def occupations(draws: PhiloxDraws, age: Whole) -> Words:
     """Occupation: by age a child, a pupil, a student or retired; otherwise one of the trades."""
     names, weights = _flat(hospital_words().occupations)
     working = words(names, draws.pick(len(age), weights))
+    # Nobody has a degree below this age.
     working = np.where((age < GRADUATE) & np.isin(working, GRADUATES), "Shop assistant", working)
     luck = draws.uniform(len(age))
+    # In this order: the first rule that holds decides.
     rules = [
         age < SCHOOL_AGE,
         age < ADULT,
@@ -180,12 +186,16 @@ def diagnoses(draws: PhiloxDraws, age: Whole, sex: Words) -> Whole:
         np.array([getattr(row, field) for row in rows])
         for field in ("share", "age", "spread", "female")
     )
+    # A bell around the typical age of each diagnosis; divided by its width, so that wide ones are
+    # not preferred.
     near = np.exp(-0.5 * ((age[:, None] - centre) / spread) ** 2) / spread
     is_female = (sex == "female")[:, None]
     is_male = (sex == "male")[:, None]
+    # For neither sex the smaller of both shares: what is rare in one of them stays rare.
     by_sex = np.where(
         is_female, female, np.where(is_male, 1 - female, np.minimum(female, 1 - female))
     )
+    # A little more than 0, so that everybody has some diagnosis.
     return draws.pick_each(share * near * by_sex + 1e-12)
 
 
@@ -195,8 +205,10 @@ def stays(draws: PhiloxDraws, kind: Whole, age: Whole) -> tuple[Whole, NDArray[n
     mean = np.array([row.days for row in rows])[kind] * (0.7 + age / 160)
     base = np.array([row.cost for row in rows])[kind]
     days = (
+        # An exponential draw by inversion, in whole days, one at least.
         np.clip(np.floor(-np.log1p(-draws.uniform(len(kind))) * mean), 0, 120).astype(np.int64) + 1
     )
+    # Cost follows the days relative to what is usual for the diagnosis.
     cost = base * (0.55 + 0.45 * days / (mean + 1)) * np.exp(0.22 * draws.bell(len(kind)))
     return days, np.round(cost, 2)
 
@@ -243,6 +255,7 @@ def insurance_numbers(draws: PhiloxDraws, size: int) -> list[str]:
     start = int(draws.whole(1, 100_000_000, 499_999_999)[0])
     return [
         f"SF{number}{check_digit(str(number))}"
+        # Steps of 37 in random order: different numbers that are not consecutive.
         for number in (start + 37 * draws.order(size)).tolist()
     ]
 
@@ -253,7 +266,10 @@ def check_digit(digits: str) -> int:
     >>> check_digit("7992739871")
     3
     """
+    # From the right, every other digit doubled, the first of them included, as the check digit
+    # itself will stand behind it.
     doubled = [int(digit) * (2 - position % 2) for position, digit in enumerate(reversed(digits))]
+    # A doubled digit above 9 counts by the sum of its digits, which is 9 less.
     return -sum(value - 9 * (value > 9) for value in doubled) % 10
 
 

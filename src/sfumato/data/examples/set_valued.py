@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.core.hierarchy import Hierarchy
     from sfumato.data.baskets.baskets import Baskets
 
+# Ten baskets; every item is a letter for its group and a number.
 TEN = ("a1b1b2", "a2b1", "a2b1b2", "a1a2b2", "a1b1c1", "a3b1c1", "a2c2", "a1b2c1", "a2b1c2", "a3b1")
 SEVEN = {"*": {"P": {"A": ["a1", "a2", "a3"], "B": ["b1", "b2"]}, "C": ["c1", "c2"]}}
 FIRST = (
@@ -54,6 +55,7 @@ def baskets() -> Baskets:
     """
     rows = []
     for person, basket in enumerate(TEN, start=1):
+        # Two characters an item.
         rows += [(person, basket[at : at + 2]) for at in range(0, len(basket), 2)]
     table = pl.DataFrame(rows, schema=["person", "item"], orient="row")
     return _read(table, {"person": _unit(), "item": _items(tree(SEVEN))}, "baskets")
@@ -74,11 +76,16 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     width = at_least("items", items, 2)
     draws = PhiloxDraws(seed)
     names, groups = _products(width)
+    # Between 1 and 19 items, ten on average.
     lengths = 1 + draws.whole(count, 0, 9) + draws.whole(count, 0, 9)
     owners = np.repeat(np.arange(count, dtype=np.int64), lengths)
+    # Falling with the rank: a few products are bought by many.
     popularity = 1.0 / (np.arange(width) + 1.0) ** 0.8
+    # The popular products are spread over all groups, not only the first ones.
     anywhere = draws.pick(len(owners), popularity[np.argsort(draws.uniform(width), kind="stable")])
+    # The department a person prefers; departments have ten groups of ten products.
     home = draws.whole(count, 0, max(0, (width - 1) // (PER_GROUP * PER_GROUP)))[owners]
+    # The last department may be smaller than a hundred products.
     nearby = np.minimum(
         home * PER_GROUP * PER_GROUP + draws.whole(len(owners), 0, PER_GROUP * PER_GROUP - 1),
         width - 1,
@@ -95,6 +102,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
             "age": age[owners],
             "region": pl.Series(region[owners].tolist(), dtype=pl.String),
         }
+    # The same product drawn twice is bought once.
     ).unique(["customer", "product"], maintain_order=True)
     attributes = {
         "customer": _unit(),
@@ -109,6 +117,7 @@ def _products(count: int) -> tuple[list[str], dict[str, Any]]:
     """Invented names, and a tree of departments and groups above them."""
     words = ["".join(parts) for parts in product(FIRST, LAST)]
     names = [
+        # Where names run out they begin again, with a number behind them.
         words[i % len(words)] + (str(i // len(words)) if i >= len(words) else "")
         for i in range(count)
     ]

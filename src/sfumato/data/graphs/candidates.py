@@ -54,15 +54,20 @@ class Candidates:
         released = scene.pair.released
         truth = scene.pair.truth
         own, released_words, unsaid = _with_labels(originals, answers, original, released)
+        # How many released people answer as this original person would.
         count = _counts(released_words, own)
+        # The inverse of the truth: per original person the released row, −1 for who was left out.
         released_position = np.full(original.people, -1, dtype=np.int64)
         released_position[truth[truth >= 0]] = np.flatnonzero(truth >= 0)
         is_released = released_position >= 0
         right = np.zeros(original.people, dtype=np.bool_)
+        # The right one is a candidate only if the release still answers the same; changed ties may
+        # have taken the person out of the own crowd.
         right[is_released] = released_words[released_position[is_released]] == own[is_released]
         if (
             unsaid is not None
         ):  # whose quasi-identifiers are missing in the release may be anybody with this answer
+            # Added only where the two words differ, or the same people would be counted twice.
             count = count + np.where(unsaid == own, 0, _counts(released_words, unsaid))
             right[is_released] |= (
                 released_words[released_position[is_released]] == unsaid[is_released]
@@ -79,6 +84,8 @@ class Candidates:
     @property
     def expected(self) -> float:
         """The share of people that guessing among candidates finds."""
+        # Guessing among candidates: one in three is right a third of the time, and never if the
+        # right one is gone.
         return float(np.where(self.right, 1 / np.maximum(self.count, 1), 0).mean())
 
     def details(self) -> dict[str, Any]:
@@ -101,12 +108,14 @@ def _with_labels(
     """Words with the quasi-identifiers that both graphs have; and the words of people of whom the
     release says none of them.
     """
+    # Columns that only one of the graphs has cannot be compared.
     shared = tuple(name for name in original.quasi if name in released.quasi)
     if not shared:
         return originals, answers, None
     own, released_labels = (
         labels_in(graph.own, shared, graph.people) for graph in (original, released)
     )
+    # The word of a row in which all of these are missing, as suppression leaves it behind.
     nothing = labels_in(pl.DataFrame({name: [None] for name in shared}), shared, 1)
     return (
         joined(originals, own),
@@ -118,6 +127,7 @@ def _with_labels(
 def _counts(among: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """How often each word occurs among others."""
     values, counts = np.unique(among, return_counts=True)
+    # A word behind the last one is moved inside; it then differs from what stands there.
     positions = np.minimum(np.searchsorted(values, words), len(values) - 1)
     return np.where(values[positions] == words, counts[positions], 0).astype(np.int64)
 
@@ -137,6 +147,7 @@ def sight(asker: str, scene: Scene, directed: bool | None) -> tuple[PeopleGraph,
         looks = bool(scene.pair.released.directed)
     else:
         looks = directed
+    # Both graphs are asked, so that one without a direction is refused where one is looked at.
     return scene.pair.original.seen(asker, looks), scene.pair.released.seen(asker, looks), looks
 
 
@@ -227,6 +238,7 @@ class VertexRefinement(CandidateAttack):
         """Refine both graphs alike."""
         original, released, directed = sight(self.name, scene, self.directed)
         refinements = [refined(graph, self.rounds, directed) for graph in (original, released)]
+        # Round by round: the curve needs all of them, the value only the last.
         rounds = [
             Candidates(originals, scene, answers)
             for originals, answers in zip(*refinements, strict=True)
@@ -299,6 +311,7 @@ class HubFingerprint(CandidateAttack):
         released_position[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(
             scene.pair.truth >= 0
         )
+        # A hub that was left out of the release is no landmark.
         hubs = hubs[released_position[hubs] >= 0]
         fingerprints = (hub_words(original, hubs), hub_words(released, released_position[hubs]))
         rounds = [

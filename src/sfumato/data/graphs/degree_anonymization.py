@@ -108,6 +108,8 @@ class DegreeAnonymization(Step):
         """Find the degrees, and a graph that has them."""
         graph: PeopleGraph = people.seen(self.name, self.directed)
         require_people(self.name, graph, self.k)
+        # Groups are made within classes of equal quasi-identifiers, so each class must have k
+        # people.
         if self.with_attributes:
             masked, classes, gone = without_rare(graph, self.k)
         else:
@@ -121,6 +123,7 @@ class DegreeAnonymization(Step):
             arcs = swapped(masked, classes, self.k, stream)
         else:
             arcs = raised(masked, classes, self.k, stream)
+        # Counted against the graph as it came, not against the masked one.
         counts = changes(graph, arcs, self.directed)
         summary = {**counts, "suppressed_people": gone} if graph.quasi else counts
         return GraphPlan(arcs, summary, suppressed_warning(gone), float(sum(counts.values())))
@@ -129,6 +132,8 @@ class DegreeAnonymization(Step):
         self, told: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That ties went, which the recipe does not allow."""
+        # Only additions are allowed by default; a plan that removes ties was not made by this
+        # recipe.
         if told["removed_edges"] and not (self.deletions or self.directed):
             return f"the plan of {self.name} removes ties, and the recipe allows no deletions"
         return None
@@ -148,20 +153,24 @@ def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generat
     alone ask for.
     """
     degrees = graph.ties.degrees
+    # Every tie has two ends, so half of what is missing, rounded up, is the least that can come.
     fewest = -(-int((anonymous_within(degrees, classes, k) - degrees).sum()) // 2)
     best: tuple[Whole, Whole] | None = None
     open_demands = 0
+    # Orders matter most in small graphs, where trying many is cheap.
     for attempt in range(max(1, min(ORDERS, WORK // max(1, graph.people)))):
         if attempt == 0:
             order = np.arange(graph.people)
         else:
             order = stream.permutation(graph.people)
+        # A later order must beat the best so far, by at least one tie.
         at_most = None
         if best is not None:
             at_most = len(best[0]) - 1
         ties, ends = _raised_in_order(graph, classes, k, stream, order, at_most=at_most)
         open_demands = open_demands or ends
         best = best if ties is None else ties
+        # No order can do better than the degrees themselves ask for.
         if best is not None and len(best[0]) <= fewest:
             break
     if best is None:
@@ -189,21 +198,27 @@ def _raised_in_order(
     degrees = graph.ties.degrees
     probed = degrees.copy()
     target = np.empty_like(degrees)
+    # Low degrees first: raising those costs least, as many people have them.
     lowest = order[np.argsort(degrees[order], kind="stable")]
     open_demands = 0
     for _ in range(ROUNDS):
         target[order] = anonymous_within(probed[order], classes[order], k)
+        # Already more than the best so far would take; this order is given up.
         if at_most is not None and int((target - degrees).sum()) > 2 * at_most:
             break
         low, high, want = joined_demands(graph.ties, target - degrees)
         open_demands = int(want.sum())
         if not open_demands:
             return (low, high), 0
+        # Who is tied to everybody can have no further tie.
         room = lowest[probed[lowest] < graph.people - 1]
         if not len(room):
             break
+        # The lower half, but enough people to choose from in small graphs.
         among = room[: max(len(room) // 2, min(len(room), 4 * k))]
         largest = min(open_demands, len(among))
+        # The first order takes the quickest way out; later ones vary how many are probed, to find
+        # others.
         if at_most is None:
             size = largest
         else:
@@ -215,11 +230,14 @@ def _raised_in_order(
 def swapped(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
     """A graph with k-anonymous degrees near the given ones: ties come and go, one at a time."""
     degrees = graph.ties.degrees
+    # The sum of degrees of any graph is even.
     target = even(anonymous_within(degrees, classes, k, by_median=True), classes, graph.people)
     change = target - degrees
+    # First ties between people who lack some; what is then too much or too little is left to swaps.
     low, high, open_demands = joined_demands(graph.ties, np.maximum(change, 0))
     change = np.where(change > 0, open_demands, change)
     wider = graph.with_edges(np.append(graph.edges[0], low), np.append(graph.edges[1], high))
+    # At random, so that the ties that go are not those of the first people.
     order = stream.permutation(wider.edges.shape[1])
     ends = wider.edges[:, order].astype(np.int64)
     keys = kernels.degrees.switch_edges(*wider.ties, ends[0], ends[1], change)
@@ -239,11 +257,14 @@ def even(target: Whole, classes: Whole, people: int) -> Whole:
     """
     if not target.sum() % 2:
         return target
+    # One number for (class, degree): the groups of people who must stay alike.
     keys = classes * (people + 1) + target
     values, which, sizes = np.unique(keys, return_inverse=True, return_counts=True)
     odd = np.flatnonzero(sizes % 2 == 1)
     group = odd[np.argmin(sizes[odd])]
     changed = target.copy()
     level = values[group] % (people + 1)
+    # The whole group moves, so it stays k-anonymous; downwards only where all ties are there
+    # already.
     changed[which == group] += 1 if level < people - 1 else -1
     return changed

@@ -54,6 +54,7 @@ def parts_of(
     tail, head, unit = checked(tables, schemas, source)
     tails = data[tail]
     heads = data[head]
+    # A person without a tie is a row with no end; a row with no beginning says nothing.
     if tails.null_count():
         raise UnreadableInput(
             f"{tails.null_count():,} row(s) of {source.name} have nobody in the column of role"
@@ -62,6 +63,7 @@ def parts_of(
     ids = None
     if not (people is None or unit is None):
         ids = people[unit]
+    # Ids must be of one type in all columns, or the same person would have two numbers.
     tails, heads, ids = _alike(tails, heads, ids, source)
     everybody = _everybody(tails, heads, ids, source)
     arcs, notes = _arcs(tails, heads, everybody, source)
@@ -81,6 +83,7 @@ def parts_of(
         ]
         own = None
         if columns:
+            # Own columns in the order of ids, as people are numbered.
             own = people.select(columns)[ids.arg_sort()]
     return GraphParts(len(everybody), arcs, own, _directed(data, source), notes)
 
@@ -89,6 +92,7 @@ def _directed(data: pl.DataFrame, source: Source) -> bool | None:
     """What the column ``directed`` says of all ties; None: there is none."""
     if DIRECTED not in data.columns:
         return None
+    # Some with and some without a direction cannot be told apart by one flag.
     words = set(data[DIRECTED].cast(pl.String).str.to_lowercase().to_list())
     if words not in ({"true"}, {"false"}):
         raise UnreadableInput(
@@ -258,9 +262,11 @@ def _arcs(
             " these people to it, or take the rows out"
         )
     ties = ~alone.to_numpy()
+    # Rows that only name a person have no second end.
     tail = endpoints[0][ties]
     head = endpoints[1][ties]
     loops = tail == head
+    # One number for an arc: sorting it sorts by tail, then head, and equal ones become neighbours.
     keys = tail[~loops] * len(everybody) + head[~loops]
     distinct = ascending(keys)
     remarks = (
@@ -292,6 +298,7 @@ def _both_ways(keys: NDArray[np.int64], people: int) -> int:
     """How many pairs stand in both directions."""
     tails = keys // people
     heads = keys % people
+    # Written with the smaller number first throughout: nothing can stand in both directions.
     if (tails < heads).all():
         return 0
     return len(keys) - len(ascending(np.minimum(tails, heads) * people + np.maximum(tails, heads)))
@@ -300,6 +307,7 @@ def _both_ways(keys: NDArray[np.int64], people: int) -> int:
 def _numbers(column: pl.Series, everybody: pl.Series) -> NDArray[np.int64]:
     """The place of every id among all, −1 for one that is not there."""
     if column.dtype == pl.Int64:
+        # Missing ids become 0 only to have numbers; ``inside`` takes them out again.
         return _numbers_of_whole(column.fill_null(0).to_numpy(), column, everybody)
     table = pl.DataFrame({"id": everybody, "place": np.arange(len(everybody), dtype=np.int64)})
     joined = pl.DataFrame({"id": column}).join(table, on="id", how="left", maintain_order="left")
@@ -316,6 +324,8 @@ def _numbers_of_whole(
     highest = int(numbers[-1])
     inside = (ids >= lowest) & (ids <= highest) & column.is_not_null().to_numpy()
     if highest - lowest < DENSE * len(numbers):  # looked up in a table of all numbers in between
+        # A table from id to number is faster than a search, where few numbers in between are
+        # unused.
         number_of_id = np.full(highest - lowest + 1, -1, dtype=np.int64)
         number_of_id[numbers - lowest] = np.arange(len(numbers))
         return np.where(inside, number_of_id[np.where(inside, ids - lowest, 0)], -1)

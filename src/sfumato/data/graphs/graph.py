@@ -105,6 +105,7 @@ class PeopleGraph(PeopleData):
         """The tables of a GraphML file; None: this is no such file."""
         if path.suffix.lower() != ".graphml":
             return None
+        # Imported here, as XML is needed for this format alone.
         from sfumato.data.graphs.graphml import read
 
         return read(path)
@@ -119,6 +120,7 @@ class PeopleGraph(PeopleData):
         """Every tie once, whatever its direction: two rows, the smaller number first, sorted."""
         low = np.minimum(*self.arcs)
         high = np.maximum(*self.arcs)
+        # Already as asked: no sorting, no copy.
         if (self.arcs[0] < self.arcs[1]).all():
             return self.arcs
         keys = ascending(low.astype(np.int64) * self.nodes + high)
@@ -143,6 +145,7 @@ class PeopleGraph(PeopleData):
         """The same graph, if it may be looked at so: somebody who sees no direction refuses a
         directed graph by name.
         """
+        # A graph of which nothing is known (None) may be seen either way.
         if self.directed is True and not directed:
             raise ParameterError(
                 f"{asker}: the ties of {self.source.name} have a direction, which this does not"
@@ -175,11 +178,15 @@ class PeopleGraph(PeopleData):
         """
         tail = self.schema.columns(Role.FROM)[0]
         head = self.schema.columns(Role.TO)[0]
+        # Unless a direction is known, none is released: which end came first may tell who asked
+        # whom.
         ends = self.arcs if self.directed else self.edges
         unit = None
         if self.beside is not None:
             unit = self.beside.units[0]
         if unit is None:
+            # With a table of people everybody is listed there; without one, people without ties
+            # would be lost.
             lonely = np.flatnonzero(self.ties.degrees == 0)
         else:
             lonely = np.zeros(0, np.int64)
@@ -211,9 +218,11 @@ class PeopleGraph(PeopleData):
         forgotten.
         """
         order = stream.permutation(self.nodes)
+        # Vertex ``order[i]`` gets the number i; this is the inverse.
         number = np.empty(self.nodes, dtype=np.int64)
         number[order] = np.arange(self.nodes)
         arcs = number[self.arcs]
+        # After renumbering, the smaller number may be the second one.
         if not self.directed:
             arcs = np.stack([arcs.min(axis=0), arcs.max(axis=0)])
         keys = ascending(arcs[0] * self.nodes + arcs[1])
@@ -240,6 +249,7 @@ class PeopleGraph(PeopleData):
 
     def with_edges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Self:
         """The same people with other ties, which have no direction."""
+        # Sorted and each once: a tie that is added and was there already is still one.
         keys = ascending(
             np.minimum(low, high).astype(np.int64) * self.nodes + np.maximum(low, high)
         )
@@ -261,6 +271,7 @@ def labels_in(own: pl.DataFrame | None, quasi: tuple[str, ...], nodes: int) -> N
     """The word of everybody's values in some columns; 0 where there are none."""
     if own is None or not quasi:
         return np.zeros(nodes, dtype=np.uint64)
+    # Values are hashed, so that equal ones have equal words in any graph, however rows are coded.
     return row_keys(Table(nw.from_native(own.select(quasi), eager_only=True)))
 
 

@@ -28,9 +28,11 @@ def read(path: Path) -> dict[str, pl.DataFrame]:
     read others.
     """
     networkx = require("networkx", extra="graph", to="read GraphML files")
+    # Before networkx parses it: entities could read other files, or grow without end.
     _refuse_entities(path)
     try:
         graph = networkx.read_graphml(path)
+    # A broken file makes networkx raise errors of many kinds; readers need one message.
     except (networkx.NetworkXError, ValueError, KeyError, TypeError, AttributeError):
         raise UnreadableInput(
             f"{path.name} is XML, but networkx cannot read it as GraphML"
@@ -48,6 +50,7 @@ def read(path: Path) -> dict[str, pl.DataFrame]:
             tie.get("id"), str
         ):  # what networkx calls the name of an edge that the file itself gives it
             del tie["id"]
+    # All ids or none: numbers and words in one column could not be put into one order.
     numbers = all(NUMBER.fullmatch(node) for node in graph.nodes)
     data = _frame(ties, (TAIL, HEAD), path, numbers)
     if arrows:
@@ -59,6 +62,7 @@ def _ends(tail: str, head: str, arrows: bool) -> dict[str, str]:
     """The ends of a tie; one without a direction is the same whichever way the file has it, numbers
     ascending.
     """
+    # Shorter texts first, so that 9 comes before 10, as numbers do.
     if arrows or (len(tail), tail) <= (len(head), head):
         low, high = (tail, head)
     else:
@@ -73,6 +77,7 @@ def _refuse_entities(path: Path) -> None:
     from defusedxml.ElementTree import iterparse
 
     try:
+        # Reading through the file is enough: it raises at the first entity or document type.
         for _ in iterparse(path, forbid_dtd=True):
             pass
     except ParseError as error:
@@ -100,6 +105,7 @@ def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> M
 def _frame(
     rows: list[dict[str, Any]], own_columns: tuple[str, ...], path: Path, numbers: bool
 ) -> pl.DataFrame:
+    # Attributes in the order in which they first occur; a row may lack some of them.
     names = [
         name
         for name in dict.fromkeys(name for row in rows for name in row)
@@ -136,6 +142,7 @@ def write(tables: Mapping[str, pl.DataFrame], path: Path, *, directed: bool = Fa
             }
             graph.add_node(str(row[0]), **values)
     for tail, head in tables["data"].select(tables["data"].columns[:2]).iter_rows():
+        # A row without a second end is a person without ties.
         if head is None:
             graph.add_node(str(tail))
         else:

@@ -58,6 +58,8 @@ class HRefinement(Model):
         graph = graph_of(people).seen(self.name, self.directed)
         classes, sizes = exact_classes(graph, self.rounds, self.directed)
         if self.with_attributes:
+            # The own quasi-identifiers split the classes further; only the sizes matter for the
+            # verdict.
             _, sizes = with_label(classes, graph.labels)
         alike = f"what is known by {self.rounds} rounds of refinement"
         return crowds(self, graph, sizes, self.k, alike, self.with_attributes)

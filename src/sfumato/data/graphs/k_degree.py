@@ -62,6 +62,7 @@ class KDegree(Model):
         graph = graph_of(people).seen(self.name, self.directed)
         classes, sizes = classes_of(degree_words(graph, self.directed))
         if self.with_attributes:
+            # An intruder who knows both the degree and the own columns sees these finer classes.
             _, sizes = with_label(classes, graph.labels)
         alike = "the number of their ties"
         if self.directed:

@@ -58,6 +58,7 @@ class KNeighbourSets(Model):
         people = evidence.data
         graph = graph_of(people).seen(self.name)
         classes, sizes = set_classes(graph, self.closed)
+        # Within a block the quasi-identifiers must be the same as well, or they tell people apart.
         if self.with_attributes:
             _, sizes = with_label(classes, graph.labels)
         return crowds(self, graph, sizes, self.k, "who their neighbours are", self.with_attributes)

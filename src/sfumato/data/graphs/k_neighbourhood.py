@@ -64,10 +64,13 @@ class KNeighbourhood(Model):
         people = evidence.data
         graph = graph_of(people).seen(self.name)
         forms = egos(graph, self.cap)
+        # By both words of a form: a collision here would make a false promise, so 64 bits are not
+        # enough.
         classes = ego_classes(forms)
         if self.with_attributes:
             classes, _ = with_label(classes, graph.labels)
         sizes = np.bincount(classes)
+        # Neighbourhoods whose form was not worked out: too large, or too many symmetries.
         unknown = int((~forms.settled).sum())
         if (
             self.k == 1 or not unknown or (sizes < self.k).any()
@@ -79,6 +82,7 @@ class KNeighbourhood(Model):
             f" compared{covered(graph, self.with_attributes)}; promise h_refinement_k or k_degree"
             " instead"
         )
+        # Unknown does not hold. Nobody is proved to have any company, so 1 is what is attained.
         return make_verdict(
             self,
             holds=False,

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# Any fixed number apart from 0 will do as the second salt.
 OUTWARD, INWARD = np.uint64(0), np.uint64(0x6A09E667F3BCC909)
 """Salts that keep ties from and to a person apart."""
+# A collision needs new words; eight failures in a row do not happen by chance.
 SALTS = 8
 MOST_NUMBERINGS = 2000
 """Numberings of a neighbourhood that are tried before its form counts as unknown."""
@@ -33,6 +35,7 @@ def joined(*words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """One word for several, in their order."""
     together = np.zeros(len(words[0]), dtype=np.uint64)
     for word in words:
+        # Mixed after every word, so that the order counts: (1, 2) and (2, 1) differ.
         together = mixed(together ^ word)
     return together
 
@@ -63,6 +66,7 @@ def refined(
     words = degree_words(graph, directed)
     yield words
     for number in range(2, rounds + 1):
+        # The number of the round keeps words of different rounds apart.
         words = joined(
             sums_of(graph, words, directed), np.full(graph.people, number, dtype=np.uint64)
         )
@@ -77,6 +81,7 @@ def sums_of(
     for rows, own in views(graph, directed):
         sums = np.zeros(graph.people, dtype=np.uint64)
         kernels.graphs.add_neighbour_colours(
+            # Sums do not depend on the order of neighbours, which has no meaning here.
             *rows, words, np.uint64(own ^ mixed(np.array([salt], np.uint64))[0]), sums
         )
         totals.append(sums)
@@ -95,6 +100,7 @@ def exact_classes(
     """The classes of H with so many rounds, proved: neighbours of all members are compared, and
     words drawn anew should they collide.
     """
+    # Numbers of classes instead of words: small, and exact for the next round.
     classes, sizes = classes_of(degree_words(graph, directed))
     for _ in range(rounds - 1):
         finer, counts = _proved(graph, classes, directed)
@@ -110,6 +116,7 @@ def _proved(
     for salt in range(SALTS):
         words = sums_of(graph, classes.astype(np.uint64), directed, salt)
         finer, sizes = classes_of(words)
+        # One member of each class, to which all others are compared.
         _, first = np.unique(finer, return_index=True)
         if all(
             kernels.graphs.rows_agree(*rows, classes, finer, first)
@@ -126,6 +133,8 @@ def forward(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[n
     """Every tie from the lower to the higher degree, how many neighbours its ends share, and the
     number of triangles.
     """
+    # Each tie is oriented to its end of higher degree, so that nobody has many ties leading away:
+    # that keeps the search for triangles cheap around hubs.
     order = np.lexsort((np.arange(len(rows.degrees)), rows.degrees))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -165,8 +174,10 @@ def egos(graph: PeopleGraph, cap: int) -> Egos:
     words = np.zeros(graph.people, dtype=np.uint64)
     kernels.graphs.add_ego_invariants(begins, heads, common, words)
     words = joined(rows.degrees.astype(np.uint64), words)
+    # The tail of every oriented tie, as the heads stand.
     tails = np.repeat(np.arange(graph.people), np.diff(begins))
     inside = np.zeros(graph.people, dtype=np.bool_)
+    # A tie with a shared neighbour is part of a triangle, so both ends have ties inside.
     inside[tails[common > 0]] = True
     inside[heads[common > 0]] = True
     small = np.flatnonzero(inside & (rows.degrees <= cap))
@@ -174,6 +185,7 @@ def egos(graph: PeopleGraph, cap: int) -> Egos:
     decided = kernels.graph_isomorphism.code_neighbourhoods(
         *rows, small, cap, MOST_NUMBERINGS, codes
     )
+    # Without ties inside the degree says all; nothing is left to decide.
     settled = ~inside
     settled[small[decided]] = True
     words[small[decided]] = joined(words[small[decided]], codes[decided, 0])
@@ -191,6 +203,7 @@ def triangles_of(graph: PeopleGraph) -> NDArray[np.int64]:
     """How many triangles everybody is in: the ties between the own neighbours."""
     begins, heads, common, _ = forward(graph.ties)
     tails = np.repeat(np.arange(graph.people), np.diff(begins))
+    # Each triangle of a person is seen from two of its ties.
     twice = np.bincount(tails, common, graph.people) + np.bincount(heads, common, graph.people)
     return twice.astype(np.int64) // 2
 
@@ -204,6 +217,7 @@ def hub_words(graph: PeopleGraph, hubs: NDArray[np.int64]) -> Iterator[NDArray[n
     queue = np.empty(graph.people, dtype=np.int32)
     for hub in hubs:
         kernels.graphs.search_breadth_first(*graph.ties, hub, reached, queue)
+        # Unreached is −1; one more, as words are without sign.
         words = joined(words, (reached.astype(np.int64) + 1).astype(np.uint64))
         yield words
 
@@ -221,10 +235,12 @@ def set_classes(graph: PeopleGraph, closed: bool) -> tuple[NDArray[np.int64], ND
     own = np.arange(graph.people, dtype=np.uint64)
     for salt in range(SALTS):
         words = np.zeros(graph.people, dtype=np.uint64)
+        # Words of the neighbours' numbers: here it matters who they are.
         numbers = joined(own, np.full(graph.people, salt, dtype=np.uint64))
         kernels.graphs.add_neighbour_colours(*rows, numbers, OUTWARD, words)
         if closed:
             alone = np.zeros(graph.people, dtype=np.uint64)
+            # Everybody as the only neighbour of themselves: the same sum, for the one more.
             itself = Rows(
                 np.arange(graph.people + 1, dtype=np.int64), np.arange(graph.people, dtype=np.int32)
             )

@@ -84,6 +84,7 @@ class NeighbourSetBlowup(Step):
         total = sum(counts.values())
         warned = suppressed_warning(gone)
         ties = graph.edges.shape[1]
+        # Closed blocks cannot do without ties, so the comparison would mean nothing there.
         if total >= ties and not self.closed:
             warned += (
                 (
@@ -100,6 +101,7 @@ class NeighbourSetBlowup(Step):
 
 def blocks_of(graph: PeopleGraph, classes: Whole, k: int) -> Whole:
     """The block of everybody."""
+    # By degree, the lower number behind the higher one among equals; the loop takes the last first.
     by_degree = np.lexsort((-np.arange(graph.people), graph.ties.degrees)).astype(np.int64)
     block_of, _ = kernels.degrees.build_blocks(
         *graph.ties, by_degree, classes, np.bincount(classes), k
@@ -113,18 +115,22 @@ def blown_up(graph: PeopleGraph, blocks: Whole, closed: bool) -> PeopleGraph:
     all.
     """
     sizes = np.bincount(blocks)
+    # The blocks of both ends, the smaller first: ties between two blocks are counted together.
     ends = np.sort(blocks[graph.edges], axis=0)
     keys, tie_counts = np.unique(ends[0] * len(sizes) + ends[1], return_counts=True)
     first = keys // len(sizes)
     second = keys % len(sizes)
+    # More than half of all possible ties: filling the rest changes fewer than taking all away.
     full = (first != second) & (2 * tie_counts > sizes[first] * sizes[second])
     pairs = [(int(a), int(b)) for a, b in zip(first[full], second[full], strict=True)]
+    # Known before any tie is made: a few large blocks can mean very many.
     ties = int((sizes[first[full]] * sizes[second[full]]).sum())
     ties += int((sizes * (sizes - 1) // 2).sum()) if closed else 0
     if ties > MOST_EDGES:
         raise Unsatisfiable(
             f"neighbour_set_blowup: the release would have {ties:,} ties; ask for a smaller k"
         )
+    # The members of every block: sorted by block, cut where the next one begins.
     members = np.split(np.argsort(blocks, kind="stable"), np.cumsum(sizes)[:-1])
     low = [np.repeat(members[a], len(members[b])) for a, b in pairs]
     high = [np.tile(members[b], len(members[a])) for a, b in pairs]
@@ -132,5 +138,6 @@ def blown_up(graph: PeopleGraph, blocks: Whole, closed: bool) -> PeopleGraph:
         inside = [np.triu_indices(len(block), 1) for block in members]
         low += [block[i] for block, (i, _) in zip(members, inside, strict=True)]
         high += [block[j] for block, (_, j) in zip(members, inside, strict=True)]
+    # Without any pair there would be nothing to join.
     none = [np.zeros(0, dtype=np.int64)]
     return graph.with_edges(np.concatenate(none + low), np.concatenate(none + high))

@@ -91,6 +91,7 @@ class NeighbourhoodAnonymization(Step):
         """Change ties until everybody is alike enough others."""
         graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
+        # Larger neighbourhoods could not be compared, so nothing could be proved of the result.
         largest = int(graph.ties.degrees.max())
         if graph.people > MOST_PEOPLE or largest > self.cap:
             raise Unsatisfiable(
@@ -113,14 +114,17 @@ class NeighbourhoodAnonymization(Step):
         return plan.graph
 
     def _reached(self, graph: PeopleGraph, classes: Whole) -> PeopleGraph:
+        # A matrix of all pairs: changes are quick, and there are at most 2,000 people.
         tied = np.zeros((graph.people, graph.people), dtype=np.bool_)
         tied[graph.edges[0], graph.edges[1]] = tied[graph.edges[1], graph.edges[0]] = True
         budget_of_ties = int(self.budget * graph.edges.shape[1])
         while True:
             now = graph.with_edges(*np.nonzero(np.triu(tied)))
             forms = egos(now, self.cap)
+            # One more, so that class 0 is a label too.
             pairs, sizes = with_label(ego_classes(forms), (classes + 1).astype(np.uint64))
             rare: NDArray[np.bool_] = sizes[pairs] < self.k
+            # Given up where a form cannot be decided, or more ties changed than allowed.
             if (
                 not forms.settled.all()
                 or abs(now.edges.shape[1] - graph.edges.shape[1]) > budget_of_ties
@@ -128,6 +132,7 @@ class NeighbourhoodAnonymization(Step):
                 break
             if not rare.any():
                 return now
+            # Nothing left to change: all ties are there, or none.
             if not _made_alike(tied, _alike(now, rare, classes, self.k), self.deletions):
                 break
         raise Unsatisfiable(
@@ -145,8 +150,11 @@ def _alike(graph: PeopleGraph, rare: NDArray[np.bool_], classes: Whole, k: int) 
     degrees = graph.ties.degrees
     inner = triangles_of(graph)
     numbers = np.arange(graph.people)
+    # Rare ones first, then most neighbours, then most inner ties: the hardest case decides.
     seed = int(np.lexsort((numbers, -inner, -degrees, ~rare))[0])
+    # The degree weighs more: numbers of neighbours are made equal before inner ties are.
     apart = 2 * np.abs(degrees - degrees[seed]) + np.abs(inner - inner[seed])
+    # People of another class, and the person itself, must never be chosen.
     apart[(classes != classes[seed]) | (numbers == seed)] = np.iinfo(np.int64).max
     order = np.lexsort((numbers, ~rare, apart))
     return [seed, *(int(v) for v in order[: k - 1])]
@@ -162,7 +170,9 @@ def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
     for v in members:
         _resize(tied, v, size, deletions)
     rows = [np.flatnonzero(tied[v]) for v in members]
+    # A resized member may have lost neighbours by the changes made for another one.
     size = min(len(row) for row in rows)
+    # The neighbours with most inner ties are laid upon each other, as they fit best.
     ordered = [row[np.lexsort((row, -tied[np.ix_(row, row)].sum(axis=1)))][:size] for row in rows]
     inner = [tied[np.ix_(row, row)] for row in ordered]
     if deletions:

@@ -32,18 +32,22 @@ def anonymous_pairs(
     """
     pairs = np.stack([graph.out.degrees, graph.into.degrees])
     groups = _groups(pairs, classes, k)
+    # Arcs only come, so each group must rise to its largest pair.
     target = _raised(pairs, groups)
     for _ in range(ROUNDS):
         target = _balanced(target, groups, graph.people, stream)
+        # What everybody still lacks, out and in.
         out, into = target - pairs
         tails = np.empty(int(out.sum()), np.int64)
         heads = np.empty(int(out.sum()), np.int64)
+        # Demands are used up by the loop: what is left in ``out`` and ``into`` could not be placed.
         arc_count = kernels.degrees.join_arcs(*graph.out, out, into, tails, heads)
         if not out.any():
             return graph.with_arcs(
                 np.append(graph.arcs[0], tails[:arc_count]),
                 np.append(graph.arcs[1], heads[:arc_count]),
             )
+        # Arcs that found no head need more people who want one, and the other way round.
         target[0] = _lifted(target[0], groups, int(into.sum()), graph.people, stream)
         target[1] = _lifted(target[1], groups, int(out.sum()), graph.people, stream)
     raise Unsatisfiable(
@@ -59,9 +63,11 @@ def _groups(pairs: Whole, classes: Whole, k: int) -> Whole:
     groups = np.empty(pairs.shape[1], dtype=np.int64)
     count = 0
     order = np.argsort(classes, kind="stable")
+    # Classes one after the other: cut where the class changes.
     open_parts = np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
     while open_parts:
         part = open_parts.pop()
+        # Two groups of k would need 2k people.
         if len(part) < 2 * k:
             groups[part] = count
             count += 1
@@ -77,6 +83,7 @@ def _raised(pairs: Whole, groups: Whole) -> Whole:
     count = int(groups.max()) + 1
     top = np.zeros((2, count), dtype=np.int64)
     for axis in range(2):
+        # Many people of a group at once: plain assignment would keep the last one only.
         np.maximum.at(top[axis], groups, pairs[axis])
     return top[:, groups]
 
@@ -89,6 +96,7 @@ def _balanced(target: Whole, groups: Whole, people: int, stream: np.random.Gener
     if not difference:
         return target
     sizes = np.bincount(groups)
+    # The side with the smaller sum must grow.
     side = 1 if difference > 0 else 0
     balanced = target.copy()
     steps = _combination(abs(difference), sizes)
@@ -98,6 +106,7 @@ def _balanced(target: Whole, groups: Whole, people: int, stream: np.random.Gener
             " of these sizes; ask for another k"
         )
     for size, times, sign in steps:
+        # A size that counts negative is added on the other side, which takes the difference back.
         axis = side if sign > 0 else 1 - side
         for _ in range(times):
             balanced[axis] = _one_more(
@@ -114,6 +123,7 @@ def _combination(amount: int, sizes: Whole) -> list[tuple[int, int, int]] | None
     best: list[tuple[int, int, int]] | None = None
     for first in values:
         for second in values:
+            # More than ``first`` repeats leave the same rests again.
             for back in range(first + 1):
                 for sign in (1, -1):
                     remainder = amount - sign * back * second
@@ -139,6 +149,7 @@ def _one_more(
             "degree_anonymization: everybody is tied to everybody, and it is not enough; ask for a"
             " smaller k"
         )
+    # One of the lower half, so that repeated rounds do not raise the same group for ever.
     group = order[stream.integers(max(1, len(order) // 2))]
     raised = degrees.copy()
     raised[groups == group] += 1

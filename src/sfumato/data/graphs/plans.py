@@ -55,6 +55,7 @@ def in_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
     """How many numbers two ascending lists have in common."""
     if not len(first):
         return 0
+    # A number behind the last one is moved inside, and then differs.
     positions = np.minimum(np.searchsorted(first, second), len(first) - 1)
     return int((first[positions] == second).sum())
 
@@ -82,15 +83,20 @@ def without_rare(graph: PeopleGraph, k: int) -> tuple[PeopleGraph, NDArray[np.in
     """
     labels = graph.labels
     values, classes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    # Nothing to suppress: no quasi-identifiers, or every combination is frequent enough.
     if not graph.quasi or (sizes >= k).all() or graph.own is None:
         return graph, classes.astype(np.int64), 0
     nothing = labels_in(pl.DataFrame({name: [None] for name in graph.quasi}), graph.quasi, 1)[0]
     sizes_left = sizes.copy()
+    # People whose values are all missing belong to those that will be suppressed: they look alike.
     gone = (sizes < k) | (values == nothing)
+    # Out of the search for the next rarest.
     sizes_left[gone] = np.iinfo(np.int64).max
+    # The suppressed are a class as well, and must be k.
     while sizes[gone].sum() < k and not gone.all():
         rarest = np.lexsort((values, sizes_left))[0]
         gone[rarest], sizes_left[rarest] = True, np.iinfo(np.int64).max
+    # Who had no values before lost none.
     hit = gone[classes] & (labels != nothing)
     quasi = [
         pl.when(pl.Series(hit)).then(None).otherwise(pl.col(name)).alias(name)

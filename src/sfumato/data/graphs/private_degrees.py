@@ -82,6 +82,7 @@ class PrivateDegrees(Step):
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Draw the noise, and the graph."""
         graph: PeopleGraph = people.seen(self.name)
+        # Otherwise one tie more could bring a person more, and the count itself would tell it.
         if graph.beside is None:
             raise SchemaError(
                 "private_degrees needs a table of people (people: {file: …}): without it, who is"
@@ -114,4 +115,5 @@ class PrivateDegrees(Step):
 
 
 def _of_nobody(graph: PeopleGraph) -> PeopleGraph:
+    # Nobody of the release is anybody: no row may be traced back.
     return dataclasses.replace(graph, origin=np.full(graph.people, NOBODY, dtype=np.int64))

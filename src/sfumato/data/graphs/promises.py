@@ -33,6 +33,7 @@ def crowds(
     with_attributes: bool,
 ) -> Verdict:
     """The verdict on classes of people who are alike: the smallest must have k."""
+    # Sizes of classes, so their sum is the number of people concerned.
     failing = sizes[sizes < k]
     attained = int(sizes.min())
     if attained > 1:

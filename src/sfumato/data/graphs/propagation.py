@@ -74,14 +74,17 @@ class SeedAndPropagate(Attack):
             own = scene.others[0]
         else:
             own = self._sampled(original, scene, directed)
+        # Per person of the original the released one; for seeds, and to judge in the end.
         released_position = np.full(original.people, -1, dtype=np.int64)
         released_position[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(
             scene.pair.truth >= 0
         )
         seeds = top_degrees(original, min(self.seeds, original.people - 1))
+        # Seeds must be found in the release to be of use.
         seeds = seeds[released_position[seeds] >= 0]
         mapping, complete = self._mapped(own, released, seeds, released_position, scene)
         right = mapping == released_position
+        # Seeds were given; finding them is no success.
         right[seeds] = False
         targets = original.people - len(seeds)
         mapped = int((mapping >= 0).sum()) - len(seeds)
@@ -110,6 +113,7 @@ class SeedAndPropagate(Attack):
     def _sampled(self, graph: PeopleGraph, scene: Scene, directed: bool) -> PeopleGraph:
         """The ties of the original that the intruder knows."""
         stream = scene.seed.stream(f"{self.name}: known ties")
+        # Without a direction a pair is known or not known as a whole.
         ends = (graph.arcs if directed else graph.edges).astype(np.int64)
         sample = ends[:, stream.random(ends.shape[1]) < self.known_ties]
         if directed:
@@ -127,6 +131,7 @@ class SeedAndPropagate(Attack):
         """Who is whom by the end, and whether it was the end."""
         mapping = np.full(own.people, -1, dtype=np.int64)
         reverse = np.full(released.people, -1, dtype=np.int64)
+        # Kept both ways, so that nobody of the release is given to two people.
         mapping[seeds], reverse[released_position[seeds]] = released_position[seeds], seeds
         if self.directed is None:
             directed = bool(scene.pair.released.directed)
@@ -137,6 +142,7 @@ class SeedAndPropagate(Attack):
         while True:
             matched = 0
             turn = np.arange(own.people, dtype=np.int64)
+            # In blocks, so that the time that is left is looked at now and then.
             for start in range(0, own.people, BLOCK):
                 if start and not scene.left:
                     return mapping, False
@@ -148,6 +154,7 @@ class SeedAndPropagate(Attack):
                     reverse,
                     self.theta,
                 )
+            # A sweep without a new match would repeat itself.
             if not matched:
                 return mapping, True
 
@@ -164,10 +171,12 @@ class SeedAndPropagate(Attack):
         that are small enough.
         """
         points: list[list[float]] = []
+        # A third and two thirds of the seeds show how the success grows with them.
         for count in sorted({1, len(seeds) // 3, 2 * len(seeds) // 3} - {0, len(seeds)}):
             if own.people <= CURVE_UP_TO:
                 mapping, _ = self._mapped(own, released, seeds[:count], released_position, scene)
                 right = (mapping == released_position) & (mapping >= 0)
+                # Seeds are right by themselves and leave both sides of the share.
                 points.append([count, float((right.sum() - count) / (own.people - count))])
         return [*points, [len(seeds), last]]
 
@@ -176,6 +185,7 @@ def _rows(graph: PeopleGraph, directed: bool) -> tuple[NDArray[Any], ...]:
     """The rows that scores are added up along, each with its way back."""
     none = nothing(graph.people)
     if directed:
+        # Ties out are followed back by ties in, and the other way round.
         four = (graph.out, graph.into, graph.into, graph.out)
     else:
         four = (graph.ties, graph.ties, none, none)

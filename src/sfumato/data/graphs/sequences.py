@@ -36,11 +36,13 @@ def anonymous_degrees(degrees: Whole, k: int, *, by_median: bool = False) -> Who
     ends, _ = kernels.degrees.find_cheapest_groups(ordered, k, by_median)
     levels = np.empty_like(ordered)
     end = len(ordered)
+    # From the end backwards: the program says for each end where its last group begins.
     while end > 0:
         start = int(ends[end])
         if by_median:
             levels[start:end] = ordered[(start + end) // 2]
         else:
+            # Descending order: the first of a group is its largest.
             levels[start:end] = ordered[start]
         end = start
     degrees_of_levels = np.empty_like(levels)
@@ -50,6 +52,7 @@ def anonymous_degrees(degrees: Whole, k: int, *, by_median: bool = False) -> Who
 
 def anonymous_within(degrees: Whole, classes: Whole, k: int, *, by_median: bool = False) -> Whole:
     """The same for every class of people by itself; each has at least k."""
+    # One class only needs no splitting.
     if not classes.any():
         return anonymous_degrees(degrees, k, by_median=by_median)
     order = np.argsort(classes, kind="stable")
@@ -74,6 +77,7 @@ def joined_demands(rows: Rows, demands: Whole) -> tuple[Whole, Whole, Whole]:
     what is left of the demands.
     """
     want = demands.astype(np.int64).copy()
+    # A tie meets two demands; one place more, as the sum may be odd.
     room = int(want.sum()) // 2 + 1
     low = np.empty(room, dtype=np.int64)
     high = np.empty(room, dtype=np.int64)
@@ -104,6 +108,8 @@ def made_graphical(degrees: Whole) -> Whole:
     in, ascending out).
     """
     ordered = np.sort(degrees)[::-1].astype(np.int64).copy()
+    # Lowering the largest keeps the others as they are; it ends, as degrees of 0 are always a
+    # graph.
     while not kernels.degrees.is_graphical(ordered):
         level = ordered[0]
         last = (

@@ -60,12 +60,14 @@ class EdgesChanged(Utility):
         """Compare ties by who they are between."""
         original = pair.original
         released = pair.released
+        # A direction that one of the graphs lacks would make every tie a difference.
         directed = bool(original.directed and released.directed)
         old = _keys(original, original.arcs if directed else original.edges, None, directed)
         new = _keys(
             original, released.arcs if directed else released.edges, released.origin, directed
         )
         shared = in_both(old, new)
+        # Ties of either graph, those of both counted once.
         total = len(old) + len(new) - shared
         changed = total - shared
         return Measure(
@@ -85,6 +87,8 @@ def _keys(
     else:
         people = origin[ends]
     if not directed:
+        # Without a direction the smaller number comes first, also after going back to the
+        # original's.
         people = np.sort(people, axis=0)
     return ascending(people[0] * graph.people + people[1])
 
@@ -117,6 +121,7 @@ def clustering_of(graph: PeopleGraph) -> float:
     degrees = graph.ties.degrees
     pairs = degrees * (degrees - 1)
     return float(
+        # People with fewer than two ties have no pair of neighbours; they count 0.
         np.divide(
             2 * triangles_of(graph), pairs, out=np.zeros(graph.people), where=pairs > 0
         ).mean()
@@ -142,8 +147,10 @@ class PathLengths(Utility):
         """Breadth first from a sample, in both graphs."""
         original = pair.original
         released = pair.released
+        # Always the same sample: a measure must not change from run to run.
         order = Seed(0).stream(self.name).permutation(original.people)[: self.sources]
         positions = order
+        # Where people stand for nobody, any other people will do: only averages are compared.
         if released.origin is not None and (released.origin >= 0).all():
             number = np.full(original.people, -1, dtype=np.int64)
             number[released.origin] = np.arange(released.people)
@@ -164,6 +171,7 @@ def mean_distance(graph: PeopleGraph, sources: NDArray[np.int64]) -> tuple[float
     total, pairs = 0, 0
     for source in sources:
         count = kernels.graphs.search_breadth_first(*graph.ties, source, reached, queue)
+        # 0 is the person itself, −1 who is not reached.
         total += int(reached[reached > 0].sum())
         pairs += int(count) - 1
     return total / pairs if pairs else 0.0, pairs / max(1, len(sources) * (graph.people - 1))
@@ -185,6 +193,7 @@ class DegreeDistance(Utility):
         """Compare sorted degrees."""
         original = pair.original
         released = pair.released
+        # Both files are of the same number of people; the i-th smallest is compared with the i-th.
         before, after = (np.sort(graph.ties.degrees) for graph in (original, released))
         apart = np.abs(before - after).sum()
         largest = np.maximum(before, after).sum()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 TimeKind = Literal["moments", "days", "seconds", "minutes", "hours", "none"]
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
+# 1 January 1970 was a Thursday, so the first Monday is four days later.
 ORIGIN = {"moments": 4 * 24 * HOUR, "days": 4}
 """Where buckets are counted from: Monday, 5 January 1970; plain numbers from 0."""
 OF_A_DAY = {"moments": 24 * HOUR, "seconds": 24 * 3600, "minutes": 24 * 60, "hours": 24, "days": 1}
@@ -64,6 +65,7 @@ class Clock:
     @property
     def hour(self) -> int | None:
         """Ticks of an hour; None where times are not told to the hour."""
+        # Days have one tick a day, which is less than one an hour: 1 // 24 = 0, hence None.
         return OF_A_DAY.get(self.kind, 0) // 24 or None
 
     @property
@@ -84,6 +86,8 @@ class Clock:
         """
         if width == ALL:
             return EVERYTHING
+        # In minutes first, then in ticks of the file: 8h of a file in days leaves a rest, and is
+        # refused.
         ticks, part = divmod(minutes_of(width) * OF_A_DAY.get(self.kind, 24 * 60), 24 * 60)
         if part:
             raise ParameterError(
@@ -99,11 +103,14 @@ class Clock:
         if width == EVERYTHING:
             return np.zeros_like(ticks)
         origin = 0 if self.plain else ORIGIN.get(self.kind, 0)
+        # Whole division rounds down for negative numbers too, so times before the origin fit as
+        # well.
         floors: NDArray[np.int64] = (ticks - origin) // width * width + origin
         return floors
 
     def written(self, ticks: NDArray[np.int64]) -> pl.Series:
         """Times as a file holds them; without any times a column of nothing."""
+        # A release without times keeps the column, so that it can be read under the same schema.
         if self.kind == "none":
             return pl.Series([None] * len(ticks), dtype=pl.String)
         if self.plain:
@@ -114,6 +121,8 @@ class Clock:
         moments = pl.Series(ticks, dtype=pl.Int64).cast(pl.Datetime("us", self.zone))
         if not self.text:
             return moments
+        # Fractions of seconds are written only where there are any; otherwise they would look
+        # exact.
         fraction = "%.6f" if bool((ticks % SECOND).any()) else ""
         return moments.dt.to_string(f"%Y-%m-%dT%H:%M:%S{fraction}" + ("Z" if self.zone else ""))
 
@@ -123,6 +132,7 @@ class Clock:
             return "no times"
         if width == 1:
             return "as in the data"
+        # The largest unit without a rest: 1440 minutes are 1d, not 24h.
         minutes = width * 24 * 60 // OF_A_DAY.get(self.kind, 24 * 60)
         for unit in ("d", "h", "min"):
             if minutes % MINUTES[unit] == 0:
@@ -177,6 +187,7 @@ def require_nested(widths: Sequence[str]) -> None:
     none of 2h
     """
     for below, above in itertools.pairwise(widths):
+        # Nothing is coarser than no times at all, so that can only be the last.
         if below == ALL or (
             above != ALL and (minutes_of(above) % minutes_of(below) or above == below)
         ):
@@ -184,6 +195,7 @@ def require_nested(widths: Sequence[str]) -> None:
                 f"time widths must nest, each a multiple of the one before; {above} is none of"
                 f" {below}"
             )
+    # A single width is in no pair above, so it has not been read yet.
     for width in widths:
         if width != ALL:
             minutes_of(width)
@@ -191,6 +203,8 @@ def require_nested(widths: Sequence[str]) -> None:
         widths
     ):  # buckets of part of a day must begin anew with the day, so that they nest in days and weeks
         minutes = 0 if width == ALL else minutes_of(width)
+        # 5h would cut days at ever other hours: neither day nor week would be a union of such
+        # buckets.
         if minutes and (24 * 60) % minutes and minutes % (24 * 60):
             raise ParameterError(
                 f"a time width must divide a day or be whole days, so that buckets nest; {width} is"
@@ -220,6 +234,7 @@ def read_times(
 
 def _read(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
     gaps = column.null_count()
+    # All missing is how a release without times is written; some missing is a fault of the file.
     if len(column) and gaps == len(column):
         return Clock("none"), np.zeros(len(column), dtype=np.int64)
     if gaps:
@@ -236,6 +251,7 @@ def _read(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
     if column.dtype.is_integer():
         return COUNTED, column.cast(pl.Int64).to_numpy()
     if column.dtype.is_float():
+        # Some files hold whole numbers as floats; a fraction of a tick would have no meaning.
         numbers = column.to_numpy()
         broken = int(np.count_nonzero(~np.isfinite(numbers) | (numbers != np.floor(numbers))))
         if broken:
@@ -260,6 +276,8 @@ def _moments(column: pl.Series, *, text: bool = False) -> tuple[Clock, NDArray[n
 def _from_text(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
     """Times as text: dates, moments as ISO 8601 writes them with a blank or T, or whole numbers."""
     texts = column.str.strip_chars()
+    # In this order: a bare year such as 2024 is a whole number and no date, but 2024-02-28 must not
+    # be read as a moment at midnight, which would promise an hour that is not known.
     days = texts.str.to_date("%Y-%m-%d", strict=False)
     if not days.null_count():
         return Clock("days", True), days.cast(pl.Int32).cast(pl.Int64).to_numpy()
@@ -267,11 +285,14 @@ def _from_text(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
     if not numbers.null_count():
         return COUNTED, numbers.to_numpy()
     shape = texts.str.replace("T", " ", literal=True)
+    # Moments with and without zone cannot be compared. The second test keeps the hyphens of a date
+    # from being taken for an offset.
     aware = shape.str.contains(r"(?:Z|[+-]\d\d:?\d\d)$") & shape.str.contains(r"\d:\d\d")
     if aware.all():
         plain = shape.str.replace(r"Z$", "+0000").str.replace(r"([+-]\d\d):(\d\d)$", "$1$2")
         moments = _first(plain, ["%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%d %H:%M%z"], utc=True)
     else:
+        # Days among moments are read as midnight, as there are moments with hours beside them.
         moments = _first(shape, ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d"], utc=False)
     broken = moments.null_count()
     if broken:
@@ -287,6 +308,8 @@ def _first(texts: pl.Series, formats: Sequence[str], *, utc: bool) -> pl.Series:
     """Moments by the first format that reads each of them; null where none does."""
     kind = pl.Datetime("us", "UTC") if utc else pl.Datetime("us")
     parsed = pl.Series([None] * len(texts), dtype=kind)
+    # Rows may be written in different ways (with and without seconds): each format fills the gaps
+    # that the ones before it left.
     for form in formats:
         if not parsed.null_count():
             break

@@ -51,17 +51,22 @@ class HomeAndWork(Attack):
         """Look for everybody by the two places."""
         original, released = scene.pair.original, scene.pair.released
         known_points = KnownPoints.of(scene)
+        # Both sides must follow the same rule, or the true pair would be compared with another one.
         by_hour = hours_of(original) is not None and hours_of(released) is not None
+        # One more entry at the end, so that place −1 (none) leads to −1.
         image = np.append(images(original, released), -1)
         true_home, true_work = (image[place] for place in home_and_work(original, by_hour=by_hour))
         home, work = home_and_work(released, by_hour=by_hour)
+        # One number for the pair of places, so that people with the same pair can be counted.
         kinds = released.table.height + 1
         keys, counts = np.unique(home * kinds + work, return_counts=True)
         true_pairs = np.where((true_home < 0) | (true_work < 0), -1, true_home * kinds + true_work)
         at = np.minimum(np.searchsorted(keys, true_pairs), len(keys) - 1)
+        # How many released people have the true pair. None where the release has no such pair.
         candidates = np.where(keys[at] == true_pairs, counts[at], 0)
         is_released = known_points.truth >= 0
         right = np.zeros(original.people, dtype=np.bool_)
+        # A release may move somebody's home; then even a single candidate is the wrong person.
         right[is_released] = (home * kinds + work)[known_points.truth[is_released]] == true_pairs[
             is_released
         ]
@@ -101,11 +106,14 @@ def home_and_work(
     most_visited_places = most_visited(people, everything)
     hours = hours_of(people) if by_hour else None
     if hours is None:
+        # Where the hour is not known, the two places visited most stand for home and work.
         second_places = most_visited(people, people.places != most_visited_places[people.who])
+        # Who was at one place only has it for both.
         return most_visited_places, np.where(second_places < 0, most_visited_places, second_places)
     home = most_visited(people, (hours >= NIGHT[0]) | (hours < NIGHT[1]))
     home = np.where(home < 0, most_visited_places, home)
     work = most_visited(people, (hours >= DAY[0]) & (hours < DAY[1]))
+    # Second to home, not to the place visited most: work should differ from home where it can.
     second_places = most_visited(people, people.places != home[people.who])
     return home, np.where(work >= 0, work, np.where(second_places < 0, home, second_places))
 
@@ -113,8 +121,10 @@ def home_and_work(
 def most_visited(people: Trajectories, which: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Per person the place with the most of some points, the first of several; −1 without any."""
     kinds = people.table.height + 1
+    # Visits per person and place, as one sorted number.
     keys, counts = np.unique(people.who[which] * kinds + people.places[which], return_counts=True)
     owner, place = keys // kinds, keys % kinds
+    # The first row of every person is then the place with the most points, ties by the number.
     order = np.lexsort((place, -counts, owner))
     first = np.ones(len(order), dtype=np.bool_)
     first[1:] = np.diff(owner[order]) != 0
@@ -158,6 +168,7 @@ class PathLinkage(Attack):
             return "the other file is no file of paths"
         if scene.pair.original.names is None or scene.others[0].names is None:
             return "it is not known who of the two files is who"
+        # Ticks of different kinds (days, microseconds) would never meet, or meet by chance.
         auxiliary_clock, own_clock = scene.others[0].clock, scene.pair.original.clock
         if (auxiliary_clock.kind, auxiliary_clock.plain) != (own_clock.kind, own_clock.plain):
             return "the two files tell times in different ways"
@@ -166,6 +177,8 @@ class PathLinkage(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Score everybody of the release for some people of the other file."""
         auxiliary: Trajectories = scene.others[0]
+        # Other people's points in the places and buckets of the release, as the intruder must
+        # compare.
         places = images(auxiliary, scene.pair.released)[auxiliary.places]
         known_points = KnownPoints(
             auxiliary.starts,
@@ -178,6 +191,7 @@ class PathLinkage(Attack):
         order = scene.seed.stream("path linkage: whom").permutation(auxiliary.people)[: self.people]
         right = wrong = stranger = attempts = present = 0
         for number, person in enumerate(order.tolist()):
+            # A few people are always tried, so that there is a share to report when time is short.
             if number >= AT_LEAST and not scene.left:
                 break
             claimed = self._claimed(
@@ -188,6 +202,8 @@ class PathLinkage(Attack):
             attempts, present = attempts + 1, present + int(truth[person] >= 0)
             right += int(claimed >= 0 and claimed == truth[person])
             wrong += int(claimed >= 0 and claimed != truth[person])
+            # Claims about people who are not in the release are wrong by themselves; told apart
+            # because they show how far the intruder can trust a claim.
             stranger += int(claimed >= 0 and truth[person] < 0)
         value = right / present if present else 0.0
         details = {
@@ -224,10 +240,13 @@ class PathLinkage(Attack):
     def _claimed(self, items: NDArray[np.int64], runs: Any, people: int) -> int:
         """The released person who stands out for some known points, or −1."""
         scores = np.zeros(people)
+        # A point counts once, however often it is known; points that nobody has count for nobody.
         for item in np.unique(items[items >= 0]).tolist():
             carriers = runs.people[runs.post_starts[item] : runs.post_starts[item + 1]]
+            # Rare points tell more. At least 2, since ln 1 is 0.
             scores[carriers] += 1 / np.log(max(2, len(carriers)))
         spread = float(scores.std())
+        # Nobody stands out where all scores are equal.
         if people < 2 or spread == 0:
             return -1
         second, best = np.partition(scores, people - 2)[-2:]

@@ -43,6 +43,8 @@ class KnownPoints:
         """What is true of everybody in a scene, in the words of the release."""
         original, released = scene.pair.original, scene.pair.released
         truth = np.full(original.people, -1, dtype=np.int64)
+        # The inverse: released person 0 was original 4 → truth[4] = 0. Who is not released stays
+        # −1.
         truth[scene.pair.truth] = np.arange(released.people)
         places = images(original, released)[original.places]
         ticks = released_ticks(original, released)
@@ -53,9 +55,14 @@ class KnownPoints:
         point.
         """
         points = released.points
+        # One more than there are places: place −1 (none) then meets no key of the moment before.
         kinds = released.table.height + 1
         moments = np.unique(points.ticks)
+        # Points are numbered in the order of time and place, so these keys ascend and can be
+        # searched.
         keys = np.searchsorted(moments, points.ticks) * kinds + points.places
+        # A number behind the last one is moved inside; the comparison below then fails, as it
+        # should.
         at = np.minimum(np.searchsorted(moments, self.ticks), max(0, len(moments) - 1))
         is_known = (
             (moments[at] == self.ticks) & (self.places >= 0)
@@ -70,6 +77,7 @@ class KnownPoints:
 
 def released_ticks(original: Trajectories, released: Trajectories) -> NDArray[np.int64]:
     """The times of the original in the buckets of a release."""
+    # Without times a release has one moment for all points.
     if released.clock.kind == "none":
         return np.zeros_like(original.ticks)
     return original.clock.floor(original.ticks, released_width(original, released))
@@ -82,9 +90,11 @@ def released_width(original: Trajectories, released: Trajectories) -> int:
     A release that was read from a file does not say. Where by chance a wider one than the true one
     is found, every true time of a released point still falls into the bucket it is released in.
     """
+    # Made in this run, so the width is known; only a file that was read must be asked.
     if not released.as_read or released is original:
         return released.width
     clock = released.clock
+    # The widest that all times fit: 00:00, 04:00 and 08:00 fit 1h, 2h and 4h, so 4h.
     usual = [clock.ticks(width) for width in USUAL[clock.kind]]
     fitting = [
         width
@@ -113,9 +123,11 @@ def wilson(mean: float, people: int) -> tuple[float, float]:
     """
     if not people:
         return 0.0, 1.0
+    # The weight that the interval gives to one half: large for few people.
     weight = Z95**2 / people
     centre = (mean + weight / 2) / (1 + weight)
     half = Z95 * math.sqrt(mean * (1 - mean) / people + weight / (4 * people)) / (1 + weight)
+    # Rounding must not put the mean outside its own interval.
     return max(0.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
 
 
@@ -123,6 +135,7 @@ def hours_of(people: Trajectories) -> NDArray[np.int64] | None:
     """The hour of the day of every point; None where times do not tell it."""
     clock: Clock = people.clock
     hour = clock.hour
+    # Buckets wider than eight hours hold both a night and a day, or cannot tell them apart.
     if hour is None or people.width > 8 * hour:
         return None
     hours: NDArray[np.int64] = people.ticks // hour % 24

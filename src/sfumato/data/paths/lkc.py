@@ -57,6 +57,8 @@ class LkcPrivacy(SetPromise):
     secret: ClassVar[tuple[str, ...]] = ("values",)
 
     def __post_init__(self) -> None:
+        # Without a largest share nothing is asked of sensitive values; a column named would be
+        # ignored in silence.
         if self.c is None and (self.sensitive is not None or self.values is not None):
             raise ParameterError(
                 "a sensitive column matters only with c, the largest share of one value"
@@ -73,10 +75,12 @@ class LkcPrivacy(SetPromise):
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
         """Only without C."""
+        # A coarser point has more carriers, but they may share a sensitive value more often.
         return self.c is None
 
     def asked(self, people: Trajectories) -> SetDemand:
         """K, L, and the sensitive values where there is a C."""
+        # Sensitive values are read only if they matter: then there must be one such column.
         if self.c is None:
             return SetDemand(self.k, self.l)
         return SetDemand(

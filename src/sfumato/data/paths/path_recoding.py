@@ -44,6 +44,7 @@ class PathPlan(Plan):
         return {
             "places": places,
             "place_level": self.place_level,
+            # A width of 1 or 0 has no buckets whose starts could be written.
             "times": f"starts of buckets of {times}" if self.width > 1 else times,
             "time_width": times,
             "loss": round(self.loss, 6),
@@ -138,6 +139,7 @@ class PathRecoding(Step):
         """Search the levels of place and time for the least loss that keeps the promises."""
         paths = require_paths(people, self.name)
         lattice = PathLattice.of(paths, self)
+        # Both levels are given: nothing is left to search for, so no promise is needed.
         if self.place_level is not None and self.time_width is not None:
             return lattice.planned(self.place_level, 0, nodes_tried=0)
         models = promises_of(goal.models)
@@ -145,6 +147,7 @@ class PathRecoding(Step):
             raise ParameterError(
                 f"{self.name} has no promise to reach; give one, or both place_level and time_width"
             )
+        # Fewer people than a promise asks for: no level could help, so the search need not start.
         for model in models:
             paths.require_people(model.k, model.promise)
         return _searched(lattice, models, self.budget)
@@ -172,11 +175,13 @@ def recoded(people: Trajectories, tower: PlaceLevels, level: int, width: int) ->
     """The same people at a level of places and a width of time buckets; levels that change nothing
     leave them as they are.
     """
+    # The same object, so that what was computed of it is not computed again.
     if level == 0 and width in (1, people.width):
         return people
     clock = Clock("none") if width == EVERYTHING else people.clock
     return people.with_points(
         people.who,
+        # Width 1 means times as they are, which may already be buckets of ``people.width``.
         people.ticks if width == 1 else people.clock.floor(people.ticks, width),
         tower.codes[level][people.places],
         table=tower.tables[level],
@@ -208,7 +213,9 @@ class PathLattice:
         levels = tuple(range(tower.top + 1)) if step.place_level is None else (step.place_level,)
         widths = _widths(people, step)
         places = np.array([tower.loss[level][people.places].mean() for level in levels])
+        # From the start of the first to the end of the last bucket.
         span = float(np.ptp(people.ticks)) + people.width if len(people.ticks) else 1.0
+        # No times at all lose everything, times as they are nothing.
         times = np.array(
             [1.0 if w == EVERYTHING else 0.0 if w == 1 else min(1.0, w / span) for w in widths]
         )
@@ -242,13 +249,16 @@ def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
     else:
         width_names = (*USUAL[clock.kind], ALL) if step.widths is None else step.widths
     widths = [clock.ticks(width) for width in width_names] if clock.kind != "none" else []
+    # Buckets can only be joined to whole multiples; 1h cannot be had from 4h.
     fine = [width for width in widths if width != EVERYTHING and width % people.width]
+    # Usual widths that do not fit are left out in silence, those that somebody asked for are not.
     if fine and (step.widths or step.time_width):
         raise ParameterError(
             f"{step.name}: times are in coarser buckets already, which {len(fine)} of the widths do"
             " not hold"
         )
     usable = [width for width in widths if width == EVERYTHING or not width % people.width]
+    # Times as they are belong to the search, unless a width is fixed.
     start = [] if step.time_width is not None else [1]
     return tuple(dict.fromkeys([*start, *usable])) or (1,)
 
@@ -262,11 +272,14 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
         ((place, time) for place in range(places) for time in range(times)),
         key=lambda node: (lattice.loss[node], *node),
     )
+    # Nodes that break a promise which coarsening keeps: all finer ones break it as well.
     broken_at: list[tuple[int, int]] = []
     nodes_tried = 0
+    # With a budget a broken node may still do after suppression, so nothing follows from it.
     if not budget:
         nodes_tried = _staircase(lattice, models, broken_at)
     for node in nodes:
+        # Finer in both directions than a node that is known to be broken.
         if any(node[0] <= place and node[1] <= time for place, time in broken_at):
             continue
         nodes_tried += 1
@@ -276,6 +289,7 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
             return lattice.planned(lattice.place_levels[node[0]], node[1], nodes_tried=nodes_tried)
         if not budget and bad.kept_by_coarsening(people):
             broken_at.append(node)
+    # For the message: what the coarsest levels still miss is the nearest miss.
     people = lattice.at(places - 1, times - 1)
     verdicts = [model.judge(Evidence(people)) for model in models]
     missed = next((verdict for verdict in verdicts if not verdict.holds), verdicts[0])
@@ -310,6 +324,8 @@ def _staircase(
     With finer times the coarsest place level that breaks them can only rise, so one walk from the
     coarsest times finds it for all.
     """
+    # Time levels from coarse to fine; the place level never goes down again, so at most places plus
+    # times nodes are looked at instead of their product.
     nodes_tried, place_number = 0, 0
     for time in range(len(lattice.widths) - 1, -1, -1):
         while place_number < len(lattice.place_levels):
@@ -318,6 +334,8 @@ def _staircase(
             steady = [model for model in models if model.kept_by_coarsening(people)]
             if not any(model.broken(people) for model in steady):
                 break
+            # All finer places at this time break too; they follow from this node and are not
+            # listed.
             broken_at.append((place_number, time))
             place_number += 1
     return nodes_tried

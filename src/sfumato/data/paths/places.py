@@ -69,6 +69,8 @@ def tower_of(people: Trajectories, *, cell: float | None = None, bits: int = 36)
     if not people.coordinates:
         return _of_hierarchy(people)
     if not numeric(people.table):
+        # Intervals of an earlier run cannot be put into other cells: their true coordinates are
+        # gone.
         return _standing(people)
     return _of_grid(people, *_sides(people, cell, bits))
 
@@ -92,9 +94,12 @@ def _of_hierarchy(people: Trajectories) -> PlaceLevels:
         count = people.table.height
         return PlaceLevels((np.arange(count),), (people.table,), (np.zeros(count),), (None,))
     labels = people.table[column].to_list()
+    # The hierarchy may need to know how many points each value has.
     counts = np.bincount(people.places, minlength=len(labels)).tolist()
     ladder = bind(attribute.hierarchy, labels, counts)
     code = {label: number for number, label in enumerate(ladder.labels[0])}
+    # The hierarchy has an order of values of its own; the places of the data are numbered
+    # otherwise.
     base = np.array([code[label] for label in labels], dtype=np.int64)
     codes, tables, loss = [], [], []
     for level in range(ladder.depth):
@@ -118,6 +123,7 @@ def _sides(people: Trajectories, cell: float | None, bits: int) -> tuple[float, 
             f"columns {longitude!r} and {latitude!r} are no longitude and latitude in degrees; give"
             " the side of a cell in their unit, like cell: 100"
         )
+    # The first of an odd number of bits goes to longitude, as a geohash does.
     sides = {longitude: 360 / 2 ** ((bits + 1) // 2), latitude: 180 / 2 ** (bits // 2)}
     first, second = people.table.columns
     return sides[first], sides[second]
@@ -132,7 +138,9 @@ def _lon_lat(people: Trajectories) -> tuple[str, str]:
 def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
     table = people.table
     x, y = (table[name].to_numpy() for name in table.columns)
+    # Shifting a number by one bit gives that of the cell above, for negative numbers too: −3 → −2.
     across, up = _numbers(x, wide), _numbers(y, high)
+    # The longer side decides when cells cover all; the diagonal is what a loss is measured by.
     reach = float(max(np.ptp(x), np.ptp(y))) if table.height else 0.0
     extent = float(np.hypot(np.ptp(x), np.ptp(y))) if table.height else 0.0
     codes, tables, loss, sides = (
@@ -141,6 +149,7 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
         [np.zeros(table.height)],
         [None],
     )
+    # Level 0 is the points as they are: no cell.
     cell_sides: list[tuple[float, float] | None] = [*sides]
     for level in range(MOST_LEVELS):
         of_level, cells = _cells(
@@ -155,6 +164,7 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
         tables.append(cells)
         loss.append(np.full(table.height, min(1.0, diagonal / extent) if extent else 0.0))
         cell_sides.append((wide * 2**level, high * 2**level))
+    # The top says nothing at all, even where one cell would already hold all points.
     codes.append(np.zeros(table.height, dtype=np.int64))
     tables.append(pl.DataFrame({name: [TOP] for name in table.columns}))
     loss.append(np.ones(table.height))
@@ -165,6 +175,8 @@ def _numbers(values: NDArray[np.float64], side: float) -> NDArray[np.int64]:
     """The numbers of the cells along an axis, so that every value lies in the interval as it is
     written.
     """
+    # Division may land in the neighbouring cell by rounding. The number is put right by the ends as
+    # they will be written, so that every reader of a label finds the point inside.
     rough = np.floor(values / side)
     if np.abs(rough).max(initial=0.0) > FARTHEST:
         raise ParameterError(
@@ -180,6 +192,7 @@ def _written_ends(
     number: NDArray[np.int64], side: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both ends of cells as they can be read back from their labels."""
+    # Each number is written once, however many points have it: text is slow.
     kinds, of_kind = np.unique(number, return_inverse=True)
     ends = np.array(
         [
@@ -191,6 +204,7 @@ def _written_ends(
 
 
 def _number_text(value: float) -> str:
+    # Adding 0 turns −0 into 0, which is written without a sign.
     return f"{value + 0.0:.12g}"
 
 
@@ -207,6 +221,7 @@ def _cells(
     names: list[str], across: NDArray[np.int64], up: NDArray[np.int64], sides: tuple[float, float]
 ) -> tuple[NDArray[np.int64], pl.DataFrame]:
     """The number of the cell of every place, and the table of cells."""
+    # Only cells that hold points are numbered.
     pairs, codes = np.unique(np.stack([across, up], axis=1), axis=0, return_inverse=True)
     columns = [
         [interval(number, side) for number in numbers]
@@ -246,25 +261,31 @@ def images_with_loss(original: Trajectories, released: Trajectories) -> Images:
             "one file has places by name and the other by coordinates; give the file the release"
             " was made from"
         )
+    # Only here are labels intervals that true coordinates must be looked for in.
     if original.coordinates and numeric(original.table) and not numeric(released.table):
         return _in_cells(original.table, released.table)
     tower = _standing(original) if original.coordinates else tower_of(original)
     image_codes = np.full(original.table.height, -1, dtype=np.int64)
     loss = np.ones(original.table.height)
+    # A label may stand in the table though no point has it any more; it must not match.
     used = np.zeros(released.table.height, dtype=np.bool_)
     used[released.places] = True
+    # The columns of a file that was read may be called otherwise; they stand in the same order.
     released_table = released.table.rename(
         dict(zip(released.table.columns, original.table.columns, strict=True))
     )
     released_table = released_table.with_columns(
         pl.Series("_number", np.arange(released_table.height))
     ).filter(used)
+    # From the lowest level up: the first that matches is the finest that contains the place.
     for table, code, lost in zip(tower.tables, tower.codes, tower.loss, strict=True):
+        # Numbers against labels: on this level nothing can be equal.
         if table.dtypes != released_table.dtypes[:-1]:
             continue
         hits = table.join(released_table, on=table.columns, how="left", maintain_order="left")[
             "_number"
         ].fill_null(-1)
+        # What a lower level has settled stays.
         fresh = (image_codes < 0) & (hits.to_numpy()[code] >= 0)
         image_codes, loss = (
             np.where(fresh, hits.to_numpy()[code], image_codes),
@@ -283,7 +304,9 @@ def _in_cells(points: pl.DataFrame, cells: pl.DataFrame) -> Images:
     ends = [ends_of_labels(cells[name]) for name in cells.columns]
     wide, high = (upper - lower for lower, upper in ends)
     extent = float(np.hypot(*(np.ptp(points[name].to_numpy()) for name in points.columns)))
+    # The top has infinite ends; nobody is farther off than the whole area.
     diameters = np.minimum(np.hypot(wide, high), extent)
+    # Not contained in any released cell: lost, as if it were anywhere in the area.
     of_point = np.where(codes >= 0, diameters[codes], extent)
     return Images(codes, np.where(codes >= 0, of_point / extent if extent else 0.0, 1.0), of_point)
 
@@ -294,11 +317,13 @@ def _containing(points: pl.DataFrame, cells: pl.DataFrame) -> NDArray[np.int64]:
         _place_on_axis(points[a].to_numpy(), cells[b])
         for a, b in zip(points.columns, cells.columns, strict=True)
     ]
+    # One number for the pair of intervals; each axis has fewer than ``kinds``.
     kinds = max(int(number.max(initial=0)) for _, number in axes) + 1
     keys = axes[0][1] * kinds + axes[1][1]
     order = np.argsort(keys)
     cell_keys = axes[0][0] * kinds + axes[1][0]
     at = np.minimum(np.searchsorted(keys[order], cell_keys), len(keys) - 1)
+    # Outside on one axis (−1), the number could be that of another pair by chance.
     hit = (keys[order][at] == cell_keys) & (axes[0][0] >= 0) & (axes[1][0] >= 0)
     return np.where(hit, order[at], -1).astype(np.int64)
 
@@ -309,6 +334,8 @@ def _place_on_axis(
     """The number of the interval of each value (−1: none), and of each label."""
     low, high = ends_of_labels(labels)
     ends, number = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
+    # Intervals of a level do not overlap: the last that begins at or before the value is the only
+    # one it can lie in.
     at = np.searchsorted(ends[:, 0], values, side="right") - 1
     inside = (at >= 0) & (values < ends[np.maximum(at, 0), 1])
     return np.where(inside, at, -1).astype(np.int64), number.reshape(-1).astype(np.int64)
@@ -320,6 +347,7 @@ def ends_of_labels(labels: pl.Series) -> tuple[NDArray[np.float64], NDArray[np.f
     >>> ends_of_labels(pl.Series(["[400, 800)", "*"]))[1].tolist()
     [800.0, inf]
     """
+    # The top becomes an interval without ends, so that all labels are read alike.
     plain = pl.select(
         pl.when(labels == TOP).then(pl.lit("[-inf, inf)")).otherwise(labels)
     ).to_series()

@@ -150,6 +150,8 @@ class PointSuppression(Step):
         for model in models:
             paths.require_people(model.k, model.promise)
         demands = [model.asked(paths) for model in models]
+        # By default just above what is asked: a set that is worth keeping should not be near
+        # breaking.
         frequent_support = self.frequent or max(demand.k for demand in demands) + 1
         dropped = (
             _locally(paths, demands, frequent_support)
@@ -159,6 +161,7 @@ class PointSuppression(Step):
         self._require_enough(paths, dropped, max(demand.k for demand in demands))
         points_kept = np.bincount(paths.who[~dropped], minlength=paths.people)
         items = paths.points.items
+        # Points that nobody has any more.
         gone = np.bincount(items[~dropped], minlength=paths.points.kinds) == 0
         return SuppressionPlan(dropped, self.how, int(gone.sum()), int((points_kept == 0).sum()))
 
@@ -188,6 +191,7 @@ class PointSuppression(Step):
         """
         if plan_section["how"] != self.how:
             return f"recipe and plan of {self.name} differ in how"
+        # The plan tells the share rounded; the budget must not be missed by that alone.
         if plan_section["share_deleted"] > self.budget + ROUNDED:
             return f"{self.name} deleted more of the points than its budget allows"
         if plan_section["share_deleted"] and not plan_section["points_deleted"]:
@@ -215,6 +219,7 @@ def needless_points(
         return None
     sets, (demand,) = point_sets(people), [promise.asked(people) for promise in promises]
     if (
+        # Points with fewer than k carriers go in any case: the cheapest lower bound comes first.
         float(np.mean(sets.supports[sets.items] < demand.k)) > budget
     ):  # single points that must go anyway
         return None
@@ -223,11 +228,13 @@ def needless_points(
         FIRST_LOOK,
         MOST_SETS,
     ):  # some of the sets are enough to tell that too much must go
+        # A part of the violating sets gives a bound already. Most levels end here.
         violations = demand.violations(sets, limit=limit)
         if kernels.paths.bound_hitting_weight(violations.members, sets.supports, allowed) > allowed:
             return None
         if violations.complete:
             break
+    # Reached only if even the long list is not complete.
     else:
         return None
     dropped = _globally(sets, [demand], demand.k + 1)
@@ -256,6 +263,8 @@ def maximal_frequent(sets: ItemSets, m: int, smallest_support: int) -> list[Item
     [(0, 1)]
     """
     frequent_sets = frequent(sets, m, smallest_support, limit=MOST_FREQUENT)
+    # A frequent set is maximal if it is no part of one that is larger by one; all parts of a
+    # frequent set are frequent, so looking one step up is enough.
     covered = {
         part for items in frequent_sets for part in itertools.combinations(items, len(items) - 1)
     }
@@ -269,6 +278,7 @@ def _globally(
     gone = np.zeros(sets.size, dtype=np.bool_)
     violating = minimal_sets(sets, demands)
     if violating:
+        # Sets worth keeping are listed only if something must go.
         keep = maximal_frequent(sets, max(demand.m for demand in demands), smallest_support)
         for item in _greedy(violating, keep):
             gone[item] = True
@@ -279,18 +289,24 @@ def _greedy(violating: Sequence[Items], keep: Sequence[Items]) -> list[int]:
     """The points to delete, in order. Scores that changed are entered anew, and old entries are
     passed over.
     """
+    # Per point the numbers of the sets that hold it: sets (0,2),(2,) → 0: [0], 2: [0, 1].
     moles, worth = _memberships(violating), _memberships(keep)
     alive, is_alive = [True] * len(violating), [True] * len(keep)
     count = {item: len(set_numbers) for item, set_numbers in moles.items()}
+    # Points in no violating set are never deleted, so their worth is not asked.
     value = {item: len(worth.get(item, ())) for item in moles}
     queue = [(-count[item] / (1 + value[item]), item) for item in count]
     heapq.heapify(queue)
     order = []
     while queue:
         score, item = heapq.heappop(queue)
+        # An entry is old where the count or the worth has changed since; the present one is in the
+        # queue.
         if not count.get(item) or score != -count[item] / (1 + value[item]):
             continue
         order.append(item)
+        # Deleting a point ends its violating sets, and also the frequent sets that speak for
+        # others.
         changed = _removed(moles[item], violating, alive, count) | _removed(
             worth.get(item, []), keep, is_alive, value
         )
@@ -319,6 +335,7 @@ def _removed(
         if alive[set_number]:
             alive[set_number] = False
             for item in sets[set_number]:
+                # Worth is kept only for points that may be deleted.
                 if item in tally:
                     tally[item] -= 1
                     changed.add(item)
@@ -341,10 +358,12 @@ class _Local:
 
     def carriers(self, items: Items) -> set[int]:
         """Who has all of some points."""
+        # Smallest first: the intersection never grows, so this is the cheapest order.
         return set.intersection(*sorted((self.people[item] for item in items), key=len))
 
     def breaks(self, carriers: set[int], length: int) -> bool:
         """Whether a set of this length with these carriers breaks a promise."""
+        # Sorted, as the sets of people have no order of their own.
         persons = np.fromiter(sorted(carriers), dtype=np.int64, count=len(carriers))
         return any(demand.breaks(persons) for demand in self.asked if length <= demand.m)
 
@@ -353,6 +372,8 @@ class _Local:
         largest_m = max(demand.m for demand in self.asked)
         looked_at: set[Items] = set()
         for person in losers:
+            # A set that begins to break holds the point and was carried by a loser; so the
+            # companions to try are the losers' other points, and no others.
             other_items = sorted(self.points[person] - {item})
             for length in range(largest_m):
                 for companions in itertools.combinations(other_items, length):
@@ -360,6 +381,8 @@ class _Local:
                         continue
                     looked_at.add(companions)
                     before = self.carriers((item, *companions))
+                    # Sets that were broken before do not count against it: they are on the list
+                    # anyway.
                     if self.breaks(before - losers, length + 1) and not self.breaks(
                         before, length + 1
                     ):
@@ -392,6 +415,7 @@ def _locally(
     nothing else.
     """
     state = _Local(point_sets(people), demands)
+    # Minimal sets are listed anew each time: with fewer carriers others may have become minimal.
     while violating := minimal_sets(state.sets(), demands):
         if len(violating) > MOST_WEIGHED:
             raise ParameterError(
@@ -401,6 +425,8 @@ def _locally(
             )
         best = _best_local(state, violating)
         if best is None:
+            # No local deletion is safe. One point goes everywhere, which never breaks anything new,
+            # so the loop always comes to an end.
             keep = maximal_frequent(
                 state.sets(), max(demand.m for demand in demands), smallest_support
             )
@@ -425,7 +451,10 @@ def _best_local(state: _Local, violating: Sequence[Items]) -> tuple[int, set[int
     for items in violating:
         losers = state.carriers(items)
         for item in items:
+            # Ties: fewer deleted points, then the first in the order of the sets, as only less
+            # replaces.
             score = (-state.removed(violating, item, losers) / len(losers), len(losers))
+            # The expensive test comes last, and only for what would be the best.
             if (best is None or score < best) and state.may_lose(item, losers):
                 best, best_choice = score, (item, losers)
     return best_choice

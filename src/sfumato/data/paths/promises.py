@@ -68,6 +68,7 @@ class SetDemand:
         enough: int = 0,
     ) -> Violations:
         """Minimal sets that break it."""
+        # Shares are ratios of counts: equality must not fail by rounding.
         slack = self.share + TOLERANCE
         return violating(
             sets,
@@ -84,12 +85,15 @@ class SetDemand:
         """Whether a set that exactly these people carry breaks it; one that nobody carries does
         not.
         """
+        # What nobody has cannot be known of anybody.
         if not len(carriers):
             return False
         if len(carriers) < self.k:
             return True
         if self.private is None:
             return False
+        # The sensitive value that most carriers share. Everybody has one at most, so counts are
+        # people.
         largest_count = np.bincount(self.private.taken(carriers).items, minlength=1).max(initial=0)
         return bool(largest_count > (self.share + TOLERANCE) * len(carriers))
 
@@ -124,6 +128,7 @@ class SetPromise(PathModel, Protocol):
     def broken(self, people: Trajectories) -> bool:
         """Whether some set breaks it."""
         demand = self.asked(people)
+        # One violating set is enough to know; the search may stop there.
         return bool(demand.violations(point_sets(people), limit=1, enough=demand.k - 1).count)
 
     def judge(self, evidence: Evidence) -> Verdict:
@@ -131,6 +136,7 @@ class SetPromise(PathModel, Protocol):
         people = evidence.data
         paths = require_paths(people, self.promise)
         demand = self.asked(paths)
+        # Before counting: with too few people the promise cannot hold, whatever they have.
         if (short := too_few(self, paths)) is not None:
             return short
         sets = point_sets(paths)
@@ -208,14 +214,17 @@ def sensitive_sets(
                 " say which: sensitive: COLUMN"
             )
         column = sensitive_columns[0]
+    # As text, since the values of a recipe are written as text.
     labels = people.values(column).cast(pl.String)
     if values is not None:
+        # Some values may not occur; if none does, it is probably a mistake in spelling.
         absent = len(set(values) - set(labels.drop_nulls().to_list()))
         if absent == len(set(values)):
             raise SchemaError(
                 f"{promise}: none of the {len(set(values))} value(s) asked about occurs in column"
                 f" {column!r}"
             )
+    # Sorted, so that the numbers do not depend on the order of rows.
     value_labels = sorted(set(labels.drop_nulls().to_list()) if values is None else set(values))
     code = {label: number for number, label in enumerate(value_labels)}
     return ItemSets.of(

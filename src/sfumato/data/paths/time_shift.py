@@ -79,6 +79,8 @@ class TimeShift(Step):
         if clock.kind == "none":
             raise ParameterError(f"{self.name}: the points have no times to shift")
         largest_shift = clock.ticks(self.most)
+        # Whole buckets, or a shifted time would lie inside a bucket and tell part of the shift;
+        # moments move by minutes at least.
         grain = max(paths.width, clock.minute)
         steps = largest_shift // grain
         if not steps:
@@ -86,12 +88,14 @@ class TimeShift(Step):
                 f"{self.name}: {self.most} is less than the time buckets of the data; nothing would"
                 " be moved"
             )
+        # Both ends included: from −steps to +steps.
         draws = goal.stream("shifts").integers(-steps, steps + 1, paths.people)
         return ShiftPlan(draws * grain, self.most, steps * grain)
 
     def apply(self, people: Any, plan: Any) -> Trajectories:
         """Move them."""
         paths = require_paths(people, self.name)
+        # Two shifts add up: the attack must reckon with the largest sum.
         earlier = paths.shifted or 0
         return paths.with_points(
             paths.who,
@@ -139,6 +143,7 @@ class CollapseRepeats(Step):
                 " break promises"
             )
         is_kept = np.ones(len(paths.places), dtype=np.bool_)
+        # A point stays if the place changes, or if it is the first of another person.
         is_kept[1:] = (np.diff(paths.places) != 0) | (np.diff(paths.who) != 0)
         return CollapsePlan(is_kept)
 

@@ -102,6 +102,7 @@ class Trajectories(PeopleData):
         _require_no_gaps(data, (person, *place_columns), source)
         time_unit = schema[time].unit
         clock, ticks = read_times(data[time], time, time_unit)  # type: ignore[arg-type]
+        # People are numbered by name, so that the result does not depend on the order of rows.
         persons, names = numbered_people(data[person])
         where, table = _places(data.select(place_columns))
         notes = [clock.sentence(), *_order_notes(persons, ticks)]
@@ -134,6 +135,7 @@ class Trajectories(PeopleData):
                 f"{open_columns} column(s) with role quasi stay as they are: promises about points"
                 " do not cover them"
             )
+        # Not sorted yet and without runs of people; the call below puts that in order.
         plain = cls(
             schema,
             source,
@@ -191,6 +193,7 @@ class Trajectories(PeopleData):
     @cached_property
     def points(self) -> Points:
         """Every person as a set of points."""
+        # One number for (time, place). It ascends with time, then place; so do the points.
         kinds = max(1, self.table.height)
         moments, moment = np.unique(self.ticks, return_inverse=True)
         keys, items = np.unique(moment * kinds + self.places, return_inverse=True)
@@ -253,8 +256,10 @@ class Trajectories(PeopleData):
         left out.
         """
         place_table = self.table if table is None else table
+        # By person, then time, then place: the last key given counts most.
         order = np.lexsort((places, ticks, persons))
         persons, ticks, places = persons[order], ticks[order], places[order]
+        # After sorting, equal points are neighbours; the first of them stays.
         fresh = np.ones(len(persons), dtype=np.bool_)
         fresh[1:] = (np.diff(persons) != 0) | (np.diff(ticks) != 0) | (np.diff(places) != 0)
         persons, ticks, places = persons[fresh], ticks[fresh], places[fresh]
@@ -263,7 +268,9 @@ class Trajectories(PeopleData):
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if merged and twice:
             changes["notes"] = (*self.notes, f"{twice:,} {merged}")
+        # Only reading merges with a note, so that tells a file from a change made here.
         changes["as_read"] = bool(merged)
+        # People without points are gone, and their columns, names and origins go with them.
         if len(persons_kept) < self.people:
             changes |= self._of_people(persons_kept)
         return dataclasses.replace(
@@ -274,6 +281,7 @@ class Trajectories(PeopleData):
         """What is told of some of the people, in the order they are named in."""
         origin = persons if self.origin is None else self.origin[persons]
         return {
+            # A table without columns does not know its height.
             "own": self.own[persons] if self.own.width else pl.DataFrame(height=len(persons)),
             "origin": origin,
             "names": None if self.names is None else self.names.gather(persons),
@@ -281,11 +289,14 @@ class Trajectories(PeopleData):
 
     def shuffled(self, stream: np.random.Generator) -> Self:
         """The same people in a random order under new numbers."""
+        # Person ``order[i]`` becomes person i; ``new_numbers`` is the inverse.
         order = stream.permutation(self.people).astype(np.int64)
         new_numbers = np.empty_like(order)
         new_numbers[order] = np.arange(self.people)
+        # Names are for the people as the file has them; a shuffled release must not carry them.
         person_fields = self._of_people(order) | {"names": None}
         counts = np.diff(self.starts)[order]
+        # Stable, so that the points of a person stay in the order of time.
         by_person = np.argsort(new_numbers[self.who], kind="stable")
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return dataclasses.replace(
@@ -310,6 +321,7 @@ class Trajectories(PeopleData):
             self.schema.columns(Role.TIME)[0]: self.clock.written(self.ticks),
         }
         columns |= {name: where[name] for name in where.columns}
+        # Own columns that stood in the rows of points are repeated there again.
         repeated = self.own.drop(self.apart or ())
         columns |= {name: repeated[name].gather(self.who) for name in repeated.columns}
         tables = {
@@ -366,6 +378,7 @@ def _require_no_gaps(data: pl.DataFrame, columns: tuple[str, ...], source: Sourc
         for name in columns
         if (
             gaps := data[name].null_count()
+            # NaN is not missing for the table, but it is no place either.
             + (int(data[name].is_nan().sum()) if data[name].dtype.is_float() else 0)
         )
     ]
@@ -383,6 +396,7 @@ def numbered_people(column: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
     values = column.cast(pl.String) if not column.dtype.is_integer() else column
     if values.dtype == pl.String:
         whole = values.cast(pl.Int64, strict=False)
+        # Only if all are written as numbers write themselves: 007 and 7 are two people.
         if not whole.null_count() and (whole.cast(pl.String) == values).all():
             values = whole
     names = values.unique().sort()
@@ -393,6 +407,7 @@ def _places(columns: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
     """The number of the place of every row, and the table of places; one column is text, two are
     numbers or both generalised.
     """
+    # Places by name are labels even where they look like numbers: their hierarchy has labels.
     if columns.width == 1:
         columns = columns.select(pl.all().cast(pl.String))
     else:
@@ -409,6 +424,7 @@ def _places(columns: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
             raise SchemaError(
                 f"{wild:,} of {columns.height:,} points have a coordinate that is no finite number"
             )
+    # Sorted, so that place numbers do not depend on the order of rows.
     table = columns.unique().sort(columns.columns)
     numbers = table.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
     rows = columns.join(numbers, on=columns.columns, how="left", maintain_order="left")
@@ -417,6 +433,7 @@ def _places(columns: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
 
 def _order_notes(persons: NDArray[np.int64], ticks: NDArray[np.int64]) -> list[str]:
     """How many rows stand before an earlier one of the same person."""
+    # Stable: rows of one person keep the order of the file, which is what is checked.
     by_person = np.argsort(persons, kind="stable")
     back = (np.diff(persons[by_person]) == 0) & (np.diff(ticks[by_person]) < 0)
     count = int(np.count_nonzero(back))
@@ -438,6 +455,7 @@ def _own_columns(
         else data.select(own)
     )
     by = pl.Series("_who", persons)
+    # The first value stands for all, once it is known that there is only one.
     grouped = rows.group_by(by, maintain_order=False).agg(
         pl.col(own).first(), pl.col(own).n_unique().name.prefix("_n_")
     )
@@ -489,6 +507,7 @@ def _beside(
             f" {len(keys) - keys.n_unique():,} person(s) twice"
         )
     own = [name for name in schema.attributes if any(schema[name].has(role) for role in OWN)]
+    # The people with points decide who is there; the table of people may hold others.
     matched_rows = pl.DataFrame({"": names}).join(
         table.select(pl.Series("", keys), *own), on="", how="left", maintain_order="left"
     )

@@ -75,6 +75,7 @@ class Unicity(Attack):
                 "points": [[p, share] for p, share in enumerate(curve, start=1)],
             },
             "intervals": [
+                # Where all sets were counted there is no sampling error.
                 None if sure else list(wilson(share, people))
                 for share, sure in zip(curve, exact, strict=True)
             ],
@@ -91,6 +92,7 @@ class Unicity(Attack):
             sentence,
             interval=None if exact[-1] else wilson(value, people),
             baseline=1 / people,
+            # People who are singled out more often than not.
             victims=np.flatnonzero(hit > 0.5),
             details=details,
         )
@@ -106,10 +108,12 @@ def unicity_curve(
     items, runs = known_points.items(released), posted(released)
     people = len(known_points.starts) - 1
     lengths = np.diff(known_points.starts)
+    # Who has fewer than p points is known by all of them: one set.
     totals = [
         float(sum(math.comb(int(n), min(int(n), p)) for n in lengths))
         for p in range(1, largest_set + 1)
     ]
+    # Decided for each size by itself: pairs may be few enough where triples are not.
     exact = [total <= EXACT for total in totals]
     shares = np.zeros((people, largest_set))
     wrong = np.zeros(largest_set)
@@ -123,12 +127,15 @@ def unicity_curve(
                 / totals[p - 1]
             )
             shares[:, p - 1] = column
+    # One sample serves all sizes that are too many: its first p points are the draw of size p.
     if not all(exact):
         hits, missed = np.zeros((people, largest_set)), np.zeros(largest_set)
         for first in range(
             0, people, 10_000
         ):  # so that the draws of many people need not lie in memory
             rows = slice(first, min(people, first + 10_000))
+            # The stream is named after the block, so that draws do not depend on how blocks are
+            # processed.
             uniforms = scene.seed.stream(f"unicity: which points of {first}").random(
                 (rows.stop - first, draws, largest_set)
             )
@@ -178,6 +185,7 @@ class TimeShiftAttack(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None where times were shifted, or a shift is named."""
+        # Without a shift :class:`Unicity` asks the same in a simpler way.
         if self.most is None and shift_of(scene) is None:
             return NothingToAttack("no times were shifted")
         if scene.pair.released.clock.kind == "none":
@@ -202,6 +210,7 @@ class TimeShiftAttack(Attack):
             f"{percent(curve[-1])} of {people:,} people are alone with {self.points} of their"
             " points, whatever the shift"
         )
+        # More than half of the draws single the person out.
         victims = np.flatnonzero(hits[:, -1] > self.draws / 2)
         return Finding(
             self.name,
@@ -217,6 +226,7 @@ class TimeShiftAttack(Attack):
         self, scene: Scene, known_points: KnownPoints, largest_shift: int
     ) -> NDArray[np.float64]:
         released = scene.pair.released
+        # Visits by place: an anchor is looked for at one place only.
         order = np.argsort(released.places, kind="stable")
         counts = np.bincount(released.places, minlength=released.table.height)
         posting = (
@@ -249,6 +259,7 @@ def shift_of(scene: Scene) -> int | None:
         for step in scene.steps
         if isinstance(step, TimeShift)
     ]
+    # A release read from a file does not say; then the steps of the recipe do, added up.
     return scene.pair.released.shifted or sum(shifts_declared) or None
 
 
@@ -263,5 +274,7 @@ def _draw_points(
     for person, length in enumerate(lengths.tolist()):
         order = stream.permuted(np.tile(np.arange(length), (draws, 1)), axis=1)
         used = min(length, set_size)
+        # Who has fewer points than asked leaves zeros behind; the loop stops at the number of
+        # points.
         points_drawn[person, :, :used] = order[:, :used]
     return points_drawn

@@ -28,6 +28,7 @@ def kept_points(original: Trajectories, released: Trajectories) -> NDArray[np.bo
     shifted, whether at any time.
     """
     known_points = KnownPoints.of(Scene.of(original, released))
+    # After a shift, times say nothing about who kept what, so only places are compared.
     if released.shifted is None:
         items, released_items, kinds = (
             known_points.items(released),
@@ -40,9 +41,12 @@ def kept_points(original: Trajectories, released: Trajectories) -> NDArray[np.bo
             released.places,
             released.table.height + 1,
         )
+    # One number for (released person, point). Each person has one spare number, so that point −1
+    # (none) meets no key of the person before.
     released_keys = np.unique(released.who * kinds + released_items)
     person = known_points.truth[original.who]
     original_keys = person * kinds + items
+    # A number behind the last one is moved inside; the comparison below then fails.
     at = np.minimum(np.searchsorted(released_keys, original_keys), max(0, len(released_keys) - 1))
     is_kept: NDArray[np.bool_] = (
         (person >= 0)
@@ -56,6 +60,8 @@ def apart(first_shares: NDArray[np.float64], second_shares: NDArray[np.float64])
     """Total variation: half the sum of the differences of two distributions; what is missing of
     either counts.
     """
+    # Shares that do not add up to 1 (points that are lost) would otherwise look closer than they
+    # are.
     missing_mass = abs(first_shares.sum() - second_shares.sum())
     return float(min(1.0, (np.abs(first_shares - second_shares).sum() + missing_mass) / 2))
 
@@ -104,6 +110,7 @@ class PathLoss(Utility):
         original, released = pair.original, pair.released
         is_kept = kept_points(original, released)
         image = images_with_loss(original, released)
+        # A point that is gone has lost place and time entirely.
         place_loss = np.where(is_kept, image.loss[original.places], 1.0)
         time = np.where(is_kept, time_loss(original, released), 1.0)
         value = float((place_loss + time).mean() / 2)
@@ -123,6 +130,7 @@ def time_loss(original: Trajectories, released: Trajectories) -> float:
     if released.clock.kind == "none":
         return 0.0 if original.clock.kind == "none" else 1.0
     width = released_width(original, released)
+    # Nothing lost: the buckets were that wide before.
     if width in (original.width, EVERYTHING):
         return 0.0
     return min(1.0, width / (float(np.ptp(original.ticks)) + original.width))
@@ -155,6 +163,7 @@ class PlaceHistogram(Utility):
         released_shares = np.bincount(released.places, minlength=released.table.height) / max(
             1, len(released.places)
         )
+        # How many places of the data each released place contains; its share is divided among them.
         shared = np.bincount(image[image >= 0], minlength=released.table.height)
         spread = np.where(image >= 0, released_shares[image] / np.maximum(1, shared[image]), 0.0)
         return Measure(
@@ -184,6 +193,8 @@ class HourHistogram(Utility):
         original, released = pair.original, pair.released
         true = np.bincount(_hours(original), minlength=24) / max(1, len(original.ticks))
         hour = released.clock.hour
+        # Without hours a point may be at any of the 24; a bucket of 4h counts a quarter for each
+        # hour.
         width = 24 if hour is None else min(24, max(1, released_width(original, released) // hour))
         starts = np.zeros(len(released.ticks), dtype=np.int64) if hour is None else _hours(released)
         share = np.zeros(24)
@@ -223,6 +234,7 @@ class OriginDestination(Utility):
             original.places[original.starts[:-1]],
             original.places[original.starts[1:] - 1],
         )
+        # One number for the pair (first, last). One is added, so that a lost place (−1) becomes 0.
         true = (image[first] + 1) * kinds + image[last] + 1
         released_trips = (
             (released.places[released.starts[:-1]] + 1) * kinds
@@ -232,8 +244,11 @@ class OriginDestination(Utility):
         keys, codes = np.unique(np.concatenate([true, released_trips]), return_inverse=True)
         counts = [
             np.bincount(part, minlength=len(keys))
+            # Both files were coded together, so that equal pairs have equal codes; here they part
+            # again.
             for part in np.split(codes.reshape(-1), [len(true)])
         ]
+        # Of the original's people in both, so that people who were left out count as a difference.
         people = max(1, original.people)
         return Measure(
             self.name,
@@ -264,17 +279,20 @@ class FrequentSequences(Utility):
     def measure(self, pair: Pair) -> Measure:
         """Count pairs of visits in both files."""
         original, released = pair.original, pair.released
+        # A share such as 0.05 is not exact: without the margin 0.05 · 100 could be rounded up to 6.
         smallest_support = max(1, int(np.ceil(self.share * original.people - 1e-9)))
         image = images(original, released)
         own = _frequent_pairs(original, smallest_support)
         after = set(map(tuple, _frequent_pairs(released, smallest_support).tolist()))
         has_same_label = _same_labels(original, released, image)
+        # A pair survives under its own name only if both places were released unchanged.
         stay = [
             (int(image[x]), int(image[y])) in after
             for x, y in own.tolist()
             if has_same_label[x] and has_same_label[y]
         ]
         has_image = image[original.places] >= 0
+        # The original with places as coarse as in the release, to compare like with like.
         coarse = original.with_points(
             original.who[has_image],
             original.ticks[has_image],
@@ -301,8 +319,10 @@ def _same_labels(
     original: Trajectories, released: Trajectories, image: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Per place of the original whether it is released under its own name."""
+    # Numbers became intervals: nothing has its own name any more.
     if original.table.dtypes != released.table.dtypes:
         return np.zeros(original.table.height, dtype=np.bool_)
+    # −1 must not look up the last place; such places are taken out in the end.
     image_codes = np.maximum(image, 0)
     equal = [
         (original.table[a] == released.table[b].gather(image_codes)).to_numpy()
@@ -316,6 +336,7 @@ def _frequent_pairs(people: Trajectories, smallest_support: int) -> NDArray[np.i
     """Pairs of places that at least so many people visited in this order."""
     size = max(1, people.table.height)
     visits = visits_of(people)
+    # The first call only counts, so that the room can be made; the second one fills it.
     room = np.empty(kernels.paths.list_pairs(visits, size, np.empty(0, np.int64)), dtype=np.int64)
     if not len(room):
         return np.zeros((0, 2), dtype=np.int64)
@@ -334,6 +355,7 @@ def centres(people: Trajectories, original: Trajectories) -> NDArray[np.float64]
             continue
         low, high = ends_of_labels(people.table[name])
         area = original.table[original_name].to_numpy()
+        # The top has no finite ends; the middle of the area stands for it.
         middle = np.where(
             np.isfinite(low),
             (np.where(np.isfinite(low), low, 0) + np.where(np.isfinite(high), high, 0)) / 2,
@@ -347,6 +369,7 @@ def lengths(people: Trajectories, where: NDArray[np.float64]) -> NDArray[np.floa
     """How far everybody went from point to point."""
     at = where[people.places]
     steps = np.zeros(len(at))
+    # The step from the last point of one person to the first of the next is no step.
     steps[1:] = np.where(np.diff(people.who) == 0, np.hypot(*np.diff(at, axis=0).T), 0.0)
     return np.bincount(people.who, weights=steps, minlength=people.people).astype(np.float64)
 
@@ -358,6 +381,7 @@ def gyration(people: Trajectories, where: NDArray[np.float64]) -> NDArray[np.flo
     at, counts = where[people.places], np.maximum(1, np.diff(people.starts))
     squares = np.zeros(people.people)
     for axis in range(2):
+        # First the centre of every person, then the squared distances, one axis at a time.
         mean = np.bincount(people.who, weights=at[:, axis], minlength=people.people) / counts
         squares += np.bincount(
             people.who, weights=(at[:, axis] - mean[people.who]) ** 2, minlength=people.people
@@ -369,11 +393,13 @@ def _relative_error(
     metric: Utility, original: Any, released: Any, quantity: Any, quantity_name: str
 ) -> Measure:
     """The mean difference of a quantity of people who are in both files, as a share of its mean."""
+    # Only people who are in both files; the release says which original person each is.
     origins = np.arange(released.people) if released.origin is None else released.origin
     true = quantity(original, centres(original, original))[origins]
     released_values = quantity(released, centres(released, original))
     scale = float(true.mean()) if len(true) else 0.0
     off = float(np.abs(released_values - true).mean()) if len(true) else 0.0
+    # A mean of 0 has no share: any difference counts as all.
     value = off / scale if scale else (0.0 if not off else 1.0)
     return Measure(
         metric.name,

@@ -61,6 +61,7 @@ class KmVisits(PathModel):
 
     def broken(self, people: Trajectories) -> bool:
         """Whether some sequence is too rare."""
+        # One rare sequence is enough to know.
         return bool(rare_sequences(people, self.m, self.k, enough=1)[0])
 
     def judge(self, evidence: Evidence) -> Verdict:
@@ -73,6 +74,8 @@ class KmVisits(PathModel):
             return short
         count, smallest, is_concerned = rare_sequences(paths, self.m, self.k)
         if count and smallest > 1:  # what begins with a rare sequence was not looked at
+            # With k = 0 nothing is rare, so no sequence is cut short and the smallest number is the
+            # true one.
             smallest = rare_sequences(paths, self.m, 0)[1]
         if not count:
             sentence = (
@@ -104,6 +107,7 @@ def rare_sequences(
     """How many sequences of at most ``m`` places fewer than ``k`` people went, the fewest people of
     any, and who went a rare one.
     """
+    # Filled by the loop: who went a sequence that too few went.
     is_concerned = np.zeros(people.people, dtype=np.bool_)
     visits = kernels.paths.Visits(people.starts, people.ticks, people.places)
     count, smallest = kernels.paths.count_rare_sequences(

@@ -80,6 +80,8 @@ class KWindows(PathModel):
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
         """Only while windows begin and end where buckets do."""
+        # A bucket cut by the end of a window would put points into a window in which they may not
+        # be.
         length, apart = self.steps(people)
         return (
             people.clock.kind != "none" and length % people.width == 0 and apart % people.width == 0
@@ -125,6 +127,7 @@ class KWindows(PathModel):
         clock = people.clock
         if clock.kind == "none":  # without times everything lies in one window
             return 1, 1
+        # The natural grain of the file: days, or hours where times are finer.
         usual = "1d" if clock.kind == "days" else "1h"
         length, apart = clock.ticks(self.tau), clock.ticks(self.every or usual)
         return length, apart
@@ -135,6 +138,7 @@ class KWindows(PathModel):
         clock, points = people.clock, people.points
         if not len(people.ticks):
             return
+        # The first window that can hold the first point; earlier ones are empty.
         first = int(clock.floor(np.array([people.ticks.min() - length + 1]), apart)[0])
         count = (int(people.ticks.max()) - first) // apart + 1
         if count > MOST_WINDOWS:
@@ -142,8 +146,11 @@ class KWindows(PathModel):
                 f"{self.promise}: there are {count:,} windows, more than {MOST_WINDOWS:,}; let them"
                 " start less often"
             )
+        # A set is told by the sum of the hashes of its points: the order does not matter.
         hashes = mixed(points.items.astype(np.uint64))
         posted = posted_points(people)
+        # Where the window begins and ends in the points of each person. Windows move forward only,
+        # so both move forward only, and are carried from window to window.
         firsts, lasts = people.starts[:-1].copy(), people.starts[:-1].copy()
         sums = np.zeros(people.people, dtype=np.uint64)
         for number in range(count):
@@ -157,10 +164,13 @@ class KWindows(PathModel):
                 _, codes, sizes = np.unique(
                     sums[present_windows], return_inverse=True, return_counts=True
                 )
+                # People with nothing in the window are not tested: k says that enough share it.
                 shared = np.full(people.people, self.k, dtype=np.int64)
                 shared[present_windows] = sizes[codes]
                 if self.match == "equals":
                     small = shared < self.k
+                # Those with k equal ones need no search; for the others people with more points
+                # count too.
                 else:
                     kernels.paths.mark_small_windows(posted, firsts, lasts, shared, self.k, small)
             yield small

@@ -57,6 +57,7 @@ def without_rows(scene: Scene) -> str | None:
 
 def alone(crowds: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Who surely is in a crowd of one, and who may be."""
+    # A crowd of at most one is surely one; a crowd of at least one may be.
     return crowds.high == 1, crowds.low == 1
 
 
@@ -64,6 +65,7 @@ def victims_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None
     """The persons of the original who were hit; None where tables do not join, so that the persons
     of each are counted for themselves.
     """
+    # After a split each branch counts its persons anew, so the numbers fit no original person.
     if len(hit) != len(scene.pair.truth):
         return None
     original_persons = scene.pair.truth[hit]
@@ -118,6 +120,7 @@ class JoinUniqueness(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Count the crowds for no row, one row, and so on."""
         view: Shown = scene.pair.released.shown()
+        # From no row at all: what the own columns alone give away is the start of the curve.
         alone_by_size = [alone(self._crowds(view, size)) for size in range(self.m + 1)]
         shares = [[float(flags.mean()) for flags in pair] for pair in alone_by_size]
         surely, maybe = alone_by_size[-1]
@@ -146,6 +149,7 @@ class JoinUniqueness(Attack):
     def _crowds(self, view: Shown, size: int) -> LowHigh:
         if size:
             return Acquaintance("any", size, self.own, self.effort).crowds(view)
+        # Without own columns and without rows nothing is known, and everybody fits.
         sizes = (
             np.full(view.persons, view.persons)
             if not self.own
@@ -189,6 +193,8 @@ class RowCounts(Attack):
             self.name,
             float(hit.mean()),
             f"{share_of(int(hit.sum()), view.persons)} are alone with the numbers of their rows",
+            # What the own columns give away without any number of rows; only the rest is the rows'
+            # doing.
             baseline=float(_alone_in(people.classes).mean()),
             victims=victims_of(scene, hit),
             details={"tables": tables_alone, "before": int(_alone_in(people.classes).sum())},
@@ -232,6 +238,7 @@ class JoinInflation(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Count rows and persons of every joined class."""
         view: Shown = scene.pair.released.shown()
+        # The strictest promise of the recipe says what crowd readers believe in.
         k = self.k or max(
             (model.k for model in scene.models if isinstance(model, PersonsKAnonymity)),
             default=USUAL_K,
@@ -240,6 +247,7 @@ class JoinInflation(Attack):
         for table in view.rows:
             if len(table.person):
                 in_rows, in_persons = _joined(view, table)
+                # Hidden by the count of rows, yet not by the count of persons, in the same table.
                 hit |= (_smallest_crowd(in_rows, table, view.persons) >= k) & (
                     _smallest_crowd(in_persons, table, view.persons) < k
                 )
@@ -264,12 +272,14 @@ def _joined(view: Shown, table: ShownRows) -> tuple[NDArray[np.int64], NDArray[n
     persons have one.
     """
     groups = together([view.own[table.person], table.shows])
+    # Each pair of group and person once; what is left after division is one group for each person.
     pairs = np.unique(groups * view.persons + table.person) // view.persons
     return np.bincount(groups)[groups], np.bincount(pairs)[groups]
 
 
 def _smallest_crowd(crowds: NDArray[np.int64], table: ShownRows, persons: int) -> NDArray[np.int64]:
     """Per person the smallest crowd of a row; a huge one without rows."""
+    # Without rows nothing is joined, so such a person looks hidden but is never taken for exposed.
     smallest = np.full(persons, np.iinfo(np.int64).max)
     np.minimum.at(smallest, table.person, crowds)
     return smallest
@@ -319,6 +329,7 @@ class HomogeneityOfJoin(Attack):
             name: _certain(intruder.told(view, name, Disclosure.FREQUENCY))
             for name in view.sensitive
         }
+        # The column with most sure victims, ties by those who may be.
         worst = max(
             certainty_by_column,
             key=lambda name: (
@@ -345,11 +356,13 @@ class HomogeneityOfJoin(Attack):
 
 
 def _certain(shares: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    # Shares are ratios of counts; the margin is for rounding only.
     return shares.low >= 1 - 1e-12, shares.high >= 1 - 1e-12
 
 
 def _of_all(view: Shown, column: str) -> bool:
     """Whether everybody has one value."""
     secrets = Secrets.of(view.sensitive[column], view.persons).kernel
+    # All persons in one group: what is known of somebody of whom nothing is known.
     shares = of_groups(secrets, Disclosure.FREQUENCY, np.zeros(view.persons, dtype=np.int64))
     return bool(shares[0] >= 1 - 1e-12)

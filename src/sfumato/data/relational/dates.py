@@ -87,19 +87,25 @@ class ShiftPersonDates(Step):
         tables = require_tables(people, self.name)
         size = WEEK if self.keep_weekday else 1
         largest_shift = self.days // size
+        # One number fewer than there are shifts: −n … n−1. Below, those from 0 on move up by one,
+        # which leaves 0 out and keeps all others equally likely.
         draws = goal.stream("shifts").integers(-largest_shift, largest_shift, tables.people)
         shifts = (draws + (draws >= 0)) * size
+        # All dates are tried before any is changed: a plan either fits the calendar or is refused.
         for table, names in self.columns.items():
             for column in names:
                 days = (
                     days_of(self._column(tables, table, column), table)
                     + shifts[tables[table].owner]
                 )
+                # Missing dates are NaN and leave the range alone; 0 (1970) is inside of it for
+                # sure.
                 if np.nanmin(days, initial=0) < FIRST or np.nanmax(days, initial=0) > LAST:
                     raise SchemaError(
                         f"shift_dates: a date of column {column!r} of {table} would leave the"
                         " calendar; lower days"
                     )
+        # n shifts in each direction.
         choices = 2 * largest_shift
         warning = (
             f"there are only {choices} possible shifts: whoever knows about when something was can"
@@ -141,6 +147,7 @@ class ShiftPersonDates(Step):
         for table, names in self.columns.items():
             rows = tables[table]
             fresh = [
+                # The same shift for all rows of a person, in whatever table they stand.
                 shift_column(rows.frame[name], table, plan.shifts[rows.owner]) for name in names
             ]
             tables = tables.with_rows(

@@ -69,6 +69,7 @@ class EvenCounts(RowsStep):
     def plan(self, people: Any, goal: Goal) -> KeptPlan:
         """Choose groups, and draw the rows that stay."""
         tables = require_tables(people, self.name)
+        # Without a join nobody can count the rows of a person of the people's table.
         if tables.split:
             raise ParameterError(
                 f"{self.name}: the tables join with the people no more; let it come before the"
@@ -81,10 +82,13 @@ class EvenCounts(RowsStep):
                 f"{self.name} is a means for persons_k_anonymity with knows: counts; the recipe has"
                 " none"
             )
+        # One k for all such promises: the largest serves the others too.
         k = max(model.counts_to_even or 1 for model in count_models)
         classes = Persons.of(tables.shown(), own=any(model.own for model in count_models)).classes
         groups = even_groups(classes, _all_rows(tables), k)
         retained_rows, remaining = list[Mapping[str, "NDArray[np.bool_]"]](), tables
+        # From the top down: rows that go take rows below them along, and only what is left then is
+        # evened.
         for rows in tables.below:
             stays = _evened(remaining, rows.name, groups, goal)
             if not stays.all():
@@ -97,6 +101,7 @@ class EvenCounts(RowsStep):
         facts = rows_within(
             self.budget, before, after, step=self.name, first="recode the own columns"
         )
+        # Persons whose class is too small for any group; nothing was done about them.
         short = int((np.bincount(classes, minlength=1)[classes] < k).sum())
         return KeptPlan(tuple(retained_rows), facts, left_alone(self.name, short))
 
@@ -125,6 +130,7 @@ def _evened(
     """
     counts = tables.per_person(table)
     grouped = groups >= 0
+    # Per group the fewest rows of a member; begins above any count.
     fewest = np.full(int(groups.max(initial=-1)) + 1, np.iinfo(np.int64).max, dtype=np.int64)
     np.minimum.at(fewest, groups[grouped], counts[grouped])
     row_limits = counts.copy()
@@ -140,7 +146,9 @@ def even_groups(classes: NDArray[np.int64], counts: NDArray[np.int64], k: int) -
     [1, 0, 1, 0, -1]
     """
     groups = np.full(len(classes), -1, dtype=np.int64)
+    # By class, and within a class by rising counts: near counts are neighbours.
     order = np.lexsort((counts, classes))
+    # Where a class begins; the first class is 0, so −1 before it marks its begin as well.
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     number = 0
     for begin, end in zip(starts, [*starts[1:], len(order)], strict=True):
@@ -163,15 +171,20 @@ def best_cuts(counts: list[int], k: int) -> list[tuple[int, int]]:
     ([(0, 2), (2, 4)], [(0, 2), (2, 5)])
     """
     size = len(counts)
+    # Sums from the start, so that the rows of any stretch are a difference of two of them.
     sums = [0]
     for count in counts:
         sums.append(sums[-1] + count)
+    # The loss is at most all rows, so one more stands for: not possible yet.
     smallest_loss, cut = [0] + [sums[-1] + 1] * size, [0] * (size + 1)
     for end in range(k, size + 1):
+        # Stretches of k to 2k − 1; longer ones are covered by two shorter ones.
         for begin in range(max(0, end - 2 * k + 1), end - k + 1):
+            # Everybody of the stretch falls to its first count, which is the smallest.
             lost = smallest_loss[begin] + sums[end] - sums[begin] - counts[begin] * (end - begin)
             if lost < smallest_loss[end]:
                 smallest_loss[end], cut[end] = lost, begin
+    # Back from the end: every best end knows where its stretch began.
     cuts, end = list[tuple[int, int]](), size
     while end:
         cuts.append((cut[end], end))

@@ -46,14 +46,17 @@ def parts(
     _require_keys(tables, links)
     lookups: dict[str, _Found] = {}
     notes, problems = list[str](), list[str]()
+    # Tables come behind those they belong to, so the rows above are looked up already.
     for link in links:
         lookups[link.table], messages, along = _looked_up(
             link, tables, lookups, {other_link.table: other_link for other_link in links}
         )
+        # The same sentence is an error or a note, as the recipe wants it.
         (problems if link.orphans == "refuse" else notes).extend(messages)
         notes += along
     if problems:
         raise SchemaError(problems)
+    # After the lookups, as only tables that are said to stand apart are concerned.
     _require_apart(tables, links)
     _require_any(lookups)
     rows_of_tables = tuple(
@@ -88,6 +91,7 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
         if link.key is None:
             continue
         keys = canonical(tables[link.table][link.key])
+        # Missing keys count as one value among the different ones; they are told of separately.
         gaps, duplicates = keys.null_count(), keys.len() - keys.n_unique()
         duplicates -= max(0, gaps - 1)  # missing ones are told of by themselves
         problems += (
@@ -122,6 +126,7 @@ def _looked_up(
     everyone = np.arange(size, dtype=np.int64)
     if link.foreign is None:
         return _Found(everyone, everyone, np.ones(size, dtype=bool)), [], []
+    # The table joins with nobody: equal values still say which rows are one person's.
     if link.parent is None:
         groups = frame[link.foreign]
         owner = ranked(canonical(groups))
@@ -134,8 +139,10 @@ def _looked_up(
     parent_lookup, over = lookups[link.parent], links[link.parent]
     above = resolved(frame[link.foreign], tables[link.parent][over.key or ""])
     missing = above == NOBODY
+    # Row 0 only stands in for rows without a row above; these are taken out by the mask.
     stays = ~missing & parent_lookup.stays[np.where(missing, 0, above)]
     owner = np.where(stays, parent_lookup.owner[np.where(missing, 0, above)], NOBODY)
+    # Two reasons to go: the key names nobody, or the row above was dropped itself.
     lost, along = int(missing.sum()), int((~stays & ~missing).sum())
     messages = _lost_told(link, frame, tables[link.parent][over.key or ""], lost)
     return _Found(above, owner, stays), messages, _along_told(link, along)
@@ -164,6 +171,7 @@ def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: in
     message += f" ({empty:,} have no {link.foreign!r})" if empty else ""
     if link.orphans == "drop":
         return [f"{message} and were dropped, as the recipe says (orphans: drop)"]
+    # Nothing fits at all, and types differ: probably the cause, so the message names it.
     if (
         keys is not None
         and lost == frame.height
@@ -188,6 +196,7 @@ def resolved(foreign: pl.Series, keys: pl.Series) -> NDArray[np.int64]:
     [2, -1, 0, -1]
     """
     foreign_keys, parent_keys = canonical(foreign), canonical(keys)
+    # Numbers in one table, text in the other: compared as text, 3 and "3" are equal.
     if foreign_keys.dtype.is_integer() != parent_keys.dtype.is_integer():
         foreign_keys, parent_keys = foreign_keys.cast(pl.String), parent_keys.cast(pl.String)
     elif foreign_keys.dtype.is_integer():
@@ -208,6 +217,7 @@ def ranked(values: pl.Series) -> NDArray[np.int64]:
     """Per value the number of the group of equal ones, in the order of the values; −1 for a missing
     one.
     """
+    # Ranks of equal values are equal, and begin at 1.
     ranks: NDArray[np.int64] = (
         (values.rank("dense").cast(pl.Int64) - 1).fill_null(NOBODY).to_numpy()
     )
@@ -227,6 +237,8 @@ def _require_apart(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) ->
     pools = [
         canonical(key_column).cast(pl.String).drop_nulls().unique() for key_column in key_columns
     ]
+    # If no key is shared, the different keys of all tables add up; fewer means that some are
+    # shared.
     if sum(map(len, pools)) > pl.concat(pools, rechunk=False).n_unique():
         raise SchemaError("tables that are said not to join share keys, so they can be joined")
 
@@ -242,6 +254,7 @@ def _rows(
     people = lookup if link.parent is None else lookups[link.parent]
     above = lookup.above[row_numbers]
     if link.parent is not None:
+        # Row numbers after dropping: stays 1,0,1 → numbers 0,·,1.
         above = (np.cumsum(people.stays) - 1)[above]
     other_columns = frame.select(name for name in frame.columns if name not in link.columns)
     return TableRows(

@@ -68,6 +68,7 @@ def together(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     [0, 0, 1]
     """
     joint, _ = numbered(columns[0])
+    # Numbered anew after each column: products of many sizes would not fit a number.
     for column in columns[1:]:
         codes, kinds = numbered(column)
         joint, _ = numbered(joint * max(kinds, 1) + codes)
@@ -79,6 +80,7 @@ def paths(view: Shown) -> list[NDArray[np.int64]]:
     it.
     """
     codes_by_table: dict[str, NDArray[np.int64]] = {}
+    # Tables come behind their parents, so the codes of the rows above are there.
     for rows in view.rows:
         own = (
             rows.shows
@@ -98,14 +100,17 @@ def hanging(view: Shown) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """
     below: dict[str, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
     owners, codes, kinds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+    # From the bottom up: a row can be compared once all that hangs below it has a code.
     for rows in reversed(view.rows):
         whole = together([rows.shows])
         for above, child_codes in below.get(rows.table, ()):
+            # Split further by the multiset of codes below, one table below after the other.
             whole = kernels.fact_sets.group_equal_people(
                 whole, *listed(above, child_codes, len(whole))
             )
         if rows.parent is None or rows.above is None:
             owners.append(rows.person)
+            # Codes of different tables must not meet: each table begins behind the last one.
             codes.append(whole + kinds)
             kinds += int(whole.max(initial=-1)) + 1
         else:
@@ -119,6 +124,7 @@ def listed(owners: NDArray[np.int64], codes: NDArray[np.int64], size: int) -> Li
     >>> [part.tolist() for part in listed(np.array([1, 0, 1]), np.array([5, 7, 3]), 2)]
     [[0, 1, 3], [7, 3, 5]]
     """
+    # By owner, then code: multisets that are equal then stand in the same order.
     order = np.lexsort((codes, owners))
     return np.searchsorted(owners[order], np.arange(size + 1)).astype(np.int64), codes[order]
 
@@ -149,14 +155,17 @@ class Persons:
         person come in the order of their table, or at random.
         """
         classes = classes_of(view, own=own)
+        # Rows of all tables behind one another; here each table begins.
         ends = np.cumsum([0, *(len(rows.person) for rows in view.rows)], dtype=np.int64)
         codes, kinds = np.zeros(int(ends[-1]), dtype=np.int64), 0
         for numbers, begin, end in zip(paths(view), ends[:-1], ends[1:], strict=True):
             codes[begin:end] = numbers + kinds
             kinds += int(numbers.max(initial=-1)) + 1
         owners = np.concatenate([np.zeros(0, np.int64), *(rows.person for rows in view.rows)])
+        # One number for (person, code); sorting it puts equal rows of a person side by side.
         keys = owners * max(kinds, 1) + codes
         order = (
+            # Stable: without a stream equal rows keep the order of their table.
             np.argsort(keys, kind="stable")
             if stream is None
             else np.lexsort((stream.random(len(keys)), keys))
@@ -180,6 +189,7 @@ class Persons:
         if not len(self.codes):
             return np.zeros(0, dtype=np.int64)
         key = self.owners * max(self.kinds, 1) + self.codes
+        # Where a new (person, code) begins; the place behind it is the number of the copy.
         first = np.flatnonzero(np.diff(key, prepend=-1))
         lengths = np.diff(np.append(first, len(key)))
         return np.arange(len(key)) - np.repeat(first, lengths)
@@ -187,6 +197,7 @@ class Persons:
     @cached_property
     def in_tables(self) -> tuple[NDArray[np.int64], ...]:
         """Per table how many rows everybody has."""
+        # The row's number says its table: the last one that begins at or before it.
         table = np.searchsorted(self.tables, self.of_row, side="right") - 1
         return tuple(
             np.bincount(self.owners[table == number], minlength=len(self)).astype(np.int64)
@@ -200,6 +211,8 @@ class Persons:
         if knows == "counts":
             return groups_of(self.shown, knows, classes=self.classes)
         if knows == "rows":
+            # Without tables below tables the flat lists say everything; otherwise what hangs
+            # together counts.
             flat = all(rows.parent is None for rows in self.shown.rows)
             own_lists = (
                 (self.pointers, self.codes) if flat else listed(*hanging(self.shown), len(self))
@@ -216,12 +229,16 @@ class Persons:
         """
         used = self.copies < m  # whoever knows m facts knows at most m copies of one
         owners, copies = self.owners[used], self.copies[used]
+        # The second copy of a row is another fact than the first, had only by who has it twice.
         keys = (self.classes[owners] * max(self.kinds, 1) + self.codes[used]) * m + copies
         distinct, numbers = np.unique(keys, return_inverse=True)
         numbers = numbers.reshape(-1)
+        # The copy number is the last digit: 0 says that it is the first copy.
         first = distinct % m == 0
         carriers = np.bincount(numbers, minlength=len(distinct))
+        # Copies are ordered by the support of their first copy, so that they stay behind it.
         of_first = carriers[first][np.cumsum(first) - 1]
+        # Rare facts first: sets that begin with them have few carriers and are cut short early.
         order = np.lexsort((np.arange(len(distinct)), of_first))
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
@@ -278,6 +295,7 @@ class FactRows:
 
     def reach(self, m: int, effort: int) -> int:
         """The most facts, at most ``m``, of which all sets can be looked at with this effort."""
+        # Sets of 1, 2, … facts, added up: how far the effort reaches.
         sets = np.cumsum(kernels.fact_sets.count_sub_multisets(self.pointers, self.deeper, m)[1:])
         return int(np.searchsorted(sets, effort, side="right"))
 
@@ -333,6 +351,7 @@ class Secrets:
     @classmethod
     def of(cls, column: ShownSensitive, persons: int) -> Secrets:
         """The values of everybody; a value that somebody has twice is one."""
+        # Codes that occur, numbered without gaps.
         kinds, codes = np.unique(column.code, return_inverse=True)
         codes, values = codes.reshape(-1).astype(np.int64), len(kinds)
         keys = np.unique(column.person * max(values, 1) + codes)
@@ -351,6 +370,7 @@ class Secrets:
         these, and they are many.
         """
         persons, lengths = len(self.pointers) - 1, np.diff(self.pointers)
+        # The last entry is for persons without any value.
         counts = np.append(np.bincount(self.codes, minlength=self.values), (lengths == 0).sum())
         common = np.argsort(-counts[:-1], kind="stable").astype(np.int64)
         zeros, room = np.zeros(self.values + 1, np.int64), np.zeros(1, np.int64)
@@ -360,6 +380,7 @@ class Secrets:
             np.zeros(persons, np.int64),
             np.zeros(2, np.int64),
             room[:0],
+            # Shares among all persons, to which a crowd is compared.
             counts / max(persons, 1),
             common,
             zeros,
@@ -377,11 +398,14 @@ class Secrets:
         met = kernels.fact_sets.group_equal_people(
             np.zeros(persons, np.int64), self.pointers, self.codes
         )
+        # One person of each kind of set; its values stand for all of them.
         first_persons = np.unique(met, return_index=True)[1]
         members = [
             self.codes[self.pointers[person] : self.pointers[person + 1]].tolist()
             for person in first_persons
         ]
+        # Short sets first: persons with few values are taken first where a group without shared
+        # values is built.
         order = sorted(
             range(len(first_persons)), key=lambda number: (len(members[number]), members[number])
         )
@@ -404,6 +428,7 @@ class Secrets:
         values.
         """
         lengths = np.diff(self.pointers)
+        # Somebody with three values gives a third to each, so that every person weighs the same.
         parts = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
         return np.bincount(self.codes, parts, minlength=self.values).astype(np.float64)
 
@@ -417,10 +442,12 @@ class Secrets:
             raise InternalError("distances are measured, and nobody says where the values lie")
         if layout is None or not self.values:
             return self.kernel
+        # Only values that occur: an order must not be stretched by others.
         laid = layout.values[self.kinds]
         if layout.of == "tree":
             return self.kernel._replace(tree=self.in_tree(laid))
         laid = numbered(laid)[0].astype(np.float64) if layout.of == "order" else laid
+        # A single value has no span; it lies at 0.
         span = float(laid.max() - laid.min())
         return self.kernel._replace(line=self.on_line((laid - laid.min()) / (span or 1.0)))
 
@@ -433,6 +460,8 @@ class Secrets:
         shares = shares / shares[-1] if len(shares) and shares[-1] else shares
         ascending = positions[order].astype(np.float64)
         areas = (
+            # Areas below the cumulative shares, so that distances of a crowd need only its own
+            # values.
             np.append(0.0, np.cumsum(shares[:-1] * np.diff(ascending)))
             if len(order)
             else np.zeros(0)
@@ -447,6 +476,7 @@ class Secrets:
         """
         nodes = int(ancestors.max(initial=-1)) + 1
         persons, expected = max(len(self.pointers) - 1, 1), np.zeros(nodes)
+        # Every node gets what lies below it, level by level.
         for level in range(ancestors.shape[1]) if len(ancestors) else ():
             np.add.at(expected, ancestors[:, level], self.masses / persons)
         room = np.zeros(max(nodes, 1), np.int64)
@@ -481,6 +511,8 @@ class Acquaintance:
             sizes = np.bincount(groups)[groups] if len(groups) else groups
             return LowHigh(sizes, sizes)
         people = Persons.of(view, own=self.own)
+        # No row at all: the class of own columns is the largest crowd, and more knowledge only
+        # shrinks it.
         smallest = (
             np.bincount(people.classes)[people.classes].astype(np.int64)
             if len(people)
@@ -492,7 +524,10 @@ class Acquaintance:
             kernels.fact_sets.find_fewest_sharers(rows.kernel, reach, floor, smallest)
         if reach == self.facts:
             return LowHigh(smallest, smallest, reach)
+        # Beyond the effort: knowing all rows is the least favourable case, and bounds it from
+        # below.
         everything = people.alike("rows")
+        # Who has no more rows than were looked at is known exactly.
         whole = np.diff(people.pointers) <= reach
         low = np.where(whole, smallest, np.minimum(smallest, np.bincount(everything)[everything]))
         return LowHigh(low, smallest, reach)
@@ -516,6 +551,7 @@ class Acquaintance:
         may be larger still.
         """
         secrets = Secrets.of(view.sensitive[column], view.persons).for_measure(measure, layout)
+        # For ``any`` this is the crowd by own columns, nothing else known.
         worst = of_groups(secrets, measure, groups_of(view, self.knows, own=self.own))
         if self.knows != "any" or not view.persons:
             return LowHigh(worst, worst)
@@ -528,6 +564,8 @@ class Acquaintance:
             )
         if reach == self.facts:
             return LowHigh(worst, worst, reach)
+        # Any crowd of a class is made of groups alike in everything, so the worst of these is a
+        # bound.
         class_maxima = np.zeros(int(people.classes.max()) + 1)
         np.maximum.at(
             class_maxima, people.classes, of_groups(secrets, measure, people.alike("rows"))
@@ -540,6 +578,7 @@ class Acquaintance:
 
 def of_groups(secrets: Any, measure: Disclosure, groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """Per person what the group of the person gives away."""
+    # Persons by group; where each group begins.
     order = np.argsort(groups, kind="stable").astype(np.int64)
     starts = np.searchsorted(groups[order], np.arange(int(groups.max(initial=-1)) + 2)).astype(
         np.int64

@@ -44,6 +44,7 @@ def bare_keys(parts: Sequence[TableRows]) -> list[str]:
     chance would hardly make so many of them keys. Keys that are numbers in a row, or nearly, are
     not found by their values alone: years and prices may lie between them.
     """
+    # One sentence for each column, even if it holds keys of two tables.
     messages = dict[tuple[str, str], str]()
     text_columns = [
         (rows, name, _sample(rows.frame[name])) for rows in parts for name in _readable(rows.frame)
@@ -83,6 +84,7 @@ def _columns_with_keys(
     if keyed.names is None:
         return
     keys = canonical(keyed.names).cast(pl.String)
+    # What the key is called in its own table, and in the tables that belong to it.
     called = {rows.link.foreign for rows in parts if rows.link.parent == keyed.name} | {
         keyed.link.key
     }
@@ -92,8 +94,10 @@ def _columns_with_keys(
     for (rows, name, values), different, hits in zip(
         text_columns, kinds, _among(kinds, keys), strict=True
     ):
+        # At least half of the different values are keys.
         half = 0 < len(different) <= 2 * hits
         named = half and _is_called(name, called)
+        # Named or copied row by row is proof enough; bare values need more than chance.
         sure = named or _copied(values, len(different), own[rows.name])
         if sure or (half and at_least(hits, chance.of_each(different)) <= RARE):
             yield rows, name, sure
@@ -110,6 +114,7 @@ def _among(value_columns: Sequence[pl.Series], keys: pl.Series) -> list[int]:
     values = pl.DataFrame(
         {"place": column_numbers, "value": pl.concat(value_columns, rechunk=False)}
     )
+    # All columns are looked up in one join.
     met = values.join(pl.DataFrame({"value": keys}), on="value", how="semi")["place"].to_numpy()
     return [int(hits) for hits in np.bincount(met, minlength=len(value_columns))]
 
@@ -123,12 +128,14 @@ def _of_rows(
     if keyed is rows:
         return keys.head(SAMPLE)
     if keyed is parts[0]:
+        # Everybody has a person, however far down the row stands.
         return keys.gather(rows.owner[:SAMPLE])
     return keys.gather(rows.above[:SAMPLE]) if rows.link.parent == keyed.name else None
 
 
 def _copied(values: pl.Series, kinds: int, keys: pl.Series | None) -> bool:
     """Whether values are the keys, row by row, and no few of them."""
+    # A few values may agree by chance; missing ones say nothing.
     return keys is not None and kinds >= FEWEST and bool((values == keys).drop_nulls().all())
 
 
@@ -148,6 +155,8 @@ class KeyChance:
         """Look at the keys of a table, given as text; longer words are hardly ever the same by
         chance.
         """
+        # Whole numbers may be keys by chance where keys are dense; words by how many words there
+        # are.
         if bool(keys.str.contains(NUMBER).all()):
             numbers = np.unique(keys.cast(pl.Int64).to_numpy())
             return cls(numbers, _step(numbers), 0.0)
@@ -173,8 +182,11 @@ class KeyChance:
         numbers = values.filter(values.str.contains(NUMBER)).cast(pl.Int64).to_numpy()
         chances, step = np.zeros(len(values)), _step(np.unique(numbers))
         if len(numbers):
+            # Only keys that a value of this step could be: values 10, 20, 30 can only meet
+            # multiples of ten.
             keys = self.numbers[(self.numbers - numbers[0]) % step == 0]
             far = math.lcm(step, self.step)
+            # Below and above: the second search is the first one, turned round.
             chances[: len(numbers)] = np.maximum(
                 _below(keys, numbers, far), _below(-keys[::-1], -numbers, far)
             )
@@ -195,7 +207,9 @@ def _below(keys: NDArray[np.int64], values: NDArray[np.int64], step: int) -> NDA
     if not len(keys):
         return np.zeros(len(values))
     start = np.searchsorted(keys, values)
+    # The nearest 16 keys below, or as many as there are.
     count = np.minimum(NEAR, start)
+    # So many numbers lie between the value and the farthest of these keys.
     numbers = (
         values.astype(float) - keys[np.minimum(start - count, len(keys) - 1)].astype(float)
     ) / step
@@ -214,6 +228,7 @@ def at_least(hits: int, chances: NDArray[np.float64]) -> float:
     """
     from scipy.stats import binom
 
+    # Below this the bound does not apply, and nothing may be concluded.
     if hits < chances.sum() + 1:
         return 1.0
     return float(binom.sf(hits - 1, len(chances), chances.mean()))

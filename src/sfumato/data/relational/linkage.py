@@ -74,9 +74,11 @@ class JoinLinkage(Attack):
                 " been tried"
             )
         names = [rows.name for rows in released.parts]
+        # Tables that the release does not have cannot be compared.
         missing = [name for name in self._known_tables(scene) if name not in names]
         if missing:
             return f"the release has no table {', '.join(missing)}"
+        # Without origins, equal numbers of rows are taken to be the same rows in order.
         lost = [
             r.name for r in released.parts if r.origin is None and len(r) != len(original[r.name])
         ]
@@ -91,6 +93,7 @@ class JoinLinkage(Attack):
         for person in _sampled(scene, self.people):
             count, right = sight.looked_up(person)
             people.append(person)
+            # The same key names the person at once, whatever the rows say.
             chances.append(1.0 if sight.same_key[person] else right / count if count else 0.0)
             claimed += count == 1
         value, every = float(np.mean(chances)), len(people) == scene.pair.original.people
@@ -175,9 +178,11 @@ class LookedLike:
         """What the tables that are known show."""
         original_view, released_view = original.shown(), released.shown()
         where = np.full(original.people, -1, dtype=np.int64)
+        # The inverse of the truth: original person → released one.
         where[truth] = np.arange(released.people)
         own, kinds = numbered(released_view.own)
         own_codes = looked_like(original_view.own, own, truth)
+        # The people's own columns are not known: everybody is in one class.
         if released.parts[0].name not in known_tables:
             own, own_codes, kinds = np.zeros_like(own), np.zeros_like(own_codes), 1
         rows, released_rows = _rows_of(original, released, known_tables)
@@ -190,8 +195,10 @@ class LookedLike:
         """How many people of the release fit best, and whether the right one is among them."""
         if self.own[person] == NOT_SEEN:
             return 0, False
+        # Only people of the same own columns can be the person.
         members, rows = _of(self.members, int(self.own[person])), _of(self.rows, person)
         count, _, right = kernels.fact_sets.count_fitting_people(
+            # Rows that were left out of the release say nothing about who is who.
             *self.theirs, members, rows[rows != NOT_SEEN], int(self.where[person])
         )
         return int(count), bool(right)
@@ -223,6 +230,7 @@ def _rows_of(
             code_seen = looked_like(shows, codes, origin)
             whose, original_codes = (
                 [*whose, person],
+                # Codes of the tables must not meet; what was not released has no code to move.
                 [*original_codes, np.where(code_seen == NOT_SEEN, NOT_SEEN, code_seen + shift)],
             )
             owners, released_codes = [*owners, rows.person], [*released_codes, codes + shift]
@@ -245,12 +253,15 @@ def looked_like(
     codes = np.full(len(before), NOT_SEEN, dtype=np.int64)
     if not len(origin):
         return codes
+    # What equal rows became, and how often: before 5,5,6 → pairs (5,1), (5,1), (6,0).
     pairs, counts = np.unique(np.stack([before[origin], after], axis=1), axis=0, return_counts=True)
+    # By old code, then most frequent new one, ties by the smaller code.
     order = np.lexsort((pairs[:, 1], -counts, pairs[:, 0]))
     first = order[np.diff(pairs[order, 0], prepend=pairs[order[0], 0] - 1) != 0]
     positions = np.minimum(np.searchsorted(pairs[first, 0], before), len(first) - 1)
     hit = pairs[first, 0][positions] == before
     codes[hit] = pairs[first, 1][positions[hit]]
+    # A row that is in the release is known as what it became itself.
     codes[origin] = after
     return codes
 

@@ -88,6 +88,7 @@ class PersonsModel(PersonsPromise):
     effort: Any
 
     def __post_init__(self) -> None:
+        # Made once to have it checked: what does not go together is refused at the start.
         intruder_of(self.knows, self.m, self.own, self.effort)
 
     @property
@@ -128,6 +129,7 @@ class PersonsModel(PersonsPromise):
         people = evidence.data
         view: Shown = people.shown()
         if not view.persons:
+            # Of nobody any promise is true; an empty release must not pass for that reason.
             return make_verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
         return self.judged(view, self.found(view))
 
@@ -146,9 +148,12 @@ class PersonsModel(PersonsPromise):
         """
         view: Shown = people.shown()
         falling = self.falling(view)
+        # Everybody is a person of the people: numbers agree.
         if view.persons == people.people:
             return falling
         is_broken = falling[: people.people].copy()
+        # After a split, persons of each branch are numbered behind the people; the owners of their
+        # rows lead back.
         for rows in view.rows:
             is_broken[people[rows.table].owner[falling[rows.person]]] = True
         return is_broken
@@ -176,6 +181,7 @@ def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Acqu
     """The intruder that the fields of a promise or an attack describe; what does not go together is
     refused.
     """
+    # A number of rows without ``any`` would be ignored, and ``any`` without one says nothing.
     if (knows == "any") != (facts is not None):
         raise ParameterError(
             "facts, the number of rows that are known, must be given for knows: any, and only there"
@@ -268,10 +274,12 @@ class PersonsKAnonymity(PersonsModel):
 
     def found(self, view: Shown, *, roughly: bool = False) -> LowHigh:
         """Per person the smallest crowd."""
+        # To tell who falls short, crowds below k need not be counted to the end.
         return self.intruder.crowds(view, floor=self.k - 1 if roughly else 1)
 
     def short(self, crowds: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Persons in crowds of fewer than k."""
+        # High below k: surely too small. Low below k: perhaps.
         return crowds.high < self.k, crowds.low < self.k
 
     def judged(self, view: Shown, crowds: LowHigh) -> Verdict:
@@ -295,6 +303,7 @@ class PersonsKAnonymity(PersonsModel):
             sentence = not_known(crowds, self.intruder.facts, surely, maybe, view.persons)
         else:
             sentence = f"everyone shares what is known with at least {lower - 1:,} other persons"
+        # With an uncertain outcome there is no number that could be promised.
         attained = upper if surely else lower if not maybe else None
         return make_verdict(
             self,
@@ -331,6 +340,7 @@ class AboutSecrets(PersonsModel):
                 f"{self.name}: there is no sensitive column {self.sensitive!r}; write table.column."
                 f"{did_you_mean(self.sensitive, list(view.sensitive))}"
             )
+        # Just above the limit: beyond it the exact value changes nothing.
         ceiling = self.limit + 2 * TOLERANCE if roughly else 1.0
         return self.intruder.told(
             view,
@@ -429,6 +439,7 @@ class PersonsLDiversity(AboutSecrets):
 
     def measure(self, view: Shown) -> Disclosure:
         """By its kind; entropy only where nobody has several values."""
+        # Several values of a person do not add up to a distribution over persons.
         if self.kind == "entropy" and self.several(view):
             raise SchemaError(
                 f"{self.name}: some persons have several values of {self.sensitive!r}, which have"
@@ -439,6 +450,7 @@ class PersonsLDiversity(AboutSecrets):
     def judged(self, view: Shown, values: LowHigh) -> Verdict:
         """The least diverse crowd."""
         surely, maybe = (int(short.sum()) for short in self.short(values))
+        # If it fails, by what is certain; if it holds, by the worst that is possible.
         worst = float((values.low if surely else values.high).max())
         attained = None if (maybe and not surely) or not worst else 1.0 / worst
         if surely:
@@ -546,6 +558,7 @@ class PersonsTCloseness(AboutSecrets):
         """Equal distances, or the largest change of one value where somebody has several; else by
         where values lie.
         """
+        # Distances other than equal need to know where the values lie.
         if self.distance != "equal":
             return Disclosure.TREE if self.distance == "hierarchical" else Disclosure.LINE
         return Disclosure.EACH if self.several(view) else Disclosure.EQUAL
@@ -580,6 +593,7 @@ class PersonsTCloseness(AboutSecrets):
             raise SchemaError(f"{self.promise}: {problem}")
         attribute, labels = column.attribute, column.labels
         if self.distance == "hierarchical":
+            # How many rows each value has: the hierarchy may depend on it.
             counts = np.bincount(column.code, minlength=len(labels)).tolist()
             nodes, _ = nodes_above(labels, counts, attribute)  # type: ignore[arg-type]
             return ValueLayout("tree", nodes)
@@ -592,6 +606,7 @@ class PersonsTCloseness(AboutSecrets):
         keys = sort_keys(present, self.sensitive, attribute)  # type: ignore[arg-type]
         if self.distance == "numeric":
             return ValueLayout("scale", np.array(keys, dtype=np.float64))
+        # Ranks of different keys: two labels of the same number share a place.
         ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
         return ValueLayout("order", np.array([ranks[key] for key in keys], dtype=np.int64))
 

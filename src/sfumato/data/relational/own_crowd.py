@@ -39,6 +39,7 @@ class OwnCrowd(Model):
 
     def needs(self, schema: Schema) -> Needs:
         """Nothing but the classes."""
+        # Without columns to recode, no class could be made larger.
         if not schema.quasi:
             raise SchemaError(
                 "the people's table has no column with role quasi, so that nothing is left to"
@@ -54,6 +55,7 @@ class OwnCrowd(Model):
         """The smallest class."""
         sizes = evidence.frequencies
         failing = np.flatnonzero(sizes < self.k)
+        # Without classes nothing is too small.
         smallest = int(sizes.min(initial=self.k))
         sentence = f"the smallest class holds {smallest:,} persons"
         records = evidence.classes.sizes[failing]

@@ -62,6 +62,7 @@ class ShownSensitive:
         labels_known: list[str | None] = (
             [] if self.kinds is None else list(map(label, self.kinds.to_list()))
         )
+        # A code behind the last label only occurs where values are missing.
         return (
             (*labels_known, None)
             if int(self.code.max(initial=-1)) == len(labels_known)
@@ -95,8 +96,10 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     people, below = parts[0], parts[1:]
     own = codes_of(people.frame, people.described.quasi, len(people))
     persons, owners = len(people), {rows.name: rows.owner for rows in below}
+    # Other persons for each branch: who has two branches cannot see that they are the same people.
     if split:
         own, persons, owners = _apart(own, below, people.name)
+    # Directly below the people, or below nobody: there is no row above to look at.
     top = {people.name, None}
     row_views = tuple(
         ShownRows(
@@ -129,14 +132,17 @@ def _apart(
     """
     branch: dict[str, str] = {people: people}
     for rows in below:
+        # Tables come behind their parents, so the branch above is known.
         branch[rows.name] = rows.name if rows.link.parent is None else branch[rows.link.parent]
     owners = {rows.name: rows.owner for rows in below if branch[rows.name] == people}
     codes, size = [own], len(own)
+    # A code that no person of the people has: the branch says nothing of own columns.
     fresh = int(own.max(initial=-1)) + 1
     for top in dict.fromkeys(name for name in branch.values() if name != people):
         members = [rows for rows in below if branch[rows.name] == top]
         persons = np.unique(np.concatenate([rows.owner for rows in members]))
         for rows in members:
+            # Persons of the branch numbered behind all before: owners 4,9,4 → size + 0,1,0.
             owners[rows.name] = size + np.searchsorted(persons, rows.owner)
         codes.append(np.full(len(persons), fresh, dtype=np.int64))
         size, fresh = size + len(persons), fresh + 1
@@ -163,6 +169,7 @@ def _codes(values: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
     """Per value the number of its kind, in order of their values, and the kinds; missing, which NaN
     is too, comes last.
     """
+    # NaN is missing too: as a value, each would differ from every other.
     values = values.fill_nan(None) if values.dtype.is_float() else values
     kinds = values.drop_nulls().unique().sort()
     codes: NDArray[np.int64] = (

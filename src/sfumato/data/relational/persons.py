@@ -44,12 +44,14 @@ def aims(step: str, goal: Goal) -> list[PersonsPromise]:
 def without(view: Shown, gone: NDArray[np.bool_]) -> Shown:
     """What tables show when some persons are in none of them."""
     is_kept = ~gone
+    # The new number of everybody who stays: kept 1,0,1 → 0,·,1.
     number = np.cumsum(is_kept) - 1
 
     rows, kept_rows = [], {table.table: is_kept[table.person] for table in view.rows}
     for table in view.rows:
         stays, above = kept_rows[table.table], table.above
         if table.parent is not None and above is not None:
+            # Rows above are renumbered in the same way, table by table.
             above = (np.cumsum(kept_rows[table.parent]) - 1)[above[stays]]
         rows.append(
             ShownRows(
@@ -123,6 +125,7 @@ class SuppressPersons(Step):
         is_kept, rounds, remaining = np.ones(people.people, dtype=np.bool_), 0, people
         while remaining.people and (gone := self._who_goes(models, remaining, goal)).any():
             rounds += 1
+            # ``gone`` is by the persons that were left; this finds them among all.
             is_kept[np.flatnonzero(is_kept)[gone]] = False
             remaining = people.keep_people(is_kept)
         self._require(is_kept, models)
@@ -135,6 +138,8 @@ class SuppressPersons(Step):
         view: Shown = people.shown()
         about_persons = [model for model in models if isinstance(model, PersonsModel)]
         gone = np.zeros(people.people, dtype=np.bool_)
+        # Where tables were split, persons of a view are no longer the people, and each promise says
+        # by itself who of the people is concerned.
         if view.persons == people.people:
             gone = _settled(about_persons, view, goal)
             about_persons = []
@@ -142,6 +147,7 @@ class SuppressPersons(Step):
             *about_persons,
             *(other_model for other_model in models if not isinstance(other_model, PersonsModel)),
         ]:
+            # One promise at a time: once some went, another may hold without losing more.
             if not gone.any():
                 gone |= model.broken(people)
         return gone
@@ -157,6 +163,7 @@ class SuppressPersons(Step):
                 " recode columns or trim rows first",
                 closest=closest,
             )
+        # A margin, as the budget is a decimal fraction.
         if gone > self.budget * len(is_kept) + 1e-9:
             raise Unsatisfiable(
                 f"{self.name}: {gone:,} of {len(is_kept):,} persons would be left out for"
@@ -188,6 +195,8 @@ def _settled(models: list[PersonsModel], view: Shown, goal: Goal) -> NDArray[np.
     Where promises look at no more than those who are alike by their own columns, those are looked
     at again among whom somebody went, and all of them once more at the end.
     """
+    # Such promises never look beyond a class of own columns, so only classes that lost somebody can
+    # change.
     by_class = all(
         model.own and isinstance(model, PersonsKAnonymity | PersonsLDiversity) for model in models
     )
@@ -198,6 +207,7 @@ def _settled(models: list[PersonsModel], view: Shown, goal: Goal) -> NDArray[np.
                 models, view if len(candidates) == view.persons else _within(view, candidates), goal
             )
         ]
+        # Nobody falls although all were looked at: done. Otherwise all are looked at once more.
         if not len(falling) and len(candidates) == view.persons - gone.sum():
             break
         gone[falling] = True
@@ -222,6 +232,7 @@ def _falling(models: list[PersonsModel], view: Shown, goal: Goal) -> NDArray[np.
     for model in models:
         if isinstance(model, PersonsLDiversity) and model.kind == "frequency":
             gone |= thinned(model, view, goal)
+    # Some of a group first: it may then hold for all others, who need not go.
     if gone.any():
         return gone
     for model in models:
@@ -252,6 +263,7 @@ def thinned(model: PersonsLDiversity, view: Shown, goal: Goal) -> NDArray[np.boo
     groups = groups_of(view, model.knows, own=model.own)
     secrets = Secrets.of(view.sensitive[model.sensitive], view.persons)
     owners = np.repeat(np.arange(view.persons), np.diff(secrets.pointers))
+    # Per group and value how many persons have it.
     cells, of_entry, counts = np.unique(
         groups[owners] * max(secrets.values, 1) + secrets.codes,
         return_inverse=True,
@@ -259,6 +271,7 @@ def thinned(model: PersonsLDiversity, view: Shown, goal: Goal) -> NDArray[np.boo
     )
     in_group = cells // max(secrets.values, 1)
     sizes = np.bincount(groups)[in_group]
+    # More than one l-th of the group.
     over = counts > sizes * model.limit + 1e-9
     order = np.lexsort((-counts, in_group))
     first = order[
@@ -268,14 +281,17 @@ def thinned(model: PersonsLDiversity, view: Shown, goal: Goal) -> NDArray[np.boo
     if not len(persons_chosen):
         return gone
     must = np.zeros(len(cells), dtype=np.int64)
+    # x persons go where (c − x)/(n − x) ≤ 1/l, that is x ≥ (l·c − n)/(l − 1).
     excess = model.l * counts[persons_chosen] - sizes[persons_chosen]
     must[persons_chosen] = (
         np.ceil(excess / (model.l - 1) - 1e-9).astype(np.int64) if model.l > 1 else 0
     )
     entries = np.flatnonzero(must[of_entry.reshape(-1)] > 0)
     draws = goal.stream(f"suppress_persons: who of {view.persons} goes").random(len(entries))
+    # The entries of each such value in a random order; the first so many of them go.
     entries = entries[np.lexsort((draws, of_entry.reshape(-1)[entries]))]
     cell = of_entry.reshape(-1)[entries]
+    # Where the entries of the same value begin.
     begin = np.searchsorted(cell, cell)
     gone[owners[entries[np.arange(len(entries)) - begin < must[cell]]]] = True
     return gone

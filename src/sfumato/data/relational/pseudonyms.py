@@ -37,9 +37,11 @@ def given(parts: Sequence[TableRows], seed: Seed) -> tuple[TableRows, ...]:
 
 def _replace_keys(rows: TableRows, seed: Seed) -> TableRows:
     fresh: dict[str, Any] = {}
+    # Pseudonyms that a step gave are kept.
     if rows.link.key is not None and rows.labels is None:
         fresh["labels"] = letters(_distinct(seed.stream(f"pseudonyms of {rows.name}"), len(rows)))
     if rows.apart and rows.groups is None:
+        # One pseudonym for each person of the table, repeated in all rows.
         persons, person_numbers = np.unique(rows.owner, return_inverse=True)
         draws = _distinct(seed.stream(f"pseudonyms of people in {rows.name}"), len(persons))
         fresh["groups"] = letters(draws).gather(person_numbers)
@@ -61,6 +63,8 @@ def keyed(parts: Sequence[TableRows], key: bytes) -> tuple[TableRows, ...]:
 def _keyed(rows: TableRows, people: TableRows, key: bytes, *, split: bool) -> TableRows:
     fresh: dict[str, Any] = {}
     if rows.names is not None:
+        # Another domain after a split, so that two releases under one key do not join across the
+        # cut.
         domain = f"{rows.name} apart" if split and not rows.is_people else rows.name
         fresh["labels"] = _coded(rows.names, derived(key, PURPOSE, domain))
     if rows.apart and people.names is not None:
@@ -71,6 +75,7 @@ def _keyed(rows: TableRows, people: TableRows, key: bytes, *, split: bool) -> Ta
 
 def _coded(names: pl.Series, secret: bytes) -> pl.Series:
     hashes = digests(secret, canonical(names).cast(pl.String).to_list())
+    # 64 bits are enough but for rare collisions; then more of the same hash is written.
     for words in range(1, 5):
         codes = letters(hashes[:, : 8 * words].copy().view(np.uint64).byteswap())
         if codes.n_unique() == len(codes):
@@ -80,6 +85,7 @@ def _coded(names: pl.Series, secret: bytes) -> pl.Series:
 
 def _distinct(stream: np.random.Generator, count: int) -> NDArray[np.uint64]:
     """Different random numbers of 64 bits."""
+    # Equal draws are nearly impossible; if they happen, all are drawn again.
     while True:
         draws = stream.integers(0, 1 << 64, size=count, dtype=np.uint64)
         ordered = np.sort(draws)
@@ -107,8 +113,10 @@ def letters(words: NDArray[np.uint64]) -> pl.Series:
     >>> letters(np.array([0, 0x0123456789ABCDEF], dtype=np.uint64)).to_list()
     ['bbbbbbbbbbbbbbbb', 'bcdfghjkmnpqrstv']
     """
+    # The highest byte first, so that letters follow the digits of the number.
     rows = np.ascontiguousarray(words.astype(">u8").reshape(len(words), -1)).view(np.uint8)
     spelled = np.empty((rows.shape[0], 2 * rows.shape[1]), dtype=np.uint8)
+    # Two letters a byte: the upper four bits, then the lower four.
     spelled[:, 0::2], spelled[:, 1::2] = LETTERS[rows >> 4], LETTERS[rows & 15]
     return pl.Series(
         spelled.view(f"S{spelled.shape[1]}").reshape(-1).astype(str).tolist(), dtype=pl.String

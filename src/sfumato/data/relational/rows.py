@@ -81,6 +81,7 @@ class TableRows:
             names=_gathered(self.names, rows),
             labels=_gathered(self.labels, rows),
             groups=_gathered(self.groups, rows),
+            # Always the number of the very first row, through several changes.
             origin=rows if self.origin is None else self.origin[rows],
         )
 
@@ -90,10 +91,12 @@ class TableRows:
         persons are counted and not rows.
         """
         source = Source(name=self.name)
+        # In the people's table every row is a person, so rows need no number of one.
         if self.is_people or self.link.foreign is None:
             table = Table(self.frame, source=source)  # type: ignore[arg-type]
             return table.with_schema(self.described).with_text_coded()
         unit = self.link.foreign
+        # A frame without columns has no rows, so it cannot take a further column.
         frame = (
             self.frame.with_columns(pl.Series(unit, self.owner))
             if self.frame.width
@@ -108,6 +111,7 @@ class TableRows:
         order.
         """
         keys = {name: self.schema[name] for name in self.link.columns}
+        # The number of the person was only lent to the step; keys stay as they were.
         unit = () if self.is_people or self.link.foreign is None else (self.link.foreign,)
         frame = plain(changed.drop(unit).to_polars())
         schema = Schema({**keys, **changed.schema.without(unit).attributes})

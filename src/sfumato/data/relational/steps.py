@@ -64,6 +64,7 @@ class RowsStep(Step):
 
     def apply(self, people: Any, plan: KeptPlan) -> Any:
         """Keep the rows of the plan, round after round."""
+        # One round after the other: later rounds number rows as the earlier ones left them.
         for stays in plan.kept:
             people = people.kept(stays)
         return people
@@ -78,6 +79,7 @@ def rows_within(
     gone = {table: count - after[table] for table, count in before.items()}
     rows, lost = sum(before.values()), sum(gone.values())
     share = lost / max(rows, 1)
+    # A margin, as the budget is a decimal fraction.
     if share > budget + 1e-9:
         raise Unsatisfiable(
             f"{step}: {lost:,} of {rows:,} rows would be left out, more than the budget of"
@@ -131,9 +133,11 @@ def chosen(
     >>> int(stays[:3].sum()), bool(stays[3])
     (2, True)
     """
+    # By person, within a person at random: the first so many are then a random subset.
     order = np.lexsort((stream.random(len(owner)), owner))
     ranked = owner[order]
     first = np.searchsorted(ranked, np.arange(len(row_limits)))
+    # The place of each row among those of its person.
     rank = np.arange(len(ranked)) - first[ranked]
     stays = np.zeros(len(owner), dtype=bool)
     stays[order[rank < row_limits[ranked]]] = True
@@ -216,7 +220,9 @@ class CoarsenCounts(RowsStep):
         """Draw the rows that stay."""
         tables = require_tables(people, self.name)
         rows, counts = _below(tables, self.table, self.name), tables.per_person(self.table)
+        # 0 is always possible: who has fewer rows than the first number keeps none.
         steps = np.array([0, *self.to], dtype=np.int64)
+        # The largest number that is not above the count: to 2, 5 and count 4 → 2.
         row_limits = steps[np.searchsorted(steps, counts, side="right") - 1]
         stays = chosen(rows.owner, row_limits, goal.stream(f"rows of {self.table}"))
         emptied = int(((row_limits == 0) & (counts > 0)).sum())
@@ -282,6 +288,7 @@ class DropPeople(RowsStep):
         goes |= counts > self.more_than if self.more_than is not None else False
         goes |= counts < self.fewer_than if self.fewer_than is not None else False
         return KeptPlan(
+            # People go, and their rows in all tables go with them.
             ({tables.parts[0].name: ~goes},),
             {"table": self.table, "people_dropped": int(goes.sum())},
         )
@@ -363,6 +370,7 @@ class KeyPseudonyms(Step):
     def plan(self, people: Any, goal: Goal) -> PseudonymPlan:
         """Give pseudonyms."""
         tables = require_tables(people, self.name)
+        # Tables in the order of the people would join row by row even without keys.
         if self.split:  # the same order in two tables would join them again, whoever asked for it
             tables = tables.shuffled(goal.stream("order of rows"))
         parts = (
@@ -418,6 +426,7 @@ class KeyPseudonyms(Step):
 
     def locked(self, plan: Any) -> Step:
         """The step as the owner's lock writes it: the key file is found from any folder."""
+        # A lock may be used from another folder.
         if not self.key or "file" not in self.key:
             return self
         return dataclasses.replace(self, key={"file": str(Path(self.key["file"]).absolute())})
@@ -425,6 +434,7 @@ class KeyPseudonyms(Step):
 
 def _cut(rows: TableRows, people: str) -> TableRows:
     """A table that names nobody of the people any more, where it did."""
+    # Only tables directly below the people name them; what is further down stays joined.
     if rows.link.parent != people or rows.link.foreign is None:
         return rows
     schema = rows.schema.replace(rows.link.foreign, of=None)

@@ -92,6 +92,7 @@ class RelatedTables(PeopleData):
             if name in tables
         }
         released = dict(present_schemas)
+        # A table that joined before may have been cut; only its keys can tell.
         for name, schema in present_schemas.items():
             link = Link.of(name, schema)
             over = (
@@ -101,6 +102,7 @@ class RelatedTables(PeopleData):
             )
             if over is None or over.key is None or over.foreign is not None:
                 continue
+            # Not a single key fits: cut on purpose, as a step does it.
             if not (
                 from_tables.resolved(tables[name][str(link.foreign)], tables[over.table][over.key])
                 != from_tables.NOBODY
@@ -168,8 +170,10 @@ class RelatedTables(PeopleData):
         rows, tables = self[name], self
         if changed.origin is not None and len(changed) < len(rows):
             stays = np.zeros(len(rows), dtype=bool)
+            # Rows of the changed table know which rows they were.
             stays[changed.origin] = True
             staying = {name: stays}
+            # The whole person goes, so rows of other tables must go as well.
             if drop == "people" and not rows.is_people:
                 persons = np.ones(self.people, dtype=bool)
                 persons[rows.owner[~stays]] = False
@@ -181,6 +185,7 @@ class RelatedTables(PeopleData):
         """One table of this release beside the original one, without the numbers of persons."""
         before, after = original[name], self[name]
         origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
+        # Keys are no values to be compared.
         numbers = () if before.is_people else before.link.columns
         released = dataclasses.replace(after.dataset.drop(numbers), origin=origin)
         return TablePair.of(before.dataset.drop(numbers), released)
@@ -193,6 +198,7 @@ class RelatedTables(PeopleData):
 
     def per_person(self, name: str) -> NDArray[np.int64]:
         """How many rows of a table every person has."""
+        # After a split, owners may have numbers beyond the people.
         size = max(self.people, int(self[name].owner.max(initial=-1)) + 1)
         counts: NDArray[np.int64] = np.bincount(self[name].owner, minlength=size)
         return counts
@@ -217,6 +223,7 @@ class RelatedTables(PeopleData):
         table.
         """
         masks: dict[str, NDArray[np.bool_]] = {}
+        # Tables come behind their parents, so the rows above are decided already.
         for rows in self.parts:
             mask = stays.get(rows.name, np.ones(len(rows), dtype=bool))
             above = self._above(rows, masks)
@@ -247,6 +254,7 @@ class RelatedTables(PeopleData):
 
     def _in_order(self, orders: Mapping[str, NDArray[np.int64]]) -> Self:
         """Rows in the order given, by table; all rows above those given must be given, too."""
+        # Old number → new number, for each table.
         new_numbers = {
             name: _inverse_order(order, len(self[name])) for name, order in orders.items()
         }
@@ -255,6 +263,7 @@ class RelatedTables(PeopleData):
         for rows in self.parts:
             order = orders[rows.name]
             over = top if rows.link.parent is None else rows.link.parent
+            # People are above themselves; others follow the row above to its new place.
             above = (
                 np.arange(len(order)) if rows.is_people else new_numbers[over][rows.above[order]]
             )
@@ -275,6 +284,7 @@ class RelatedTables(PeopleData):
             raise ReleaseRefused(
                 f"the steps left no row of {join_words(empty)}; allow more, or leave the table out"
             )
+        # Before pseudonyms are given: a copy of a key in another column would undo them.
         if problems := bare_keys(self.parts):
             raise SchemaError(problems)
         return dataclasses.replace(self, parts=pseudonyms.given(self.parts, seed))
@@ -302,6 +312,8 @@ class RelatedTables(PeopleData):
         return (
             rows.groups
             if rows.groups is not None
+            # Only until pseudonyms are given: says which rows belong together, and to no other
+            # table.
             else pl.Series(rows.owner).cast(pl.String) + f" of {rows.name}"
         )
 
@@ -379,6 +391,7 @@ class RelatedTables(PeopleData):
                 if rows.name in tables and ROW in tables[rows.name].columns
                 else None
             )
+            # Another number of rows: this was kept of another release.
             if origin is None or len(origin) != len(rows):
                 raise SchemaError(f"what is kept of who is who does not fit table {rows.name!r}")
             parts.append(dataclasses.replace(rows, origin=origin))

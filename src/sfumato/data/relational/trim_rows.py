@@ -74,6 +74,7 @@ class TrimRows(RowsStep):
         remaining = people
         retained_rows: list[Mapping[str, NDArray[np.bool_]]] = []
         stream = goal.stream("trim_rows: which of equal rows goes")
+        # Rows below rows that went are gone too, which may make other rows rare.
         while stays := _trimmed(models, remaining.shown(), stream):
             retained_rows.append(stays)
             remaining = remaining.kept(stays)
@@ -118,6 +119,7 @@ def _trimmed(
         gone = _rows_to_go(people, k, m, stream, model.effort)
         if gone.any():
             row_gone = np.zeros(len(gone), dtype=np.bool_)
+            # From the order by person back to the order of the tables.
             row_gone[people.of_row] = gone
             parts = np.split(~row_gone, people.tables[1:-1])
             return {
@@ -135,6 +137,7 @@ def _rows_to_go(
     persons of a class, where it has so many.
     """
     gone = np.zeros(len(people.codes), dtype=np.bool_)
+    # Small classes cannot be helped by trimming; their rows stay.
     large = np.bincount(people.classes, minlength=1)[people.classes] >= k
     size = 1
     while size <= m:
@@ -147,6 +150,8 @@ def _rows_to_go(
                 closest={"facts": size - 1},
             )
         entries = _rare_rows(rows, k, large) if size == 1 else _of_rare_sets(rows, size, k, stream)
+        # A later copy makes no sense without an earlier one, so copies go together from the last
+        # on.
         gone[entry_numbers[_and_later_copies(remaining, rows.places[entries])]] = True
         size = (
             1 if len(entries) and size > 1 else size + 1
@@ -159,6 +164,7 @@ def _remaining_entries(
 ) -> tuple[Persons, NDArray[np.int64]]:
     """The people without the rows that go, and where each row that is left stands among all."""
     entry_numbers = np.flatnonzero(~gone)
+    # Where the rows left of each person begin.
     pointers = np.searchsorted(entry_numbers, people.pointers).astype(np.int64)
     fewer = dataclasses.replace(
         people,
@@ -173,8 +179,10 @@ def _and_later_copies(remaining: Persons, entries: NDArray[np.int64]) -> NDArray
     """Some rows, and all later copies of the same row of the same person: who has two has no
     third.
     """
+    # The place of the first copy of the same row of the same person.
     start = np.arange(len(remaining.codes)) - remaining.copies
     first_copy = np.full(len(remaining.codes), np.iinfo(np.int64).max)
+    # The earliest copy that goes; all from there on go with it.
     np.minimum.at(first_copy, start[entries], remaining.copies[entries])
     marked: NDArray[np.bool_] = remaining.copies >= first_copy[start]
     return marked
@@ -204,6 +212,7 @@ def _of_rare_sets(
         kernels.fact_sets.list_rare_sets(rows.kernel, size, k, members, people), MOST_LISTED
     )
     wide = max(len(rows.roots), 1)
+    # One number for (person, item), ascending, so that members of sets can be found by search.
     keys = _owners(rows) * wide + rows.items
     sets = np.searchsorted(keys, people[:count, None] * wide + members[:count])
     return _hitting(sets, people[:count], rows, stream)
@@ -219,6 +228,7 @@ def _hitting(
     """
     is_chosen, draws = np.zeros(len(rows.items), dtype=np.bool_), stream.random(len(rows.items))
     shared = np.bincount(rows.items, minlength=len(rows.roots))[rows.items]
+    # What a choice costs: the copy itself and all later ones.
     owners, lost = _owners(rows), _copies_from_here(rows)
     while len(sets):
         counts = np.bincount(sets.reshape(-1), minlength=len(rows.items))
@@ -233,6 +243,7 @@ def _hitting(
                 )
             )
         ]
+        # The best row of every person at once: sets of different persons do not touch each other.
         is_chosen[order[np.diff(owners[order], prepend=-1) > 0]] = True
         open_sets = ~is_chosen[sets].any(axis=1)
         sets, people = sets[open_sets], people[open_sets]
@@ -241,6 +252,7 @@ def _hitting(
 
 def _copies_from_here(rows: FactRows) -> NDArray[np.int64]:
     """Per place how many copies of the same row of the same person there are from it on."""
+    # Where a new row begins: entries that are no later copy.
     first = np.flatnonzero(~rows.deeper)
     lengths = np.diff(np.append(first, len(rows.items)))
     ends: NDArray[np.int64] = np.repeat(first + lengths, lengths)

@@ -100,15 +100,19 @@ class RowsPerPerson(Utility):
 
 
 def _counts(tables: RelatedTables, name: str, split: bool) -> NDArray[np.int64]:
+    # After a split persons without a row are not seen in the table, so they are left out before
+    # too.
     counts = tables.per_person(name)
     return counts[counts > 0] if split else counts
 
 
 def _distance(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
+    # As many places as the largest number of rows in either file.
     size = int(max(before.max(initial=0), after.max(initial=0))) + 1
     shares = [
         np.bincount(counts, minlength=size) / max(1, len(counts)) for counts in (before, after)
     ]
+    # Half, since what is missing at one number is too much at another.
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
@@ -144,13 +148,16 @@ class CellsUnchanged(Utility):
 
 def _unchanged(before: TableRows, after: TableRows) -> float:
     """The share of cells; values are compared as they are written."""
+    # Without origins all rows are there in their order.
     origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
     same_cells = 0
     for name in before.frame.columns:
         if name in after.frame.columns:
             was, now = before.frame[name].gather(origin), after.frame[name]
+            # A recoded column may have another type; then the written forms are compared.
             was, now = (
                 (was, now) if was.dtype == now.dtype else (was.cast(pl.String), now.cast(pl.String))
             )
             same_cells += int(was.eq_missing(now).sum())
+    # Of all cells there were: rows and columns that are gone count as changed.
     return same_cells / max(1, len(before) * before.frame.width)
