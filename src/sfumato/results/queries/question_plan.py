@@ -82,6 +82,7 @@ class PlannedQuestion:
         for total, noise, noise_drawn in zip(
             statistic.totals, self.noises, self.drawn, strict=True
         ):
+            # the cell after the last takes the rows that do not count, and is cut off
             whole = np.bincount(cell, weights=total.whole(values), minlength=cells + 1)[:cells]
             totals.append((whole.astype(np.int64) + noise_drawn).astype(np.float64) * total.step)
             tails.append(noise.tail(failure(len(self.noises))) * total.step)
@@ -159,6 +160,7 @@ def scan(
         values, present = table.numbers(question.column)
         counts = counts & present
     cell = np.zeros(len(counts), dtype=np.int64)
+    # numbered as itertools.product lists the groups: the last column runs fastest
     for axis in question.by:
         cell = cell * len(axis.labels(table.declared)) + axis.codes(table)
     return values, np.where(counts, cell, cells)
