@@ -48,6 +48,7 @@ def table_drawing(protected_table: ProtectedTable) -> Drawing:
     paper = Drawing(0, 0, left=ROOM, right=ROOM, top=ROOM, bottom=ROOM)
     for number in range(len(table.places)):
         _grid(paper, protected_table, number)
+    # the legend stands below all tables
     y, across = paper.height, 0.0
     for fill, words in ((AFTER, "sensitive"), (FILLED, BESIDE)):
         paper.rect(across, y, 14, 14, Pen(fill))
