@@ -113,6 +113,7 @@ def planned(
     here.
     """
     sides = [axis.labels(declared) for axis in question.by]
+    # without candidates a group is one cell
     candidates = len(question.candidates or (0,))
     if math.prod(len(side) for side in sides) * candidates > MOST_CELLS:
         raise ParameterError(

@@ -246,6 +246,7 @@ def _question(
 ) -> Question:
     kind = type(tree).__name__
     if kind == "Count":
+        # COUNT(column) would leave missing values out, which is another question
         if type(tree.this).__name__ != "Star" or tree.expressions:
             raise _outside(f"{tree.sql()}", "COUNT(*) counts rows")
         return Question("count", None, by, where)

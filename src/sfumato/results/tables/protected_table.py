@@ -416,6 +416,7 @@ def _protected(
         method_used = (
             "exact" if len(sensitive_table) * joint.problem.size <= EXACTLY else "heuristic"
         )
+    # who asks for the least gets all rounds; where it is only tried, a short search must do
     effort = (
         {"rounds": rounds}
         if method == "exact"
@@ -489,6 +490,7 @@ def _with_earlier(
     say_if_long(joint.problem, "tables beside earlier ones")
     given_away, between = {}, {}
     for earlier_table in earlier:
+        # each earlier table alone with the new one: the report says which of them gives cells away
         pair = (
             joint
             if len(earlier) == 1

@@ -249,6 +249,7 @@ def _text_of(tokens: list[_Token], part: str) -> ConditionValue:
     if not tokens:
         raise ParameterError(f"{part} is missing; {GRAMMAR}")
     if len(tokens) == 1 and tokens[0].kind == "quoted":
+        # a quote within quotes is written twice
         quote = tokens[0].text[0]
         return ConditionValue(tokens[0].text[1:-1].replace(quote * 2, quote), quoted=True)
     if any(token.kind != "word" or token.is_word(*WORDS) for token in tokens):
