@@ -65,6 +65,7 @@ def judge_histogram(
             " known"
         )
         reasons.append(open_question("records", words, "give data=..., column=..."))
+    # With zeros as a rule an empty bar is too small as well: it tells that nobody is there.
     smallest_told = 0 if rules.zeros else 1
     small_bars = int(((persons < rules.threshold) & (persons >= smallest_told)).sum())
     if small_bars:
@@ -131,6 +132,8 @@ def _values_from_grid(edges: Floats, values: Floats) -> list[float]:
     if not len(present) or np.ptp(present) == 0:
         return []
     low, high = float(present.min()), float(present.max())
+    # Edges at low + (high − low) · i / parts lie at whole positions for the right number of parts:
+    # 0, 5, 10 of a range from 0 to 20 do so for parts = 4.
     parts = np.arange(1, MOST_PARTS + 1)[:, None]
     inner = edges[1:-1] if len(edges) > 2 else edges
     for start, values_told in ((low, [low, high]), (0.0, [high])):
@@ -157,6 +160,7 @@ def _join_bars(
     """The bars with neighbours joined until each is of enough persons, within round edges that are
     nobody's own; None where that gives none.
     """
+    # The bars may count rows or persons; the suggestion counts the same as they did.
     of_persons = np.array_equal(counts, persons_per_bar(values, person_ids, edges))
     owners = person_ids if of_persons else np.arange(len(values))
     present = values[~np.isnan(values)]
@@ -168,6 +172,8 @@ def _join_bars(
     high = _outermost_edge(present, edges[-1], rules, side=1.0)
     edges = np.r_[low, edges[1:-1], high]
     persons = persons_per_bar(values, person_ids, edges)
+    # Joined by the counts of single bars first; a person in two of them is one afterwards, so the
+    # joined bars are counted again.
     ends = [start for start, _ in join_neighbours(persons.tolist(), rules.threshold)]
     if not ends:
         return None
@@ -200,6 +206,7 @@ def _outermost_edge(values: Floats, edge: float, rules: OutputRules, *, side: fl
     """An outermost edge: as it is where enough persons, or nobody, lie on it and beyond; else a
     round one beyond everybody.
     """
+    # With its sign the left edge is looked at like the right one.
     beyond, on = int((side * (values - edge) > 0).sum()), int((values == edge).sum())
     if not rules.small(beyond) and not rules.small(on):
         return edge
@@ -295,6 +302,8 @@ def count_on_grid(
     edge_names = [edge.meta.output_name() for edge in edges]
     fields = dots.with_columns(edges).group_by(edge_names)
     counts = fields.agg(pl.col(PERSON).n_unique().alias("count")).sort("count", *edge_names)
+    # A field that is not shown may be empty or small; where all hidden ones are empty, hiding tells
+    # that.
     safe = _hide_gaps(counts, [f"{name} from" for name in names], rules)
     return safe.sort(edge_names) if safe.height else None
 
@@ -318,9 +327,11 @@ def _hide_gaps(fields: pl.DataFrame, axes: Sequence[str], rules: OutputRules) ->
 
 def _round_step(values: Floats, parts: int) -> float:
     """A round width that cuts the middle nine tenths of values into about so many parts."""
+    # The outermost twentieths are left out: one extreme value would make all bars too wide.
     low, high = np.quantile(values, [0.05, 0.95])
     width = (high - low) / parts or 1.0
     power = 10.0 ** np.floor(np.log10(width))
+    # 0.999 forgives rounding errors: a width of 2 must not become 5.
     return float(next(power * digit for digit in (1, 2, 5, 10) if power * digit >= width * 0.999))
 
 
@@ -343,12 +354,14 @@ def label_bands(
         ends = frame.select(pl.col(f"{name} from", f"{name} to").cast(pl.Float64, strict=False))
         bands = ends.unique().sort(f"{name} from").fill_null(float("nan"))
         low, high = bands[f"{name} from"].to_numpy(), bands[f"{name} to"].to_numpy()
+        # Bands must not overlap, otherwise a value would belong to two cells.
         if not ((low < high).all() and (high[:-1] <= low[1:]).all()):
             return None
         label = f"{name} band"
         cell_bands = np.searchsorted(low, ends[f"{name} from"].to_numpy(), side="right") - 1
         values = records.numbers(name)
         row_bands = np.searchsorted(low, values, side="right") - 1
+        # A value in the gap between two bands, or beyond the last, is in no cell.
         row_bands[~((row_bands >= 0) & (values < high[row_bands]))] = -1
         labels = pl.Series(label, cell_bands).cast(pl.String)
         frame = frame.drop(ends.columns).insert_column(0, labels)

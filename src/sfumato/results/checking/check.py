@@ -328,6 +328,8 @@ def _judge_table(
     across = options.across or across_of(output)
     if by is None:
         frame, tells = _one_row_per_cell(frame, across, records, tells)
+        # Counts on a grid have bands for labels; with the bands as labels they are judged as any
+        # table.
         grid = bars.label_bands(frame, records)
         if grid is not None:
             grid_frame, grid_records = grid
@@ -344,6 +346,8 @@ def _judge_table(
     count_column = [counts] if isinstance(counts, str) else []
     table = split_columns(frame, by, count_column, records, tells)
     if records is not None:
+        # Columns that somebody named make the cells; only where none are named, rows may be
+        # records.
         unlabelled = judge_unlabelled_rows(table, records) if by is None else None
         if unlabelled is None:
             verdict = judge_with_records(table, records, rules, tells)
@@ -355,6 +359,7 @@ def _judge_table(
             return unlabelled
         return dataclasses.replace(unlabelled, reasons=(question,))
     if isinstance(counts, str):
+        # Counts in a column are also a result that leaves, and are judged as one.
         if isinstance(tells, str):
             tells = dict.fromkeys(table.result_columns, tells)
         tells = {**(tells or {}), counts: "count"}
@@ -385,10 +390,12 @@ def _judge_counts(
 ) -> list[OutputReason]:
     """Counts that are given beside the records must be theirs."""
     cell_counts = counts_of(counts, table)
+    # One number for all rows is the size of the whole, and that is right already.
     if cell_counts is None or number_of(counts) in (records.persons, len(records)):
         return []
     members = find_members(table.frame, table.by, records)
     rows = np.bincount(members.cell, minlength=members.size)
+    # Persons or rows: software counts rows, and both are true of the records.
     for expected in (members.persons(records), rows):
         if np.array_equal(cell_counts[members.in_data], expected[members.in_data]):
             return []
@@ -474,6 +481,8 @@ def _judge_contributions(output: ProtectedTable, rules: OutputRules) -> list[Out
         return []
     sensitive = table.sensitive(*rules.of_amounts)
     released = len(sensitive)
+    # Of a suppressed table only cells that are still shown matter; a changed table shows every
+    # cell, and all that the rules find count.
     if output.suppression is not None:
         released = int((sensitive.unsafe & ~output.hidden).sum())
     if not released:
@@ -500,6 +509,7 @@ def _judge_protection(output: ProtectedTable) -> list[OutputReason]:
     suppressed = output.suppression is not None or bool(output.hidden.any())
     disclosed = suppressed and (_has_true_value(output) & output.problem.primary).any()
     holds = output.audited.holds
+    # An object can be altered after it was audited; small tables are audited again.
     if holds and not disclosed and len(output.published) <= MOST_AUDITED:
         holds = _audit_again(output)
     if disclosed or not holds:
@@ -516,6 +526,7 @@ def _judge_protection(output: ProtectedTable) -> list[OutputReason]:
 
 def _audit_again(output: ProtectedTable) -> bool:
     try:
+        # Built anew from the table, since what the object brings along may not be its own.
         joint = with_joint_table(output.judged.table, output.problem)
         return dataclasses.replace(output, joint=joint).audit().holds
     except Exception:  # noqa: BLE001 - parts of it do not belong together

@@ -94,6 +94,8 @@ class ContributingRecords:
         """
         if self.is_numeric(name):
             return self.numbers(name)
+        # Text has no numbers; for the least, the largest and the commonest value the order is
+        # enough.
         encoded = self.dataset.encoded(name)
         ranks = label_ranks(encoded.labels)
         return np.array([ranks.get(label, np.nan) for label in encoded.labels])[encoded.codes]
@@ -155,6 +157,7 @@ class ContributingRecords:
         groups = np.zeros(len(self), dtype=np.int64)
         for name in names:
             codes = self.dataset.encoded(name).codes
+            # A number in mixed radix: one digit per column, so different combinations never meet.
             groups = groups * (int(codes.max(initial=0)) + 1) + codes
         return groups
 
@@ -183,6 +186,7 @@ def count_persons(person_ids: Codes) -> int:
 def distinct(keys: Codes) -> Codes:
     """The different numbers among some, rising."""
     ordered = np.sort(keys)
+    # The first of every run of equal numbers; the slice is for no numbers at all.
     first: Mask = np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]
     values: Codes = ordered[first]
     return values
@@ -242,6 +246,7 @@ class CellMembers:
 
     def rows_by_cell(self) -> list[Codes]:
         """The rows of every cell."""
+        # One sort instead of a search per cell.
         order = np.argsort(self.cell, kind="stable")
         starts = np.searchsorted(self.cell[order], np.arange(1, self.size))
         return np.split(self.row[order], starts)
@@ -253,6 +258,7 @@ class CellMembers:
             included = having[self.row]
             cell, person_ids = cell[included], person_ids[included]
         if records.unit is not None:
+            # A pair (cell, person) as one number; each pair once, then back to its cell.
             cell = distinct(cell * records.person_bound + person_ids) // records.person_bound
         return np.bincount(cell, minlength=self.size)
 
@@ -260,6 +266,7 @@ class CellMembers:
         """The cells as rules look at them: the rows of a person in a cell are one contribution;
         missing ones are none.
         """
+        # Only amounts that are known: a missing one is no contribution of zero.
         present = ~np.isnan(amount[self.row])
         rows = self.row[present]
         frame = pl.DataFrame(
@@ -273,6 +280,7 @@ class CellMembers:
             pl.col("x").sum().alias("value"),
             size.sum().alias("size"),
             size.min().alias("least"),
+            # Rules look at the few largest contributions only.
             size.top_k(depth).alias("top"),
         )
         cells = sums["cell"].to_numpy()
@@ -313,6 +321,7 @@ def find_members(
     labels = np.stack([codes for codes, _ in encoded])
     data = np.stack([records.dataset.encoded(name).codes for name in by])
     sizes = [count for _, count in encoded]
+    # A total is a label as well as those of the data; anything else is in no cell.
     in_data: Mask = np.all(labels > UNKNOWN, axis=0)
     margins = labels == EVERYTHING
     total: Mask = np.any(margins, axis=0)
@@ -351,6 +360,7 @@ def _match_labels(column: pl.Series, records: ContributingRecords, name: str) ->
     labels = records.dataset.encoded(name).labels
     codes: dict[str | None, int] = {label: code for code, label in enumerate(labels)}
     for total in TOTALS:
+        # A value of the data that is called "All" keeps its own code and is no total.
         codes.setdefault(total, EVERYTHING)
     if None in codes:
         codes.setdefault(MISSING, codes[None])
@@ -375,6 +385,7 @@ def _match_keys(data: Codes, keys: Codes) -> tuple[Codes, Codes]:
     if not len(keys):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     order = np.argsort(keys)
+    # searchsorted points one past the end for larger keys; the comparison after it rules these out.
     position = np.minimum(np.searchsorted(keys[order], data), len(keys) - 1)
     rows = np.flatnonzero(keys[order][position] == data)
     return rows, order[position[rows]]
@@ -393,6 +404,8 @@ def _count_absent(labels: Codes, data: Codes, sizes: Sequence[int]) -> tuple[int
     for data_codes, cell_codes in zip(data, labels, strict=True):
         values = np.unique(cell_codes)
         combinations *= len(values)
+        # Only records whose labels the output shows in every column: others say nothing of its
+        # gaps.
         inside &= np.isin(data_codes, values)
     every_column = np.ones(len(sizes), dtype=bool)
     cells = np.unique(_join_codes(labels, every_column, sizes))

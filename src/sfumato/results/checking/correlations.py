@@ -41,6 +41,8 @@ def _are_correlations(correlations: Floats, columns: Floats, complete: Mask) -> 
         with np.errstate(all="ignore"):
             return np.atleast_2d(np.corrcoef(values, rowvar=False))
 
+    # Rows with a gap are left out altogether or pair by pair, by values or by ranks: all are in
+    # use.
     for ranks in (False, True):
         if np.allclose(correlations, correlate(columns[complete], ranks=ranks), atol=ROUNDED):
             return True
@@ -61,6 +63,7 @@ def count_dominated(columns: Floats, person_ids: Codes, rules: OutputRules) -> i
     if not len(columns):
         return 0
     squares = (columns - columns.mean(axis=0)) ** 2
+    # Shares of persons, not rows: several records of one person count together.
     largest = largest_shares(squares, person_ids, rules.dominant)
     return int((largest.sum(axis=0) > rules.share / 100).sum())
 
@@ -95,6 +98,7 @@ def judge_correlation(
         reasons.append(
             open_question("kind", words, "give it out as the table it is (kind='table')")
         )
+    # A correlation of a column with itself is always one and tells nothing.
     off_diagonal = values[~np.eye(len(values), dtype=bool)] if square else values.reshape(-1)
     if (np.abs(off_diagonal[~np.isnan(off_diagonal)]) >= SURE).any():
         words = "two columns are a straight line of each other: who knows one knows the other"
@@ -112,6 +116,8 @@ def judge_correlation(
     if records is not None and set(names) <= set(records.dataset.columns):
         columns = np.column_stack([records.numbers(name) for name in names])
         complete: Mask = np.logical_not(np.isnan(columns).any(axis=1))
+        # Counted in the records, the number of persons replaces what was claimed; the claim is only
+        # compared.
         claimed, persons = persons, float(count_persons(records.person_ids[complete]))
         if claimed not in (None, persons, float(records.persons), float(len(records))):
             words = "the counts given are not the number of persons that the records have"

@@ -66,6 +66,7 @@ def join_neighbours(counts: Sequence[float], minimum: float) -> list[tuple[int, 
         if total >= minimum:
             groups.append((start, end))
             start, total = end, 0.0
+    # What is left at the end is too small for a group of its own.
     if groups and start < len(counts):
         groups[-1] = (groups[-1][0], len(counts))
     return groups
@@ -95,6 +96,8 @@ def survival_frame(output: Any) -> pl.DataFrame | None:
     Taken are fitters like those of lifelines (``event_table``), results like those of statsmodels
     (``surv_times``), and frames.
     """
+    # An object of lifelines keeps its table in an attribute; statsmodels keeps the columns one by
+    # one.
     events = peek(output, "event_table")
     table = None if events is None else frame_of(events)
     if table is None and peek(output, "surv_times") is not None:
@@ -114,6 +117,7 @@ def survival_frame(output: Any) -> pl.DataFrame | None:
         columns_found = find_column(table, pattern)
         numeric = [column for column in columns_found if table[column].dtype.is_numeric()]
         if numeric:
+            # setdefault: a column that fits two patterns keeps the first meaning.
             names.setdefault(numeric[0], name)
     if not {"time", "events", "at_risk"} <= set(names.values()):
         return None
@@ -149,6 +153,7 @@ def judge_survival(
         )
     reasons: list[OutputReason] = []
     happens = events > 0
+    # A step without events is no step of the curve: its share does not change.
     small_steps = int((happens & (events < rules.threshold)).sum())
     if small_steps:
         words = (
@@ -161,6 +166,7 @@ def judge_survival(
         words = f"fewer than {rules.threshold} persons are left after the last step"
         reasons.append(violation("marks", words, "end the curve earlier"))
     reasons += _judge_censored(steps, rules) + _judge_survival_column(steps)
+    # Decided before the questions about records are added: joined steps do not answer those.
     joins = bool(small_steps or rules.small(remaining) or len(reasons) > 1)
     lifetimes = find_lifetimes(output, records, features)
     reasons += _judge_steps_with_records(steps, lifetimes, rules)
@@ -295,6 +301,7 @@ def _judge_survival_column(steps: pl.DataFrame) -> list[OutputReason]:
 def _judge_censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReason]:
     """Steps that tell of few persons who are at risk no more and had no event."""
     events, at_risk = steps["events"].to_numpy(), steps["at_risk"].to_numpy()
+    # Who is at risk no more at the next step, without an event at this one, was censored between.
     gone = np.abs(at_risk[:-1] - events[:-1] - at_risk[1:])
     censored = np.zeros(0)
     if "censored" in steps.columns:
@@ -318,6 +325,7 @@ def kaplan_meier(events: Floats, at_risk: Floats) -> Floats:
     >>> kaplan_meier(np.array([1.0, 1.0]), np.array([4.0, 2.0])).tolist()
     [0.75, 0.375]
     """
+    # Nobody at risk: the share stays as it is, and nothing is divided by zero.
     shares = 1 - events / np.where(at_risk > 0, at_risk, 1)
     return np.cumprod(np.where(at_risk > 0, shares, 1.0)).astype(np.float64)
 
@@ -387,6 +395,7 @@ def judge_roc(
         raise ParameterError("counts are numbers of persons; some are negative")
     # Every curve begins at (0, 0) and ends at (1, 1): few persons may stand before its first point.
     whole = points
+    # So the step from the corner to the first point is judged like any other.
     if not len(points) or points[0].any():
         whole = np.vstack([[0.0, 0.0], whole])
     if not len(points) or (points[-1] != 1).any():
@@ -401,6 +410,7 @@ def judge_roc(
             "the counts given are not the numbers of persons who have the outcome, or have it not"
         )
         reasons.append(violation("counts", words, "leave counts away: the records tell them"))
+    # Neighbouring points that are equal stand for nobody, and tell nothing.
     small_steps = int(((steps > 0) & (steps < rules.threshold)).sum())
     if small_steps:
         words = (
@@ -456,8 +466,10 @@ def _judge_points(
     outcome, score = records.numbers(column), records.numbers(features[0])
     complete = ~np.isnan(outcome) & ~np.isnan(score)
     outcome, score = outcome[complete], score[complete]
+    # A score may rise or fall with the outcome.
     for sign in (-1.0, 1.0):
         order = np.argsort(sign * score, kind="stable")
+        # Persons of equal score enter the curve together: there is no point between them.
         is_last = np.r_[np.diff(score[order]) != 0, True]  # of equal scores
         positive = outcome[order] == 1
         counts = np.column_stack([np.cumsum(~positive), np.cumsum(positive)])[is_last]
@@ -471,6 +483,7 @@ def _judge_points(
 
 def _is_on_curve(curve: Floats, point: Floats) -> bool:
     """Whether a point is one of the curve, rounded or not."""
+    # Only points with about the same false positive rate are compared, since the curve may be long.
     start = np.searchsorted(curve[:, 0], point[0] - POINT_SLACK)
     start = min(int(start), len(curve) - 1)
     end = int(np.searchsorted(curve[:, 0], point[0] + POINT_SLACK, side="right"))

@@ -61,6 +61,7 @@ def curve_of(output: Any) -> pl.DataFrame | None:
     curve = frame.select(columns).sort("time")
     rows = curve.fill_null(float("nan"))
     time, survival = rows["time"].to_numpy(), rows["survival"].to_numpy()
+    # A share of survivors lies between 0 and 1 and never rises; a table of means seldom does so.
     is_share = (survival >= 0).all() and (survival <= 1).all()
     falls = is_share and (np.diff(survival) <= 0).all()
     rises = np.isfinite(time).all() and (np.diff(time) > 0).all()
@@ -113,6 +114,7 @@ def judge_steps(
     if lifetimes is None:
         return verdict
     times = verdict.suggestion["time"].to_numpy()
+    # Steps were joined by their events; a person with several of them may leave too few.
     if _judge_shares(verdict.suggestion, lifetimes) or _judge_steps(times, lifetimes, rules):
         return dataclasses.replace(verdict, suggestion=None)
     return verdict
@@ -157,6 +159,7 @@ def _judge_groups(
 def _judge_digits(curve: pl.DataFrame) -> list[OutputReason]:
     """Shares with many digits tell how many were at risk."""
     step = step_of(curve["survival"].to_numpy())
+    # 1 − 1e-9 forgives the error of 10.0**-3.
     if step >= 10.0**-DIGITS * (1 - 1e-9):
         return []
     words = (
@@ -169,9 +172,11 @@ def _judge_digits(curve: pl.DataFrame) -> list[OutputReason]:
 def survival_at(lifetimes: Lifetimes, times: Floats) -> Floats:
     """The share that survives some times, from how long it took and whether it happened."""
     event_times, events = np.unique(lifetimes.time[lifetimes.event], return_counts=True)
+    # At risk is everybody who was not observed for a shorter time, this time included.
     earlier = np.searchsorted(np.sort(lifetimes.time), event_times, side="left")
     at_risk = len(lifetimes.time) - earlier
     survival = kaplan_meier(events.astype(np.float64), at_risk.astype(np.float64))
+    # Before the first event all survive: that is the 1 in front.
     shares: Floats = np.r_[1.0, survival][np.searchsorted(event_times, times, side="right")]
     return shares
 
@@ -179,6 +184,7 @@ def survival_at(lifetimes: Lifetimes, times: Floats) -> Floats:
 def _judge_shares(curve: pl.DataFrame, lifetimes: Lifetimes) -> list[OutputReason]:
     """Whether shares are those of the records, up to rounding."""
     released = curve["survival"].to_numpy()
+    # Half of the last digit told; no rounding at all leaves the error of doubles.
     slack = max(0.5 * step_of(released) * (1 + 1e-9), 1e-9)
     expected = survival_at(lifetimes, curve["time"].to_numpy())
     if slack < 0.01 and (np.abs(released - expected) <= slack).all():
@@ -194,6 +200,7 @@ def _judge_steps(times: Floats, lifetimes: Lifetimes, rules: OutputRules) -> lis
     """
     time, event, person_ids = lifetimes
     # A step holds the events up to its time. Who leaves at that time was still at risk then.
+    # Persons with an event at time t belong to the step that ends at t, censored ones to the next.
     event_step = np.searchsorted(times, time, side="left")
     censored_step = np.searchsorted(times, time, side="right")
     few_events, few_censored = 0, 0

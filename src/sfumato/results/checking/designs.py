@@ -69,16 +69,19 @@ def judge_design(
         reasons.append(violation("levels", words, "join rare levels before fitting"))
     # A model with a coefficient for every combination of its values is a table.
     cell = cells_of_design(design, terms)
+    # As many combinations as independent coefficients: the model can tell the mean of each.
     saturated = cell is not None and int(cell.max(initial=-1)) + 1 == np.linalg.matrix_rank(design)
     if cell is not None and saturated:
         reasons.append(_judge_saturated(cell, answer, person_ids, rules))
     if weights is not None and np.ptp(weights) > 0:
         # Fewer than t effective persons (Kish 1965), as for tables with weights.
+        # Weights of one person's rows are added first: persons are counted, not rows.
         squares = float((np.bincount(person_ids, weights=weights) ** 2).sum())
         if weights.sum() ** 2 < (threshold - 1e-9) * squares:
             words = f"fewer than {threshold} persons have nearly all of the weight in the model"
             reasons.append(violation("dominance", words, "fit it with more even weights"))
     if weights is not None:
+        # Weighted least squares is least squares of rows times the root of their weight.
         design = design * np.sqrt(weights)[:, None]
     alone = count_deciding_records(design)
     if alone is None:
@@ -126,6 +129,7 @@ def judge_outcome(
         )
         return [violation("outcome", words, "explain something that more persons differ in")]
     sides = [outcome == value for value in values]
+    # The outcome itself first: where it is rare, every term tells of it.
     if any(count_persons(person_ids[side]) < rules.threshold for side in sides):
         words = f"some outcomes are those of fewer than {rules.threshold} persons"
         return [violation("outcome", words, "join outcomes, or explain a commoner one")]
@@ -229,6 +233,7 @@ def weights_in_coefficients(design: Floats, person_ids: Codes, count: int) -> Fl
 
 
 def _scale_columns(design: Floats) -> Floats:
+    # Scaled columns: the inverse of very different sizes would lose its digits.
     scale = np.sqrt((design**2).mean(axis=0))
     scaled: Floats = design / np.where(scale > 0, scale, 1.0)
     return scaled
@@ -243,6 +248,7 @@ def _row_weights(scaled: Floats) -> Floats:
 def largest_shares(amounts: Floats, person_ids: Codes, count: int) -> Floats:
     """Per column the largest shares that persons have in it, falling."""
     persons = np.zeros((int(person_ids.max(initial=0)) + 1, amounts.shape[1]))
+    # add.at, since a person may have several rows.
     np.add.at(persons, person_ids, amounts)
     total = persons.sum(axis=0)
     largest = -np.sort(-persons, axis=0)[:count]
@@ -256,6 +262,7 @@ def _dominated_coefficients(
     r"""Coefficients of which few persons make up nearly all: the shares
     of :math:`|m_{ij} (y_i - \tilde y)|`, with the median as what everybody has.
     """
+    # Of yes and no the shares of contributions say nothing: that is judged by the outcome.
     if np.isin(answer, (0.0, 1.0)).all():
         return 0
     distance = (answer - np.median(answer))[:, None]
@@ -278,6 +285,7 @@ def rare_columns(design: Floats, person_ids: Codes, threshold: int) -> list[int]
         if len(values) == 1:
             continue
         uncommon = column != values[np.argmax(counts)]
+        # Of two values both sides are a level; of many only those beside the commonest are.
         sides = [uncommon] if len(values) > 2 else [uncommon, ~uncommon]
         if any(count_persons(person_ids[side]) < threshold for side in sides):
             rare.append(number)
@@ -308,6 +316,7 @@ def _sums_of_dummies(design: Floats, names: Sequence[str]) -> Iterator[Floats]:
         groups.setdefault(match["column"], []).append(number)
     for numbers in groups.values():
         dummies = design[:, numbers].sum(axis=1)
+        # No record has two of them; otherwise they only look like dummies of one column.
         if dummies.max(initial=0) <= 1:
             yield dummies
 
@@ -324,6 +333,8 @@ def cells_of_design(design: Floats, limit: int) -> Codes | None:
         values, codes = np.unique(column, return_inverse=True)
         if len(values) > limit:
             return None
+        # Renumbered after every column, so that the numbers stay below the limit and do not
+        # overflow.
         _, cell = np.unique(cell * len(values) + codes.reshape(-1), return_inverse=True)
         if int(cell.max(initial=-1)) >= limit:
             return None
@@ -365,5 +376,6 @@ def count_deciding_records(design: Floats) -> int | None:
     if rows * columns**2 > TOO_MUCH_WORK:
         return None
     scaled = _scale_columns(design)
+    # The diagonal of X (X'X)⁺ X', without the matrix of all pairs of rows.
     leverage = np.einsum("ij,ij->i", _row_weights(scaled), scaled)
     return int((leverage >= SURE).sum())

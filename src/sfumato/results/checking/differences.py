@@ -126,6 +126,7 @@ class CellPool:
                     is_new.append(position >= len(old))
         owner = owners.person_ids
         if of_persons:
+            # Cells are sets of persons then, so each of their numbers is its own owner.
             owner = np.arange(int(owner.max(initial=-1)) + 1)
         return cls(
             list(cells.values()),
@@ -160,6 +161,7 @@ class CellPool:
         """Cells × atoms, one where an atom is in a cell; sparse."""
         from scipy import sparse
 
+        # A cell holds all records of an atom or none, so its atoms tell all of it.
         atoms = [np.unique(self.atoms[rows]) for rows in self.cells]
         cell = np.repeat(np.arange(len(atoms)), [len(atoms_of_cell) for atoms_of_cell in atoms])
         atom = np.concatenate([np.zeros(0, dtype=np.int64), *atoms])
@@ -195,6 +197,7 @@ class CellPool:
         atom, person = self.owners_of_atoms
         inside = atoms[atom]
         frequency = np.bincount(person[inside], minlength=len(self.owner) + 1)
+        # In two atoms a person counts a half in each: never more than one in all.
         shares = 1 / frequency[person[inside]]
         weights = np.bincount(atom[inside], weights=shares, minlength=self.count)
         return weights.astype(np.float64)
@@ -224,6 +227,7 @@ def find_joint_disclosures(
                 limited.append(finding)
             else:
                 unsettled.append(finding)
+    # Only now: where a sum or a bound was found, that was the answer already.
     near = find_near_cells(old, new, owners, threshold)
     narrowest = sorted(limited, key=lambda finding: LIMITED.index(finding.kind))[-1:]
     return [*near, *unsettled[:1], *narrowest]
@@ -253,6 +257,8 @@ def _search_pool(pool: CellPool, threshold: int) -> Iterator[JointFinding]:
         small = pool.persons < threshold
         if not small.any():
             return
+        # Every sum over few persons is zero on all atoms of many, so only those of few can carry
+        # it.
         sums = _find_small_sums(pool, small, threshold) if small.sum() <= MOST_SMALL else None
         if sums is not None:
             yield from sums
@@ -277,6 +283,7 @@ def _find_small_sums(pool: CellPool, small: Mask, threshold: int) -> list[JointF
     """
     space = _vectors_on(pool.matrix, small)
     before = _vectors_on(pool.matrix[np.flatnonzero(~pool.is_new)], small)
+    # No new dimension: whatever is zero outside the atoms of few was told by the old cells.
     if len(space) <= len(before):
         return []
     # Atoms that every vector is zero on are not in question.
@@ -300,6 +307,8 @@ def _find_small_sums(pool: CellPool, small: Mask, threshold: int) -> list[JointF
         return None
     unsettled = False
     for position in range(len(atoms)):
+        # Any vector can be scaled so that its largest entry is 1: one of these programs is about
+        # it.
         lightest = _lightest_vector(space, weight, position)
         if lightest is None:
             unsettled = True
@@ -342,6 +351,7 @@ def _echelon(basis: Floats) -> Floats:
     for column in range(rows.shape[1]):
         if rank == len(rows):
             break
+        # The largest entry as pivot keeps rounding errors small.
         pivot = rank + int(np.argmax(np.abs(rows[rank:, column])))
         if abs(rows[pivot, column]) <= NEAR:
             continue
@@ -363,6 +373,7 @@ def _lightest_vector(space: Floats, weight: Floats, position: int) -> Floats | N
     dimension, count = space.shape
     entries = sparse.csr_array(space.T)
     sizes = -sparse.eye_array(count, format="csr")
+    # Two rows per entry: its size is at least the entry, and at least minus the entry.
     above, below = sparse.hstack([entries, sizes]), sparse.hstack([-entries, sizes])
     solution = optimize.linprog(
         np.r_[np.zeros(dimension), weight],
@@ -408,6 +419,7 @@ def _find_small_counts(pool: CellPool, small: Mask, threshold: int) -> Iterator[
     program = _CountProgram(pool.matrix, pool.sizes, threshold)
     old_cells = pool.matrix[np.flatnonzero(~pool.is_new)]
     old_program = _CountProgram(old_cells, pool.sizes, threshold)
+    # Large matrices make every program slow: fewer of them are allowed.
     allowed = min(MOST_PROGRAMS, int(MOST_ENTRIES / max(1, pool.matrix.nnz)))
     # Many at once: most atoms can be large together, which one program shows of all of them.
     atoms = np.flatnonzero(small)
@@ -429,6 +441,7 @@ def _find_small_counts(pool: CellPool, small: Mask, threshold: int) -> Iterator[
         if upper is None or old_upper is None:
             yield JointFinding("open", pool.outputs())
             return
+        # Only where the old outputs did not bound it as tightly; otherwise nothing new is told.
         if old_upper > upper + 1e-6:
             yield JointFinding("bound", pool.outputs(cells))
             return
@@ -458,6 +471,7 @@ class _CountProgram:
             return float("inf"), np.zeros(cells, dtype=bool)
         if solution.status != 0:
             return None, np.ones(cells, dtype=bool)
+        # Sums with a dual are those that bound the atom; the others could be left out.
         return float(-solution.fun), np.abs(solution.eqlin.marginals) > NEAR
 
     def large_together(self, atoms: Codes) -> Mask | None:
@@ -476,6 +490,8 @@ class _CountProgram:
             np.r_[np.zeros(count), -np.ones(number)],
             A_eq=sparse.hstack([self.matrix, sparse.csr_array((cells, number))], format="csr"),
             b_eq=self.sums,
+            # A part is no larger than its atom and ends at the threshold: growing further pays
+            # nothing.
             A_ub=sparse.hstack([-selected, sparse.eye_array(number)], format="csr"),
             b_ub=np.zeros(number),
             bounds=[(0, None)] * count + [(0, float(self.threshold))] * number,
@@ -503,8 +519,10 @@ def find_near_cells(
 
     new_cells, old_cells = np.flatnonzero(pool.is_new), np.flatnonzero(~pool.is_new)
     new_matrix, old_matrix = pool.matrix[new_cells], pool.matrix[old_cells]
+    # Entry (i, j): the records that cell i of the new and cell j of the old outputs share.
     common = (new_matrix @ sparse.diags_array(pool.sizes) @ old_matrix.T).tocoo()
     new_sizes, old_sizes = new_matrix @ pool.sizes, old_matrix @ pool.sizes
+    # |A| + |B| − 2 |A ∩ B|: the records that are in one of both only.
     apart = new_sizes[common.row] + old_sizes[common.col] - 2 * common.data
     # Fewer persons than the threshold have fewer records than that times those of one person.
     most_records = int(np.bincount(owners.person_ids).max(initial=1))

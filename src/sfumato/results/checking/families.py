@@ -94,10 +94,12 @@ def _families(
     yield ANY_NUMBER, np.ones_like
     if (answer >= 0).all() and (answer <= 1).all():
         yield SHARES, lambda mean: mean * (1 - mean)
+    # The families below are about counts and amounts.
     if (answer < 0).any():
         return
     yield COUNTS, lambda mean: mean
     # Negative binomial, and Tweedie with a power between Poisson and the inverse Gaussian.
+    # Numbers that only the model knows; a family that does not have them is not tried.
     dispersion = number_of(peek(output, "model.family.alpha"))
     power = number_of(peek(output, "model.family.var_power"))
     if dispersion is not None and dispersion > 0:

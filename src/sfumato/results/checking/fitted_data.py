@@ -62,6 +62,8 @@ class SourceColumns:
             if records.is_numeric(name) or name == records.unit:
                 continue
             encoded = records.dataset.encoded(name)
+            # A label that nearly every record has for itself (a name, a key) would explain any
+            # column.
             if 2 * len(encoded.labels) <= len(encoded.codes):
                 codes.append(encoded.codes)
         return codes
@@ -108,6 +110,7 @@ class SourceColumns:
         if not _follows(column[rows], _as_codes(base[rows])):
             return False
         codes = _as_codes(base)
+        # Values that hardly return explain anything: each record would have its own.
         returning = 2 * (int(codes.max(initial=0)) + 1) <= len(codes)
         return returning and _follows(column, codes)
 
@@ -126,6 +129,7 @@ class SourceColumns:
         """Whether labels are bands of a column of numbers: in its order, each comes once."""
         labels = len(np.unique(codes))
         for base in self._numbers.values():
+            # Sorted by the numbers every band is one run of equal labels: a, a, b, b, c has 3 runs.
             ordered = codes[np.argsort(base, kind="stable")]
             if int((np.diff(ordered) != 0).sum()) + 1 == labels:
                 return True
@@ -181,6 +185,7 @@ class SourceColumns:
             elif np.ptp(column) > 0:
                 explained.append(column)
         if unexplained:
+            # Only where it is needed: products are tried for every pair.
             explained += self._numbers.values()
         return sum(not _is_product(column, explained) for column in unexplained)
 
@@ -201,6 +206,8 @@ def _allowed_forms(base: Floats) -> Iterator[AllowedForm]:
     for function in FUNCTIONS:
         yield AllowedForm(function)
     yield AllowedForm(lambda x: x**3)
+    # The mean and the deviation of the column itself leave nothing to choose, unlike any other
+    # number.
     mean = float(base.mean())
     yield AllowedForm(lambda x: x - mean)
     yield AllowedForm(lambda x: (x - mean) ** 2)
@@ -243,6 +250,7 @@ def _is_form(column: Floats, base: Floats, forms: list[AllowedForm], rows: Codes
 
 def _is_multiple(column: Floats, values: Floats, form: AllowedForm) -> bool:
     """Whether a column is a multiple of some values by a unit that the form may have."""
+    # The largest entry gives the factor with the smallest error.
     largest = int(np.argmax(np.abs(column)))
     if not np.isfinite(values).all() or values[largest] == 0 or column[largest] == 0:
         return False
@@ -286,6 +294,7 @@ def _follows(column: Floats, codes: Codes) -> bool:
         rows = _sample_rows(column)
         if not _follows(column[rows], codes[rows]):
             return False
+    # The value written last for a code; where all values of a code agree, it gives the column back.
     value = np.zeros(int(codes.max(initial=0)) + 1)
     value[codes] = column
     return bool(np.array_equal(value[codes], column))
@@ -301,6 +310,7 @@ def _is_monotone(column: Floats, base: Floats) -> bool:
             return False
     order = np.argsort(base, kind="stable")
     steps, apart = np.diff(column[order]), np.diff(base[order]) > 0
+    # Equal numbers must go with equal values, whatever the order within them.
     if (steps[~apart] != 0).any():
         return False
     return bool((steps >= 0).all() or (steps <= 0).all())

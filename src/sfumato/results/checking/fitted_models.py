@@ -124,6 +124,7 @@ L1_SHARES = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95,
 def read_model(output: object) -> ReadOnce:
     """The parts of a model, each read once, under the names that statsmodels has for it."""
     model = read_once(output, MODEL)
+    # Under one set of names the rest of the code need not know the library.
     for name, lifelines_name in LIFELINES.items():
         if model.parts[name] is None:
             model.parts[name] = model.parts[lifelines_name]
@@ -177,6 +178,7 @@ def judge_model(
         informative = min(least_persons, _persons_with_event(model, outcome, person_ids))
     degrees = number_of(peek(model, "df_resid"))
     reasons += judge_freedom(informative, _count_coefficients(model, design), degrees, rules)
+    # Where a fit was found, the number of columns was part of it.
     if design is not None and fit is None and not _fits_columns(model, design.shape[1]):
         words = "the model has another number of coefficients than its design has columns"
         reasons.append(
@@ -220,6 +222,7 @@ def _find_cells(
     """
     if records is None or design is None or answer is None or len(design) != len(records):
         return None
+    # Dummies and the constant only: each column is the set of records that have the level.
     if not np.isin(design, (0.0, 1.0)).all():
         return None
     return lambda: sets_of_levels(design, SourceColumns(records).name_of(answer))
@@ -257,6 +260,7 @@ def _judge_terms(
         )
         advice = "leave these terms out, or join levels"
         outcome_reasons.append(violation("separation", words, advice))
+    # A confirmation beside a failure of the same model would contradict it.
     if outcome_reasons:
         reasons = [reason for reason in reasons if reason.status != "pass"]
     return reasons + outcome_reasons
@@ -289,6 +293,7 @@ def _judge_contradictions(
     if records is not None and rows > len(records):
         words = "the model has more rows than the data"
         reasons.append(violation("records", words, "give the records the model was fitted to"))
+    # Frequency weights count rows several times, so degrees may exceed the rows.
     if degrees is not None and not weighted:
         largest_degrees = max(0, rows - int(np.linalg.matrix_rank(design)))
         if degrees > largest_degrees + 1e-6:
@@ -339,6 +344,7 @@ def _judge_coefficients(
         reasons.append(open_question("records", words, advice))
     elif peek(model, "model.exog") is not None and records is not None:
         sources = SourceColumns(records)
+        # Columns can be compared only where the rows of the model are those of the records.
         if len(design) == len(records):
             reasons += _judge_sources(model, design, answer, fit, sources, rules)
     return reasons + _judge_chosen_numbers(model)
@@ -375,6 +381,7 @@ def _is_usual(number: float) -> bool:
         return True
     if number <= 0:
         return False
+    # 1e-9: the logarithm of 1000 may be a hair below 3, and the lead would be 10 instead of 1.
     lead = number / 10.0 ** np.floor(np.log10(number) + 1e-9)
     return any(abs(lead - digit) <= 1e-9 for digit in ROUND)
 
@@ -401,6 +408,7 @@ def _judge_sources(
     unexplained += not (sources.explains(answer) if by_outcome else sources.has_form(answer))
     unexplained += bool(offset.any()) and not sources.has_form(offset)
     for column in besides:
+        # The offset was looked at above.
         if np.array_equal(column, offset):
             continue
         if fit is None or (fit.prior is not None and np.array_equal(column, fit.prior)):
@@ -434,6 +442,7 @@ def _fits_without_error(design: Floats | None, answer: Floats | None) -> bool:
     if design.shape[0] * design.shape[1] ** 2 > TOO_MUCH_WORK:
         return False
     residuals = answer - design @ np.linalg.lstsq(design, answer, rcond=None)[0]
+    # In units of the variance of the answer: the same bound as for its explained share.
     return bool(residuals @ residuals <= (1 - SURE) * ((answer - answer.mean()) ** 2).sum())
 
 
@@ -446,6 +455,7 @@ def coefficient_table(model: ReadOnce, fit: ModelFit | None = None) -> pl.DataFr
         slopes, constant = array_of(peek(model, "coef_")), array_of(peek(model, "intercept_"))
         if slopes is None or slopes.ndim not in (1, 2):
             return None
+        # scikit-learn has a row per outcome, statsmodels a column.
         values = np.atleast_2d(slopes).T
         if constant is not None and constant.size == values.shape[1]:
             values = np.vstack([constant.reshape(1, -1), values])
@@ -477,6 +487,7 @@ def _term_names(model: ReadOnce, count: int) -> list[str]:
         names = names_of(peek(model, path))
         if names is not None and len(names) == count:
             return names
+        # Names without the constant, which comes first.
         if names is not None and len(names) == count - 1:
             return ["intercept", *names]
     return [f"term {number}" for number in range(1, count + 1)]
@@ -526,6 +537,7 @@ def _find_design(
     else:
         columns.insert(0, np.ones(len(records)))
     design = np.column_stack(columns)
+    # Which rows a library left out is not told, so no row can be matched.
     if np.isnan(design).any() or (answer is not None and np.isnan(answer).any()):
         words = (
             "columns of the model are missing in some records: which it was fitted to is not known"
@@ -582,6 +594,7 @@ def judge_freedom(
     if persons is not None:
         degrees = persons - coefficients
         if stated is not None:
+            # The more cautious of what is said and what is counted.
             degrees = min(degrees, stated)
     if degrees is None:
         words = "how many persons and coefficients the model has is not known"

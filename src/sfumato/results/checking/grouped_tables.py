@@ -94,6 +94,7 @@ def judge_with_records(
     reasons += _judge_combinations(table, members, records, rules)
     statistics, questions = _find_column_statistics(table, members, records, tells)
     reasons += questions
+    # A cell that is suppressed in one column may be shown in another.
     visible = {name: ~np.isnan(table.values(name)) for name, _ in statistics}
     released = np.zeros(members.size, dtype=bool)
     for cells in visible.values():
@@ -119,6 +120,7 @@ def judge_with_records(
         reasons.append(_confirm_cells(members.persons(records)[released], records, rules))
     # The first version without unsafe cells that does not fail itself.
     suggestion = None
+    # Judged with suggesting=False, so that a suggestion does not look for one of its own.
     for version in _versions_without(table, unsafe, released, members) if suggesting else ():
         version_table = dataclasses.replace(original, frame=version, original=None)
         verdict = judge_with_records(
@@ -218,6 +220,7 @@ def _find_column_statistics(
         advice = "name the columns that make cells: by=[...]"
         reasons.append(open_question("columns", "no column tells anything", advice))
     for name in table.result_columns:
+        # By name, before anything is computed: such figures never leave, whatever they fit.
         if PER_RECORD.fullmatch(name):
             reasons.append(figure_per_record(table, name))
             continue
@@ -284,6 +287,7 @@ def _match_statistics(
     for candidate in candidates:
         if fits(candidate, released, members, records, table.by):
             matches.append(candidate)
+    # Without a fit the first candidate is named in the question.
     if word in SHARES:
         return (matches or candidates)[:1], bool(matches)
     if not matches:
@@ -315,6 +319,7 @@ def _judge_missing_cells(
     """
     reasons = []
     empty, occupied = members.absent
+    # Only where no cell of anybody is left out: then a gap can mean only nobody.
     if rules.zeros and empty and not occupied and released.any():
         reasons.append(
             violation(
@@ -334,6 +339,7 @@ def _judge_missing_cells(
         for name, missing_labels in zip(table.by, members.missing_labels, strict=True):
             missing_cells += _count_missing_cells(table, name, column, missing_labels)
     words = "cells are left out, and margins are told"
+    # A line that tells its total and lacks one cell gives it away by subtraction.
     if 1 in missing_cells:
         alone = f"{words}: one that is alone in its row or column follows from them"
         reasons.append(violation("margins", alone, PROTECT))
@@ -358,6 +364,7 @@ def _judge_missing_percent(
             continue
         visible = ~np.isnan(table.values(name)) & members.in_data & ~members.total
         hidden = np.ones(len(records), dtype=bool)
+        # Margins are left out of visible: a row is hidden if no cell of its own shows it.
         hidden[members.row[visible[members.cell]]] = False
         groups = records.group_codes(statistic.words)
         for group in np.unique(groups[~hidden]):
@@ -377,6 +384,7 @@ def _count_missing_cells(
     line_columns = [column_name for column_name in table.by if column_name != name]
     whole = pl.col(name).cast(pl.String).is_in(list(TOTALS))
     frame = table.frame.with_columns(pl.col(column).is_not_null().alias(TOLD), whole.alias(WHOLE))
+    # Labels of the data that the table does not show at all lack in every line.
     cells = frame.filter(~pl.col(WHOLE))[name].n_unique() + missing_labels
     lines = frame.group_by(line_columns or pl.lit(1).alias(LINE))
     counts = lines.agg(
@@ -395,6 +403,7 @@ def _versions_without(
     if not unsafe.any() or unsafe.all() or members.total.any() or not table.by:
         return
     hidden = unsafe | ~members.in_data
+    # The smallest first: hiding them costs least.
     smallest = np.argsort(np.bincount(members.cell, minlength=members.size), kind="stable")
     safe = smallest[released[smallest] & ~hidden[smallest]]
     numeric = [name for name in table.result_columns if table.numeric(name)]

@@ -88,6 +88,7 @@ def judge_test(
         numbers = [number_of(peek(output, name)) for name in names]
         parts[part] = next((number for number in numbers if number is not None), None)
     if parts["statistic"] is None and isinstance(output, tuple | list) and len(output) == 2:
+        # Plain pairs are taken in the order in which scipy returns them.
         parts["statistic"], parts["pvalue"] = number_of(output[0]), number_of(output[1])
     table = pl.DataFrame({name: [value] for name, value in parts.items() if value is not None})
     claimed_sizes = _read_counts(counts)
@@ -101,6 +102,7 @@ def judge_test(
         reasons += _judge_small_groups(claimed_sizes, rules)
     if margins is not None:
         reasons += _judge_small_groups(margins, rules)
+    # What was counted goes before what is claimed.
     group_sizes = sizes or claimed_sizes
     persons: float = sum(group_sizes)
     if records is not None and sizes is None:
@@ -149,6 +151,7 @@ def _margins_of(output: object) -> list[float] | None:
     expected = array_of(peek(output, "expected_freq"))
     if expected is None or expected.ndim != 2 or not np.isfinite(expected).all():
         return None
+    # Expected counts add up to the margins that were observed.
     margins = np.concatenate([expected.sum(axis=0), expected.sum(axis=1)])
     sizes: list[float] = np.round(margins, 6).tolist()
     return sizes
@@ -186,6 +189,7 @@ def _find_compared(
     if by is not None and len(by) == 2 and column is None:
         sizes = []
         for name in by:
+            # The groups of a cross table are its rows and its columns.
             sizes += _count_groups(records.dataset.encoded(name).codes, records.person_ids)
         return ComparedGroups(sizes, _test_cross_table(_cross_table(records, by)), len(records))
     if by is not None and one_group and column is not None:
@@ -222,6 +226,7 @@ def _lifetimes_by_group(
             " ones and zeros"
         )
     codes = records.dataset.encoded(by).codes[complete]
+    # Codes without gaps: groups that have no complete row are not compared.
     group = np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
     person_ids = records.person_ids[complete]
     return Lifetimes(time[complete], event[complete] != 0, person_ids), group
@@ -273,6 +278,7 @@ def _cross_table(records: ContributingRecords, by: Sequence[str]) -> Floats:
 
 def _judge_cross_table(table: Floats, rules: OutputRules) -> list[OutputReason]:
     """Cells of few in a cross table of two by two: its statistic and margins tell them."""
+    # With its margins known a table of four cells has one free number, and the statistic tells it.
     if table.shape != (2, 2) or not (table < rules.threshold).any():
         return []
     words = (
@@ -291,6 +297,7 @@ def _judge_contradictions(
     """What is said of the numbers of persons, against what the records and the object hold."""
     reasons = []
     sizes = compared.sizes
+    # Sorted: nobody says in which order the groups come.
     if sizes is not None and claimed_sizes and sorted(claimed_sizes) != sorted(sizes):
         # One number may be that of all, or of the only group.
         one_number = len(claimed_sizes) == 1
@@ -329,6 +336,7 @@ def _judge_freedom(
     """Whether a test leaves enough degrees of freedom: persons less groups, and what it says."""
     degrees = [] if df is None else [df]
     if persons:
+        # Never fewer than two: a correlation is of one group of persons and leaves n − 2.
         degrees.append(persons - max(2, groups))
     if not degrees:
         return []
@@ -346,6 +354,7 @@ def _matches_result(statistic: float | None, p: float | None, results: TestResul
     for expected, two_sided in results:
         if abs(abs(statistic) - abs(expected)) > NEAR * max(1.0, abs(expected)):
             continue
+        # One side only: half of the p value, or the rest of it where the sign is the other.
         for expected_p in (two_sided, two_sided / 2, 1 - two_sided / 2):
             if abs(p - expected_p) <= NEAR:
                 return True
@@ -356,6 +365,7 @@ def _test_groups(groups: Sequence[Floats]) -> TestResults:
     """The tests that compare groups."""
     from scipy import stats
 
+    # A spread within groups needs two values in each.
     if len(groups) < 2 or min(len(group) for group in groups) < 2:
         return
     with np.errstate(all="ignore"):
@@ -363,6 +373,7 @@ def _test_groups(groups: Sequence[Floats]) -> TestResults:
             a, b = groups
             yield _numbers_of(stats.ttest_ind(a, b))
             yield _numbers_of(stats.ttest_ind(a, b, equal_var=False))
+            # The statistic of this test depends on which group comes first.
             for first, second in ((a, b), (b, a)):
                 for continuity in (True, False):
                     ranked = stats.mannwhitneyu(first, second, use_continuity=continuity)

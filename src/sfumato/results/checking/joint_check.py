@@ -44,6 +44,7 @@ def pack_owners(person_ids: Codes) -> bytes:
     >>> unpack_owners(pack_owners(np.array([0, 1, 1]))).person_ids.tolist()
     [0, 1, 1]
     """
+    # Four bytes of fixed order: the file is read on other machines, too.
     return zlib.compress(person_ids.astype("<u4").tobytes(), 6)
 
 
@@ -63,6 +64,7 @@ def read_sets(log: OutputLog, logged: LoggedOutput, records: int) -> OutputSets 
     if sample is None:
         return None
     rows = np.flatnonzero(unpack_sample(sample, records))
+    # Compared as one cell only: what is added up over it is not known.
     return OutputSets(logged.number, [RecordSet((CELL,), rows)])
 
 
@@ -93,6 +95,7 @@ def _describe_finding(finding: JointFinding, new: int, rules: OutputRules) -> Ou
     if finding.kind == "open":
         words = f"whether {cells} together tell of {few_persons} was not settled"
         return open_question("difference", words, TOGETHER)
+    # These say how far was looked, so they are no objection.
     extent = {
         "sums": "all sums and differences of cells were looked at, and not how small counts can be",
         "fours": "sums and differences of up to four cells were looked at, not all",
@@ -140,7 +143,9 @@ def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDiffer
     unseen = []
     for position, output in enumerate(leaving):
         before = leaving[:position]
+        # All outputs before it that were not refused at that time.
         compared = set(range(1, output.number)) - log.refused_before(output.number)
+        # Exactly these were compared when it was added, and its reasons say what was found.
         if {earlier.number for earlier in before} == compared:
             continue
         new = read_sets(log, output, records)
@@ -150,6 +155,8 @@ def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDiffer
         old = [sets for sets in sets_before if sets is not None]
         for finding in find_joint_disclosures(old, [new], owners, threshold):
             other_numbers = set(finding.outputs) - {output.number}
+            # A finding with an output that it was not compared with is new, whatever its reasons
+            # say.
             reported = _has_reason(output, ("difference",)) and other_numbers <= compared
             if finding.kind not in LIMITED and not reported:
                 unseen.append(finding.outputs)

@@ -92,6 +92,7 @@ class OutputTable:
         """A column in a message: by its name where that is one of a column or a statistic, else by
         its position; the columns of a cross table are called by data values.
         """
+        # Names are told only where they cannot be values of the data.
         if name in self.by or name in self.columns or statistic_without_column(name) is not None:
             return repr(name)
         if next(statistics_in_name(name, self.columns), None) is not None:
@@ -101,6 +102,7 @@ class OutputTable:
         if name in CELLS:
             return "the number in a cell"
         if self.records is not None and PLAIN.fullmatch(name):
+            # A name may be made of a label: "north_mean".
             words = [name, *re.split(r"[_ ]+", name)]
             if not self.records.contains_label(words):
                 return repr(name)
@@ -154,6 +156,7 @@ def long_form(
     """A cross table with one row a cell; others as they are. Its columns are values of the column
     ``across``.
     """
+    # A name that the data do not have says nothing of which values the columns are.
     if across is None or (records is not None and across not in records.dataset.columns):
         return frame
     numeric = numeric_columns(frame)
@@ -178,6 +181,7 @@ def rows_of_describe(
     by name who is behind them.
     """
     texts = [name for name in frame.columns if frame[name].dtype == pl.String]
+    # A first column of the data makes cells, and its rows are no statistics.
     if not texts or frame.height < 2 or texts[0] in (columns or ()):
         return None
     rows = [str(label).lower() for label in frame[texts[0]].to_list()]
@@ -217,6 +221,7 @@ def rows_of_columns(frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.Da
     if len(set(rows)) < len(rows) or not set(rows) <= set(columns):
         return None
     # A series of pandas without a name has a column called 0.
+    # Its results are called by the column of the data alone.
     alone = len(value_columns) == 1 and re.fullmatch(r"\d+", value_columns[0]) is not None
     row_values = {}
     for number, row in enumerate(rows):
@@ -246,9 +251,11 @@ def rows_of_labels(
         return None
     keys = [encoded.labels[code] for code in encoded.codes.tolist()]
     names = list(by) if by is not None and len(by) == 1 else records.dataset.columns
+    # Totals may stand beside the labels of any column.
     labels = set(keys) - set(TOTALS)
     names = [name for name in names if name in records.dataset.columns]
     columns = [name for name in names if labels <= records.labels(name)]
+    # Several columns may hold these labels; that of persons is the one that must not be missed.
     if len(columns) != 1 and records.unit not in columns:
         return None
     column = columns[0] if len(columns) == 1 else str(records.unit)
@@ -276,6 +283,7 @@ def transpose_back(
     if len(texts) != 1 or texts[0] in records.dataset.columns or not value_columns:
         return None
     rows = frame[texts[0]].to_list()
+    # No two rows may be called alike, nor one like the column: they become names of columns.
     if not all(isinstance(row, str) for row in rows) or len({*rows, across}) <= len(rows):
         return None
     if not set(value_columns) - set(TOTALS) <= records.labels(across):
@@ -329,6 +337,7 @@ def rows_of_quantiles(
         level is not None and 0 <= level <= 1 for level in levels
     ):
         return None
+    # Two numbers for the same level of a group: no table of quantiles.
     if frame.select(*keys, level_column).is_duplicated().any():
         return None
     if keys:
@@ -339,11 +348,13 @@ def rows_of_quantiles(
     for column in value_columns:
         for level in levels:
             name = f"{column}: {100 * level:g}%"
+            # Levels 0 and 1 are the least and the largest value, which are judged as extremes.
             extremes = {0.0: f"min({column})", 1.0: f"max({column})"}
             tells[name] = extremes.get(level, f"quantile({column}, {level:g})")
             at_level = frame.filter(pl.col(level_column) == level)
             part = at_level.select(*keys, pl.col(column).alias(name))
             if keys:
+                # Null labels are a group as well, and must meet each other.
                 wide = wide.join(part, on=keys, how="left", nulls_equal=True)
             else:
                 wide = wide.hstack(part)
@@ -412,6 +423,7 @@ def split_columns(
                     f"the output has no column {name!r}.{nearest(name, frame.columns)}"
                 )
         if records is not None:
+            # Refuses with the nearest name what the data do not have.
             records.dataset.require([name for name in by if name not in data_columns])
         keys = list(by)
     else:
@@ -471,6 +483,8 @@ def _is_key(
     try:
         members = find_members(frame, keys, records)
         numbers = _as_floats(frame[name])
+        # Numbers that fit a statistic of their own column are results: the highest age, not an age
+        # group.
         return not find_statistics(name, numbers, members, records, keys, widely=False)
     except SchemaError:  # rows are not told apart without it
         return True
@@ -482,6 +496,7 @@ def has_unknown_number(
     """Whether a name holds a number that may be a value: of so many digits, in no name and no label
     of the data, not its position, and not shared by enough persons in a column that it names.
     """
+    # Terms are numbered from 0 or from 1.
     own = (str(position), str(position + 1))
     numbers = [text for text in NUMBER.findall(name) if len(text) >= digits and text not in own]
     if not numbers:
@@ -492,6 +507,7 @@ def has_unknown_number(
         if not records.is_numeric(column):
             words += records.labels(column)
     for number in numbers:
+        # A number that a name or label of the data holds is known anyway.
         if any(number in NUMBER.findall(word) for word in words):
             continue
         value = float(number.replace(",", "."))
@@ -516,6 +532,7 @@ def judge_unlabelled_rows(table: OutputTable, records: ContributingRecords) -> O
     are records. None for others.
     """
     rows = table.frame.height
+    # Cells are told apart by all columns that make them: a repeated combination is no cell.
     if rows < 2 or (table.by and not table.frame.select(table.by).is_duplicated().any()):
         return None
     advice = "if it is a table, name the columns that make its cells: by=[...]"

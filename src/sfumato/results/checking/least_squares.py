@@ -62,6 +62,7 @@ def fit_line(
         rows = row_mask(dataset, where).to_numpy().copy()
     y = records.numbers(answer)
     for name in (answer, *on):
+        # A row with a gap in any of the columns cannot enter the equations.
         rows &= records.has_value(name)
     if not rows.any():
         raise SchemaError("no row has all columns of the regression; nothing can be fitted")
@@ -79,6 +80,7 @@ def _terms(records: ContributingRecords, name: str, rows: Mask) -> list[tuple[st
     encoded = records.dataset.encoded(name)
     codes = encoded.codes[rows]
     counts = np.bincount(codes, minlength=len(encoded.labels))
+    # A label that no row here has would be a column of zeros.
     levels = np.flatnonzero(counts)
     if len(levels) > MOST_LEVELS:
         raise ParameterError(
@@ -99,6 +101,7 @@ def _solve(design: Floats, y: Floats, names: tuple[str, ...]) -> FittedLine:
 
     rows, terms = design.shape
     degrees = rows - terms
+    # Without full rank coefficients are not determined, and without degrees left no error is.
     if degrees <= 0 or np.linalg.matrix_rank(design) < terms:
         raise Unsatisfiable(
             f"{terms:,} coefficients cannot be told apart with {rows:,} rows: leave out columns"
@@ -111,6 +114,7 @@ def _solve(design: Floats, y: Floats, names: tuple[str, ...]) -> FittedLine:
     squares = float(((y - y.mean()) ** 2).sum())
     variance = residual_squares / degrees * np.diag(np.linalg.inv(design.T @ design))
     error = np.sqrt(variance)
+    # An error of zero gives an infinite statistic, which needs no warning.
     with np.errstate(all="ignore"):
         statistic = beta / error
     return FittedLine(

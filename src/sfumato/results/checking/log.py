@@ -122,6 +122,7 @@ class ReviewedOutput:
         """Where it stands; a decision is about certain bytes, and others need a new one."""
         if self.digest is None:
             return "missing"
+        # A decision about other bytes than the file holds now does not count.
         if self.decision is not None and self.decision.sha256 == self.digest:
             return self.decision.decision
         return "undecided" if self.as_checked and self.decision is None else "changed"
@@ -164,6 +165,7 @@ class OutputLog:
         self.outputs = self.journal.of_type(LoggedOutput)
         self.decisions = self.journal.of_type(OutputDecision)
         for number, output in enumerate(self.outputs, start=1):
+            # A name with a folder in it could point outside of the session.
             in_folder = Path(output.file).name == output.file and output.file not in ("", ".", "..")
             if (
                 output.number != number
@@ -195,6 +197,7 @@ class OutputLog:
         log = cls(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+            # Nothing of anybody else's is taken over or overwritten.
             if not all(_is_unfinished(path) for path in folder.iterdir()):
                 raise OutputError(
                     f"{folder} is not empty and holds no session; choose another folder"
@@ -231,6 +234,7 @@ class OutputLog:
 
     def _append(self, entry: Entry) -> None:
         self.journal.append(entry)
+        # Which decisions were made here is needed when the log is sealed.
         self.own.add(len(self.journal.entries))
         self._index()
 
@@ -258,6 +262,7 @@ class OutputLog:
         written.
         """
         with self._turn():
+            # The verdict does not know outputs that came meanwhile: it must be made again.
             if len(self.outputs) != after:
                 raise Overtaken
             number = after + 1
@@ -304,6 +309,7 @@ class OutputLog:
         them.
         """
         refused: set[int] = set()
+        # In the order of the log: a refusal may have been taken back before the output came.
         for entry in self.journal.entries:
             if isinstance(entry, LoggedOutput) and entry.number == number:
                 break
@@ -321,6 +327,7 @@ class OutputLog:
         last = None
         for decision in self.decisions:
             if decision.number == number:
+                # The last decision is the valid one.
                 last = decision
         return ReviewedOutput(logged, self._current_digest(logged), last)
 
@@ -330,6 +337,7 @@ class OutputLog:
 
     def content(self, number: int) -> bytes:
         """The bytes of an output as its file holds them now."""
+        # Refuses numbers that do not exist.
         self.reviewed(number)
         return read_plain(
             self.folder / FILES / self.outputs[number - 1].file,
@@ -414,6 +422,7 @@ def _beginning(folder: Path) -> Iterator[None]:
     file = open_private(lock, os.O_RDWR)
     try:
         hold_alone(file, OUTPUT_LOG.name)
+        # Looked at again under the lock: another process may have been faster.
         if (folder / LOG).exists():
             raise OutputError(f"somebody else began a session in {folder} just now; open it again")
         for path in folder.iterdir():

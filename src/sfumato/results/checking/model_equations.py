@@ -79,6 +79,7 @@ class ModelFit:
             return True
         x = self.x / _column_scale(self.x)
         for residuals, weight in self.by_outcome():
+            # Rows that say nothing would divide by zero.
             root = np.sqrt(np.maximum(weight, 1e-300))
             step = np.linalg.lstsq(x * root[:, None], residuals / root, rcond=1e-14)[0]
             if np.abs(x @ step).max(initial=0.0) > STEP:
@@ -156,6 +157,7 @@ def _match_lines(
             continue
         residuals = factor * (answer - expected.mean)
         solved = _are_orthogonal(x, residuals, penalty, _digits_slack(x, answer, factor))
+        # The equations of a lasso are others: where a coefficient is zero they are only bounds.
         if solved or (not used and _is_elastic_net(output, x, answer, beta)):
             information = weight * expected.slope**2 / expected.variance
             information = np.where(np.isfinite(information) | moves, information, 0.0)
@@ -192,6 +194,7 @@ def _are_orthogonal(
     # Numbers that are too large, or too small, to be squared show nothing.
     if not np.isfinite(size).all() or (residuals.any() and not size.all()):
         return False
+    # By chance the sum of n products is about ‖x‖·‖r‖/√n, so SLACK counts standard errors.
     share = min(1e-3, SLACK / np.sqrt(len(x)))
     return bool((np.abs(residuals @ x - penalty) <= share * size + slack).all())
 
@@ -229,6 +232,7 @@ def _read_weights(output: object, path: str, rows: int) -> Floats:
         return np.ones(rows)
     if (vector < 0).any() or not vector.any():
         return np.ones(rows)
+    # Only proportions matter: one on average.
     weights: Floats = vector.astype(np.float64) / vector.mean()
     return weights
 
@@ -271,6 +275,7 @@ def _match_dispersion(output: object, design: Floats, answer: Floats) -> Iterato
     mean = np.exp(design @ beta + offset)
     factor = 1 / (1 + dispersion * mean)
     residuals = factor * (answer - mean)
+    # A little less and a little more must both be less likely.
     changes = (1 - WITHIN, 1.0, 1 + WITHIN)
     likelihoods = [_negative_binomial(answer, mean, dispersion * change) for change in changes]
     if not likelihoods[1] >= max(likelihoods) - 1e-6 * abs(likelihoods[1]):
@@ -316,8 +321,10 @@ def _match_outcomes(output: object, design: Floats, answer: Floats) -> Iterator[
     if outcomes < len(kinds):  # the first outcome is the one that others are compared with
         beta = np.column_stack([np.zeros(len(beta)), beta])
     line = design @ beta
+    # Less the largest: exp of large numbers would overflow, and shares stay the same.
     shares = np.exp(line - line.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
+    # Where the first outcome has no coefficients, its residuals are left out.
     residuals = ((code[:, None] == np.arange(len(kinds))) - shares)[:, -outcomes:]
     for outcome in range(outcomes):
         if not _are_orthogonal(design, residuals[:, outcome], penalty[:, outcome]):
@@ -361,6 +368,7 @@ def _match_hazards(
     offset = offset_of(output, len(time))
     line = design @ coefficients[0] + offset
     used = _varying(strata.astype(np.float64), offset)
+    # Residuals add up to zero, so the means of columns would only widen the slack.
     centred = design - design.mean(axis=0)
     for efron in (False, True):
         hazard = np.zeros(len(time))
@@ -385,9 +393,11 @@ def cumulative_hazard(time: Floats, event: Mask, line: Floats, *, efron: bool) -
     ... ).tolist()
     [0.5, 1.5]
     """
+    # A common factor cancels out of the hazard, and exp cannot overflow.
     risk = np.exp(line - line.max(initial=0.0))
     times, step_of_row = np.unique(time, return_inverse=True)
     steps = len(times)
+    # Summed from the end: at risk are all who are observed as long, or longer.
     at_risk = np.cumsum(np.bincount(step_of_row, weights=risk, minlength=steps)[::-1])[::-1]
     tied = np.bincount(step_of_row, weights=risk * event, minlength=steps)
     events = np.bincount(step_of_row, weights=event, minlength=steps).astype(np.int64)
@@ -428,6 +438,7 @@ def _match_robust_lines(
     stated_scale = number_of(peek(output, "scale"))
     residuals = answer - x @ beta
     scale = float(np.median(np.abs(residuals))) / NORMAL_QUARTILE
+    # Told with the model, and the residuals must give it back; otherwise it could carry any number.
     if stated_scale is None or scale <= 0 or abs(stated_scale - scale) > 0.01 * scale:
         return
     z = residuals / stated_scale
@@ -435,6 +446,7 @@ def _match_robust_lines(
     tukey = np.where(np.abs(z) < TUKEY, z * (1 - (z / TUKEY) ** 2) ** 2, 0.0)
     for bounded in (huber, tukey):
         if _are_orthogonal(x, bounded):
+            # ψ(z)/z is the weight of a row, one in the limit at zero.
             weight = np.where(z == 0, 1.0, bounded / np.where(z == 0, 1.0, z))
             yield ModelFit("robust line", x, bounded / stated_scale, weight / stated_scale**2)
 
@@ -480,6 +492,7 @@ def _match_random_effects(output: object, design: Floats, answer: Floats) -> Ite
     z = z.reshape(len(z), -1)
     if len(z) != len(design) or spread.shape != (z.shape[1], z.shape[1]):
         return
+    # Further variance components are not computed again here.
     if peek(output, "model.groups") is None or number_of(peek(output, "model.k_vc")):
         return
     group = codes_of(peek(output, "model.groups"), len(design))
@@ -557,6 +570,7 @@ class _MixedModel:
                 changed = spread.copy()
                 changed[effect, effect] *= change
                 neighbours.append((scale, changed))
+        # Both the restricted and the full likelihood are in use.
         for restricted in (True, False):
             bound = self.likelihood(scale, spread, restricted=restricted) + 1e-3
             if all(
@@ -577,6 +591,7 @@ def errors_fit(output: object, fit: ModelFit) -> bool:
     if beta is None:
         return True
     if error is None:
+        # Statistics without errors cannot be confirmed.
         return statistic is None and p is None
     if len(error) != len(beta) or not (np.nan_to_num(error, nan=1.0) >= 0).all():
         return False
@@ -602,6 +617,7 @@ def _are_p_values(p: Floats, statistic: Floats, degrees: int) -> bool:
 
     if len(p) != len(statistic):
         return False
+    # Software uses the normal distribution or Student's.
     normal = 2 * stats.norm.sf(np.abs(statistic))
     student = 2 * stats.t.sf(np.abs(statistic), max(1, degrees))
     for expected in (normal, student):
@@ -621,6 +637,7 @@ def _are_near_usual(error: Floats, fit: ModelFit) -> bool:
         errors.append(usual)
         scaled.append(usual * np.sqrt(np.mean(residuals**2 / np.maximum(weight, 1e-300))))
     for expected in (np.concatenate(errors), np.concatenate(scaled)):
+        # Variances that are told as well come after the coefficients of the line.
         stated = error[: len(expected)]
         if len(stated) != len(expected):
             return False

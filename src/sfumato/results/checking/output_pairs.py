@@ -52,6 +52,7 @@ def _standard_scores(column: pl.Series) -> Floats | None:
     present = values[finite]
     if not len(present) or present.min() == present.max():
         return None
+    # Scale and zero drop out: a cost in euros and one in dollars have equal scores.
     scores: Floats = (values - present.mean()) / present.std()
     return scores
 
@@ -86,6 +87,7 @@ class Universe:
     @cached_property
     def digest(self) -> str:
         """What tells one universe from another: all of it, in its order."""
+        # Nested columns cannot be written as CSV.
         flat = [name for name, dtype in self.frame.schema.items() if not dtype.is_nested()]
         return hashlib.sha256(self.frame.select(flat).write_csv().encode()).hexdigest()
 
@@ -107,6 +109,7 @@ class Universe:
                 if _equal_but_for_sign(scores, other_scores):
                     lines[name] = first
                     break
+            # Only the first column of every line is kept to compare with.
             first_scores.setdefault(lines[name], scores)
         return lines
 
@@ -133,6 +136,7 @@ class Universe:
             return row_mask(self.records.dataset, where).to_numpy().copy()
         other_records = self._other_records(data, where)
         sample = self._match_content(other_records)
+        # Changed columns: persons may still be recognised, where they have as many records.
         if sample is None and other_records.unit is not None:
             return self._match_persons(other_records)
         return sample
@@ -166,6 +170,7 @@ class Universe:
         encoded = self.records.dataset.encoded(str(self.records.unit))
         has_label = np.array([label in persons for label in encoded.labels], dtype=bool)
         sample: Mask = has_label[encoded.codes]
+        # Fewer or more records than the session has of these persons: which ones is not known.
         if int(sample.sum()) != len(other_records) or not persons <= set(encoded.labels):
             return None
         return sample
@@ -178,6 +183,7 @@ class Universe:
         if not set(names) <= set(other_records.dataset.columns):
             return None
         rows = _join_rows(other_records.dataset.to_polars(), self.frame, names)
+        # One record that is not found means that the frame is made of something else.
         if rows is None or rows.null_count():
             return None
         sample = np.zeros(self.size, dtype=bool)
@@ -201,6 +207,7 @@ def _join_rows(frame: pl.DataFrame, universe: pl.DataFrame, names: list[str]) ->
 
 def _number_copies(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     """Some columns, and how many equal rows come before each."""
+    # Equal rows are numbered, so that the second of two meets the second and not the first twice.
     return frame.select(names).with_columns(pl.int_range(pl.len()).over(names).alias(COPY))
 
 
@@ -216,6 +223,7 @@ def judge_changes(universe: Universe, data: Any, rules: OutputRules) -> list[Out
     rows = _join_rows(other_frame, universe.frame, names)
     if rows is None:
         return []
+    # Many changed rows are other records, which are asked about elsewhere; few are a difference.
     if not rules.small(other_frame[unit].filter(rows.is_null()).n_unique()):
         return []
     words = (
@@ -332,6 +340,7 @@ def judge_pairs(
     numbers_by_kind: dict[str, list[int]] = {}
     for earlier, other_sample in earlier_outputs:
         kinds = [_compare_samples(verdict, sample, earlier, other_sample, universe, rules)]
+        # Only cells of the same records follow from each other; unknown records may be the same.
         if sample is None or other_sample is None or np.array_equal(sample, other_sample):
             nested = _is_margin(verdict, earlier)
             if nested or (once_each and _hides_single_cell(verdict, earlier)):
@@ -358,6 +367,7 @@ def _compare_samples(
             return ""
         return "sizes" if rules.small(abs(persons - other_persons)) else ""
     columns = universe.records.dataset.columns
+    # Few persons show in the cells of columns that both tables have.
     common = [name for name in verdict.by if name in earlier.verdict["by"] and name in columns]
     if not rules.small(fewest_apart(sample, other_sample, universe, common)):
         return ""
@@ -430,6 +440,7 @@ def _additive_columns(tells: Iterable[str]) -> set[str]:
     columns = set()
     for statistic in tells:
         kind, _, column = statistic.partition("(")
+        # A mean times the count beside it is a sum, so it adds up as well.
         if column and kind in ("sum", "mean", "share"):
             columns.add(column.rstrip(")"))
         elif kind in ADDITIVE:

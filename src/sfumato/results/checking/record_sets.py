@@ -79,6 +79,7 @@ def sets_of_table(
             if statistic.kind == "count":
                 summands += _summands_of_count(statistic, table.values(name), members, records)
         if not kinds:
+            # What is added up is not known, so it may be any column.
             summands.append((ANY_SUM, None))
         for word, having in summands:
             for cell in np.flatnonzero(visible):
@@ -123,6 +124,7 @@ def _summands_of_count(
     present, column = None, ""
     if statistic.column is not None:
         present = records.has_value(statistic.column)
+        # Where nobody lacks a value, it is a count of all.
         column = "" if present.all() else f" {statistic.column}"
     visible = ~np.isnan(released) & members.in_data
     weights = None if present is None else present[members.row]
@@ -137,6 +139,7 @@ def _summands_of_count(
 def _matching_words(counts: dict[str, Codes], released: Floats) -> list[str]:
     """Whether released counts are of persons or of rows; both where neither fits."""
     matching = [word for word, count in counts.items() if np.array_equal(count, released)]
+    # Neither fits, so nobody knows which it is: it is compared as both.
     return matching or list(counts)
 
 
@@ -163,6 +166,7 @@ def _percent_bases(
 def bar_of_values(values: Floats, edges: Floats) -> Codes:
     """Per value the number of its bar in a histogram; the last bar holds its right edge too."""
     bars = np.searchsorted(edges, values, side="right") - 1
+    # As numpy does it: the right edge belongs to the last bar.
     bars[values == edges[-1]] = len(edges) - 2
     return bars
 
@@ -227,6 +231,7 @@ def sets_of_tabulated(table: MagnitudeTable, released: Mask) -> list[RecordSet]:
         shape = [table.dimensions[number].size for number in group]
         nodes_of_cells = np.unravel_index(np.arange(len(variables)), shape)
         for cell, variable in enumerate(variables.tolist()):
+            # A variable may be in several tables; its records are the same.
             if variable in numbers or not released[variable] or len(numbers) > MOST_SETS:
                 continue
             numbers.add(variable)
@@ -247,6 +252,7 @@ def is_in_order(table: MagnitudeTable, records: ContributingRecords) -> bool:
         if dimension.column not in records.dataset.columns:
             return False
         data_codes = records.dataset.encoded(dimension.column).codes
+        # As many pairs as values on either side: the codes are the same but for their order.
         pairs = len(np.unique(np.column_stack([data_codes, codes]), axis=0))
         if not pairs == len(np.unique(data_codes)) == len(np.unique(codes)):
             return False
@@ -273,6 +279,7 @@ def as_session_sets(
         positions = np.unique(rows[record_set.rows])
         if not len(positions):
             continue
+        # Equal sets of records become one, which tells all that any of them did.
         _, words = words_by_rows.setdefault(positions.tobytes(), (positions, {}))
         for word in record_set.tells:
             words[_session_word(word, column_name, once_each=once_each)] = None
@@ -283,6 +290,7 @@ def _session_word(word: str, column_name: Callable[[str], str | None], *, once_e
     """What is added up, by the names of the session: ``sum age by weight`` where it knows both."""
     kind, _, columns = word.partition(" ")
     if kind in ("sum", "square") and word != ANY_SUM:
+        # A name that holds " by " is tried as a whole before it is split.
         whole = column_name(columns)
         if whole is not None:
             return f"{kind} {whole}"
@@ -303,6 +311,7 @@ def pack_sets(sets: Sequence[RecordSet]) -> bytes:
     """
     words = [list(record_set.tells) for record_set in sets]
     head = json.dumps({"tells": words, "sizes": [len(record_set.rows) for record_set in sets]})
+    # Steps between neighbours are small numbers, which compress well.
     steps = [np.diff(record_set.rows, prepend=0) for record_set in sets]
     body = np.concatenate(steps).astype("<u4").tobytes() if steps else b""
     return zlib.compress(head.encode() + b"\n" + body, 6)
@@ -320,6 +329,8 @@ def unpack_sets(content: bytes, size: int) -> list[RecordSet]:
             rows = np.cumsum(steps[start : start + count])
             sets.append(RecordSet(tuple(map(str, words)), rows))
             start += count
+        # Everything is used up, and no record is beyond the last: else the file is of other
+        # records.
         sound = len(steps) == start and all(
             record_set.rows.max(initial=-1) < size for record_set in sets
         )

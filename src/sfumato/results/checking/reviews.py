@@ -66,6 +66,7 @@ def unseen_groups(log: OutputLog) -> tuple[tuple[int, ...], ...]:
     when it was checked.
     """
     outputs = log.all_reviewed()
+    # Undecided outputs may still leave, so they are looked at as well.
     leaving = {output.logged.number for output in outputs if output.state != "refused"}
     return unseen_differences(log, leaving).outputs
 
@@ -125,6 +126,7 @@ def release_outputs(
     line after them may be anybody's.
     """
     last_seal = checked_seal(log, seal, key)
+    # A seal beside the log, without a key, may be anybody's: nothing is held against it.
     if key is not None or seal is not None:
         later = unsealed_decisions(log, last_seal)
         if later:
@@ -134,6 +136,7 @@ def release_outputs(
             )
     leaving = list(releasable(log, accept_passes=accept_passes))
     numbers = {output.logged.number for output, _ in leaving}
+    # Refused outputs do not wait: they are decided.
     not_refused = [output for output in log.all_reviewed() if output.state != "refused"]
     waiting = [output.logged.number for output in not_refused]
     waiting = [number for number in waiting if number not in numbers]
@@ -147,6 +150,7 @@ def release_outputs(
         )
     if not leaving:
         raise ReleaseRefused("nothing is approved, so there is nothing to release")
+    # Looked at for just those that leave: together with others they may tell less, or more.
     unseen = unseen_differences(log, numbers).outputs
     if unseen:
         raise ReleaseRefused(
@@ -155,6 +159,7 @@ def release_outputs(
     with in_place(folder, force=None) as target:
         entries = [_copy_output(log, output, word, target) for output, word in leaving]
         certificate = seal_certificate(target, _certificate(log, entries), sign)
+        # Read back from disk before the folder takes its place.
         if verify(target).result == "false":
             raise InternalError(
                 "the folder does not hold what its certificate says; nothing was written"
@@ -168,6 +173,7 @@ def _copy_output(log: OutputLog, output: ReviewedOutput, word: str, target: Path
     if word == "approved":
         decision = output.decision
     content = log.content(logged.number)
+    # The file could have been exchanged between the review and this reading.
     digest = hashlib.sha256(content).hexdigest()
     if digest != (logged.sha256 if decision is None else decision.sha256):
         raise ReleaseRefused(

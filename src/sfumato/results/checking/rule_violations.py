@@ -106,6 +106,7 @@ def _column_violations(
         unsafe[rule.name] = any_unsafe(rule, contributions)
     if statistic.kind in AMOUNTS:
         for rule in rules.of_amounts:
+            # Cells without any contribution are judged by the number of persons.
             unsafe[rule.name] = any_unsafe(rule, contributions) & (contributions[0].n > 0)
         unsafe["dominance"] |= _dominated_by_weight(statistic, members, records, rules)
         unsafe["share"] = _two_values_one_rare(statistic, members, records, rules)
@@ -113,6 +114,7 @@ def _column_violations(
         column = str(statistic.column)
         if statistic.kind in ("share", "mean", "sum") and records.is_binary(column):
             values = records.numbers(column)
+            # A sum of ones tells how many have it and, with the count, how many have not.
             with_value = members.persons(records, values == 1)
             without_value = members.persons(records, values == 0)
             unsafe["share"] |= _small_side(with_value, without_value, rules)
@@ -161,12 +163,14 @@ def differ_by_few(
         contributions = np.full((members.size, records.person_bound), np.nan)
         pairs = amounts["cell"].to_numpy(), amounts["person"].to_numpy()
         contributions[pairs] = amounts["x"].to_numpy()
+        # A margin differs from its parts by whole cells, which is looked at with margins.
         contributions = contributions[~members.total]
         for cell, contribution in enumerate(contributions):
             later_cells = contributions[cell + 1 :]
             present, others_present = ~np.isnan(contribution), ~np.isnan(later_cells)
             common = present & others_present
             apart = (present != others_present).sum(axis=1)
+            # Two cells with other contributions of the same person do not cancel out.
             equal = ((contribution == later_cells) | ~common).all(axis=1) & common.any(axis=1)
             if (equal & (apart > 0) & (apart < rules.threshold)).any():
                 words = (
@@ -203,6 +207,7 @@ def _contributions(
         return [members.contributions(records, present, depth)]
     contributions = []
     for column in statistic.columns:
+        # A contribution is what enters the sum: value times weight.
         amounts = records.numbers(column) * records.weights
         contributions.append(members.contributions(records, amounts, depth))
     return contributions
@@ -234,6 +239,7 @@ def _dominated_by_weight(
         return unsafe
     weight = records.weights.copy()
     for column in statistic.columns:
+        # Who has no value has no weight in this statistic.
         weight[~records.has_value(column)] = 0.0
     w = pl.col("w")
     sums = _sum_per_person("w", weight, members, records).group_by("cell")
@@ -320,6 +326,7 @@ def _percentile_violations(
     released = np.stack([table.values(name) for name in names])
     step = step_of(released.reshape(-1))
     visible = members.in_data & ~np.isnan(released).all(axis=0)
+    # Cells of fewer persons fail at once: no band of theirs can hold enough.
     enough = members.persons(records, ~np.isnan(values)) >= rules.threshold
     few_between, exact = visible & ~enough, np.zeros(members.size, dtype=bool)
     rows_by_cell = members.rows_by_cell()
@@ -346,11 +353,13 @@ def band_counts(values: Floats, person_ids: Codes, points: Floats) -> list[int]:
     [5, 5]
     """
     cuts = np.unique(points)
+    # A value that equals a percentile lies in the band below it.
     band = np.searchsorted(cuts, values, side="left")
     return [count_persons(person_ids[band == number]) for number in range(len(cuts) + 1)]
 
 
 def _persons_near(values: Floats, person_ids: Codes, point: float, step: float) -> int:
     """Persons whose value is rounded to what is told."""
+    # Everything within half a step is rounded to the same number.
     slack = step / 2 + 1e-9 * abs(point)
     return count_persons(person_ids[np.abs(values - point) <= slack])

@@ -58,6 +58,8 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | 
     path = seal_file(log, file)
     seal = read_seal(path)
     if seal is None:
+        # With a key, or a folder of its own that is gone, a missing seal is suspicious; otherwise
+        # none was made.
         if key is not None or (file is not None and not file.parent.is_dir()):
             raise UnreadableInput(
                 f"{path} is not there: the log of the session was not sealed, or its seal was"
@@ -69,6 +71,7 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | 
         raise UnreadableInput(f"{path} is not signed by the key given; {SEALS.consequence}")
     if key is None and seal.signature is not None and not signature_holds(plain):
         raise UnreadableInput(f"{path} was changed after it was signed; {SEALS.consequence}")
+    # The log may have grown since, but must begin with what was sealed.
     if not log.journal.extends(Head(seal.entries, seal.head)):
         raise UnreadableInput(
             f"the log of {log.folder} is not the one that was sealed: lines were cut off, changed"
@@ -85,6 +88,7 @@ def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
     """
     path = seal_file(log, file)
     before = read_seal(path)
+    # A seal vouches for what is before it, so nobody else's decisions may slip under it.
     unsealed = [] if before is None else _decided_elsewhere(log, before.entries)
     if unsealed:
         raise ParameterError(
@@ -108,6 +112,7 @@ def _decided_elsewhere(log: OutputLog, start: int) -> list[int]:
     """Outputs whose last decision came after a seal, and from somebody else."""
     last_entry = {}
     for decision, entry in zip(log.decisions, log.decided_at, strict=True):
+        # Later entries overwrite earlier ones: the last decision counts.
         last_entry[decision.number] = entry
     outputs = []
     for number, entry in sorted(last_entry.items()):

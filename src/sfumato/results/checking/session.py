@@ -94,6 +94,7 @@ def output_session(
     earlier = OutputLog.at(folder) if (folder / LOG).exists() else None
     with_persons = earlier is not None and earlier.terms.persons is not None
     if earlier is not None and with_persons and unit is None:
+        # Outputs can be compared only where persons are told apart alike.
         unit = earlier.terms.unit  # persons are told apart as they were
     if data is None and unit is not None:
         raise ParameterError("unit is a column of the records: give data=... too")
@@ -212,6 +213,7 @@ class OutputSession(Reportable):
         """Judge an output and log it; where somebody else added one meanwhile, judge it again. What
         must be ``safe`` and is not is refused.
         """
+        # Judged outside of the lock, since that may take long; the log refuses what was overtaken.
         while True:
             verdict, sample, cells, after = judge()
             if safe and verdict.status == "fail":
@@ -225,6 +227,7 @@ class OutputSession(Reportable):
                     verdict.to_dict(),
                     comment=comment,
                     exception=exception,
+                    # Positions among other records would mean nothing to the session.
                     sample=None if sample is None or not self.same_records else pack_sample(sample),
                     cells=None if cells is None else pack_sets(cells),
                     after=after,
@@ -254,11 +257,13 @@ class OutputSession(Reportable):
                 )
         verdict = check_output(output, dataset, unit=unit, where=where, rules=self.rules, **options)
         sample = self._find_sample(verdict, data, where)
+        # Others may have added outputs since: all of them are compared with.
         self.log.refresh()
         earlier_outputs = list(self._earlier_outputs())
         reasons = judge_pairs(verdict, sample, earlier_outputs, self.universe, self.rules)
         cells, questions = self._find_cells(output, verdict, data, where, sample)
         reasons += questions
+        # Where it fails already, the costly search over all sums adds nothing.
         if cells is not None and not any(reason.status == "fail" for reason in reasons):
             reasons += self._judge_together(OutputSets(len(self.log.outputs) + 1, cells))
         if verdict.made_of_records:
@@ -310,6 +315,7 @@ class OutputSession(Reportable):
             words = "which records of the session are in which of its cells is not known"
             advice = "give data with all columns of the session, or where=..."
             return whole, [open_question("difference", words, advice)]
+        # Columns that lie on a line with another go by the name of the first.
         lines = {}
         for name in self.universe.same_columns(data, where, rows):
             lines[name] = self.universe.lines[name]
@@ -339,6 +345,7 @@ class OutputSession(Reportable):
             before.append(sets)
             if output.state == "approved" or output.logged.status == "pass":
                 leaving.append(sets)
+        # First with those that pass or are approved: where that fails, the others add nothing.
         reasons = judge_together(leaving, new, owners, self.rules)
         fails = any(reason.status == "fail" for reason in reasons)
         if len(leaving) < len(before) and not fails:
@@ -454,6 +461,8 @@ class OutputSession(Reportable):
         top = int(np.floor(np.log10(largest or 1.0)))
         for power in range(top - 4, top + 1):
             step = 10.0**power
+            # Divided, rounded and multiplied leaves errors like 0.30000000000000004; rounded again
+            # they go.
             rounded = frame.with_columns((pl.col(names) / step).round() * step)
             rounded = rounded.with_columns(pl.col(names).round(max(0, -power)))
             verdict = check_output(
@@ -510,10 +519,12 @@ class OutputSession(Reportable):
         rows = frame
         if column is not None:
             frame = frame.with_columns(pl.Series(column, records.numbers(column)).fill_nan(None))
+            # Formulas are over known values, but cells are those of all records.
             rows = frame.filter(pl.col(column).is_not_null())
         persons = pl.col(PERSON).n_unique().cast(pl.Int64).alias("persons")
         if not by:
             return rows.select(persons, *formulas)
+        # All combinations, the empty ones too: a missing row would tell that nobody is there.
         cells = frame.select(pl.col(by[0]).unique())
         for name in by[1:]:
             cells = cells.join(frame.select(pl.col(name).unique()), how="cross")
@@ -532,6 +543,7 @@ class OutputSession(Reportable):
     ) -> OutputVerdict:
         """Add a table without the cells that break a rule."""
         options = {"by": list(by), "tells": tells}
+        # Judged once for the version without unsafe cells, and once more when that is added.
         suggestion = self._judge(frame, None, where, options).verdict.suggestion
         table = frame if suggestion is None else suggestion
         return self._add_judged(

@@ -164,6 +164,7 @@ def statistics_in_name(name: str, columns: Sequence[str]) -> Iterator[CellStatis
     """What a name says: ``mean(cost)``, ``cost_mean``, ``mean_cost``, ``n``."""
     with contextlib.suppress(ParameterError):
         yield CellStatistic.of(name)
+    # Long names first: cost_total_mean is of cost_total, not of cost.
     for column in sorted(columns, key=len, reverse=True):
         affix = ""  # the name without the column: `mean` of `cost_mean`
         if name.startswith(column):
@@ -176,6 +177,7 @@ def statistics_in_name(name: str, columns: Sequence[str]) -> Iterator[CellStatis
             yield CellStatistic(kind, (column,))
         elif match := re.fullmatch(r"(?:q|p)?(\d{1,2}|0?\.\d+)%?", affix):
             level = float(match[1])
+            # 25 and 0.25 are the same level.
             if level >= 1:
                 level /= 100
             yield CellStatistic("quantile", (column, f"{level:g}"))
@@ -219,9 +221,11 @@ def step_of(values: Floats) -> float:
     numbers = values[np.isfinite(values) & (values != 0)]
     if not len(numbers):
         return 0.0
+    # From the coarsest step to the finest, so that the first that fits is the largest.
     for power in range(12, -10, -1):
         # Multiplying by 1000 is exact where dividing by 0.001 is not.
         scaled = numbers * 10.0**-power if power <= 0 else numbers / 10.0**power
+        # Relative to the number: doubles have about 16 digits.
         if np.all(np.abs(scaled - np.round(scaled)) <= 1e-13 * np.abs(scaled)):
             return float(10.0**power)
     return 0.0
@@ -237,6 +241,7 @@ def agrees(
     ``rounded`` is how far numbers may be rounded at most, as a share of the largest: a highest
     value of 100 is no mean of 60 that was rounded to hundreds.
     """
+    # Half of the last digit that is told, and a little for the order of summation.
     size = np.abs(recomputed)
     slack = 0.5 * step_of(released) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, size)
     slack = np.minimum(slack, rounded * size[np.isfinite(size)].max(initial=0.0) + 1e-7)
@@ -301,6 +306,7 @@ def _persons_alike(names: Sequence[str], records: ContributingRecords) -> Codes:
     frame = pl.DataFrame({name: records.dataset.encoded(name).codes for name in names})
     ranks = frame.select(pl.struct(pl.all()).rank("dense").alias("group"))["group"]
     group = ranks.to_numpy().astype(np.int64) - 1
+    # A pair (group, person) as one number, each once: persons are counted, not rows.
     pairs = distinct(group * records.person_bound + records.person_ids) // records.person_bound
     counts: Codes = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)[group]
     return counts
@@ -329,6 +335,7 @@ def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool
         "min": x.min(),
         "max": x.max(),
         "range": x.max() - x.min(),
+        # Of several that are as common the least, so that the answer is always the same.
         "mode": x.mode().min(),
         "unique": x.n_unique(),
         "freq": x.value_counts().struct.field("count").max(),
@@ -346,6 +353,7 @@ def _apply_formula(
     """A formula of the known values ``x`` and weights ``w`` of every cell; ``empty`` where there
     are none.
     """
+    # Formulas of polars skip null and not NaN, so missing values are taken out here.
     present = ~np.isnan(values[members.row])
     rows = members.row[present]
     frame = pl.DataFrame(
@@ -427,6 +435,8 @@ def _variants(
         high = _apply_formula(
             x.quantile(statistic.level, "higher"), members, records, values, np.nan
         )
+        # Anything between both neighbours is a percentile by some definition: it is compared with
+        # itself.
         yield np.clip(released, low, high)
     elif kind == "mode":  # of several that are as common, any
         equal = records.ordered(str(column))[members.row] == released[members.cell]
@@ -512,6 +522,7 @@ def _likely_statistics(
     visible_values = released[members.in_data]
     values = np.unique(np.abs(visible_values[np.isfinite(visible_values) & (visible_values != 0)]))
     step = max(step_of(values), 1e-300)
+    # How many digits every number has: 1234.5 told to tenths has about four.
     digits = np.minimum(15.0, np.log10(np.maximum(1.0, values / step)))
     if digits.sum() < ENOUGH_DIGITS:
         return []
@@ -540,6 +551,7 @@ def _fitting_smallest_cell(
     not.
     """
     sizes = np.bincount(members.cell, minlength=members.size).astype(np.float64)
+    # Cells that are not shown, or empty, cannot tell what the column is.
     sizes[~members.in_data | np.isnan(released) | (sizes == 0)] = np.inf
     cell = int(np.argmin(sizes))
     if not np.isfinite(sizes[cell]) or not candidates:

@@ -85,7 +85,9 @@ def ask_for_model(frame: pl.DataFrame) -> OutputReason | None:
     names = {name.strip().lower() for name in frame.columns}
     labels: set[str] = set()
     if frame.columns:
+        # The constant of a model usually stands among the first rows.
         labels = {str(label).strip().lower() for label in frame.to_series(0).head(50)}
+    # One such name may be chance: "t" or "z" are names of columns, too.
     if len(names & set(COEFFICIENTS)) < 2 and not labels & set(CONSTANTS):
         return None
     words = (

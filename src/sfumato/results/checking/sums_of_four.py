@@ -75,6 +75,7 @@ def _single_cells(cells: int) -> CellSums:
 
 def _sums_up_to_two(cells: int) -> CellSums:
     """Cells, and all sums and differences of two."""
+    # A difference is needed both ways round; a sum is the same either way.
     lower, upper = np.triu_indices(cells, k=1)
     single, plus = _single_cells(cells), np.ones(len(lower), dtype=np.int64)
     return CellSums(
@@ -98,6 +99,7 @@ def _find_near_sums(pool: CellPool, threshold: int, sums: CellSums) -> Mask | No
     # Of equal sums one of old cells stands for all: it tells nothing new.
     is_new = pool.is_new[sums.first] | (has_second & pool.is_new[sums.second])
     order = np.argsort(is_new, kind="stable")
+    # Old sums stand first after the stable sort, so of equal sums unique keeps an old one.
     distinct = order[np.unique(_mix(fine[order]), return_index=True)[1]]
     fine = fine[distinct]
     compared = 0
@@ -107,12 +109,15 @@ def _find_near_sums(pool: CellPool, threshold: int, sums: CellSums) -> Mask | No
             compared += len(lower)
             if compared > MOST_COMPARED:
                 return None
+            # Different in fewer than `threshold` of FINE · threshold buckets is equal in more than
+            # so many.
             agreeing = (fine[lower] == fine[upper]).sum(axis=1) > (FINE - 1) * threshold
             for pair in np.flatnonzero(agreeing):
                 signs = sums.signs(distinct[lower[pair]], len(pool.cells))
                 signs -= sums.signs(distinct[upper[pair]], len(pool.cells))
                 if not signs[pool.is_new].any():
                     continue
+                # Whole numbers, so more than a half is not zero.
                 atoms = np.abs(np.asarray(signs @ pool.matrix)) > 0.5
                 if 0 < pool.persons_in(atoms) < threshold:
                     used: Mask = signs != 0
@@ -124,6 +129,7 @@ def _hash_cells(pool: CellPool, buckets: int) -> Hashes:
     """Per cell and bucket the sum of random numbers of its records, modulo 2**64."""
     draw = np.random.default_rng(21)
     numbers = draw.integers(0, 2**64, size=len(pool.owner), dtype=np.uint64)
+    # By person, so that all records of one are in the same bucket.
     bucket = draw.permutation(int(pool.owner.max(initial=-1)) + 1)[pool.owner] % buckets
     hashes = np.zeros((len(pool.cells), buckets), dtype=np.uint64)
     for line, rows in zip(hashes, pool.cells, strict=True):
@@ -143,8 +149,11 @@ def _mix(lines: Hashes) -> Hashes:
 def _pairs_of_equals(values: Hashes) -> Iterator[tuple[Codes, Codes]]:
     """All pairs of positions with equal numbers, group by group."""
     order = np.argsort(values, kind="stable")
+    # Starts of the runs of equal hashes, and the end of the last.
     ends = np.flatnonzero(np.r_[True, np.diff(values[order]) != 0, True])
     for group in np.flatnonzero(np.diff(ends) > 1):
+        # Cut off rather than listed: so many pairs are more than is compared, and the caller gives
+        # up.
         size = min(ends[group + 1] - ends[group], MOST_EQUAL)
         lower, upper = np.triu_indices(size, k=1)
         yield order[ends[group] + lower], order[ends[group] + upper]

@@ -95,6 +95,7 @@ def judge_with_counts(
         if declaration:
             statistics[name] = parse_declaration(declaration, name)
         else:
+            # Without records no column is known that a name could be of.
             statistics[name] = next(statistics_in_name(name, ()), None)
     for name, statistic in statistics.items():
         reasons += _judge_column(table, name, statistic, counts, rules)
@@ -147,6 +148,7 @@ def _remainders(table: OutputTable, name: str, axis: str) -> list[float]:
         released.filter(~whole).sum().alias("parts"),
         (~whole).sum().alias("n"),
     )
+    # A line without a total, or without parts, tells no remainder.
     lines = sums.filter(pl.col("whole").is_not_null() & (pl.col("n") > 0))
     remainders: list[float] = (lines["whole"] - lines["parts"]).to_list()
     return remainders
@@ -178,6 +180,7 @@ def _judge_column(
 ) -> list[OutputReason]:
     title = table.label(name)
     released = table.values(name)
+    # A count is its own evidence, whatever counts are given beside it.
     if statistic is not None and statistic.kind in COUNTS:
         counts = released
     if counts is None:
@@ -200,6 +203,7 @@ def _judge_column(
     if (counts[visible & ~np.isnan(counts)] % 1 != 0).any():
         words = f"counts of {title} are no whole numbers: weights do not count persons"
         reasons.append(open_question("counts", words, GIVE_DATA))
+    # Of a count that is wrong already nothing more need be asked.
     if statistic is not None and statistic.kind in COUNTS and reasons:
         return reasons
     return reasons + _judge_beyond_counts(title, statistic, released, counts, rules)

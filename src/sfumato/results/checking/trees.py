@@ -73,6 +73,8 @@ def judge_tree(
         advice = "give the records and columns: data=..., features=[...]"
         reasons.append(open_question("records", words, advice))
     else:
+        # Nodes are numbered over the whole tree, leaves from 0: with leaves 1, 3, 4 node 3 is leaf
+        # 1.
         members = CellMembers.of_cells((np.cumsum(is_leaf) - 1)[node], len(leaf_counts))
         reasons += _judge_leaves(members, leaf_counts, records, rules)
         if not of_classes:
@@ -115,7 +117,9 @@ def _judge_classes(
     if len(values) != len(is_leaf):
         return []
     total = values.sum(axis=2, keepdims=True)
+    # Some versions of the library keep shares, others weights: scaled to the records of the node.
     class_counts = values / np.where(total > 0, total, 1.0) * counts[:, None, None]
+    # Halves, since products of shares are hardly ever whole.
     small = (class_counts > 0.5) & (class_counts < rules.threshold - 0.5)
     small_leaves = int((small.any(axis=(1, 2)) & is_leaf).sum())
     if not small_leaves:
@@ -136,6 +140,7 @@ def _find_leaves(tree: Any, records: ContributingRecords, names: Sequence[str]) 
     for name in names:
         if name not in records.dataset.columns or not records.is_numeric(name):
             return None
+    # The tree was fitted to other columns than these.
     if feature.max(initial=-1) >= len(names):
         return None
     columns = np.column_stack([records.numbers(name) for name in names])

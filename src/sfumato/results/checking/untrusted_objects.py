@@ -74,6 +74,7 @@ def array_of(obj: object) -> Floats | None:
 def vector_of(obj: object) -> Floats | None:
     """One row of numbers; None for what is none."""
     array = array_of(obj)
+    # A table of one column or one row is a vector, too.
     if array is None or array.ndim > 2 or (array.ndim == 2 and min(array.shape) > 1):
         return None
     return array.reshape(-1)
@@ -134,6 +135,7 @@ def _without_index(output: Any) -> Any:
             # ("cost", "mean") becomes cost_mean.
             frame.columns = ["_".join(filter(None, map(str, name))) for name in frame.columns]
         has_names = any(name is not None for name in frame.index.names)
+        # A plain counter of rows is no result and would look like a column of numbers.
         if has_names or type(frame.index).__name__ != "RangeIndex":
             frame = frame.reset_index()
         else:
@@ -152,6 +154,7 @@ def _stack_named_levels(frame: Any) -> Any:
     (they are values of that column) as parts of its rows.
     """
     levels = [name for name in frame.columns.names if isinstance(name, str)]
+    # Where all levels have names, or none, nothing tells statistics from labels.
     if not levels or len(levels) == frame.columns.nlevels:
         return frame
     return frame.stack(levels, future_stack=True)

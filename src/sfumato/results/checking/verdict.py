@@ -118,6 +118,7 @@ def worst(statuses: Iterable[Status]) -> Status:
     >>> worst(["pass", "fail", "review"]), worst([])
     ('fail', 'review')
     """
+    # No reason at all is no pass: nothing was looked at.
     return max(statuses, key=ORDER.index, default="review")
 
 

@@ -33,6 +33,7 @@ def released_files(certificate: Fields, shared: SharedFolder, original: Original
     released = {}
     for output in outputs:
         released[output["file"]] = {"sha256": output["sha256"], "bytes": output["bytes"]}
+    # Two outputs with one file name would count as one.
     if listed != released or len(released) < len(outputs):
         words = "the files of the folder are not those of the released outputs"
         return Claim("outputs listed", "fails", words)
@@ -64,6 +65,7 @@ def log_continued(certificate: Fields, shared: SharedFolder, original: Original)
         log = OutputLog.at(original.owner)
     except UnreadableInput as error:
         return Claim("log", "fails", str(error))
+    # The log may have grown since the release; what was there must be unchanged.
     if logged["entries"] < 1 or not log.journal.extends(Head(logged["entries"], logged["head"])):
         words = (
             "the session's log is not the one that was released from: lines were cut off, changed"
@@ -112,6 +114,7 @@ def _is_as_logged(log: OutputLog, output: Fields) -> bool:
     stated = (output["title"], output["file"], output["kind"])
     if logged is None or (logged.title, logged.file, logged.verdict["kind"]) != stated:
         return False
+    # The bytes that left may be others than those that were checked, if somebody approved them.
     checked = logged.status if output["sha256"] == logged.sha256 else "changed after the check"
     if output["checked"] != checked:
         return False

@@ -37,6 +37,8 @@ def exact(value: float) -> Fraction:
     >>> exact(0.1)
     Fraction(1, 10)
     """
+    # repr gives the shortest decimal that names the double. Fraction(0.1) would be the double
+    # itself, with a denominator of 2**55, and sums of such numbers would hardly ever be equal.
     return Fraction(repr(float(value)))
 
 
@@ -49,6 +51,7 @@ def on_grid(value: Fraction, grid: float | None) -> Fraction:
     if grid is None:
         return value
     step = exact(grid)
+    # round() of a Fraction is exact, so equal values always fall on the same multiple
     return round(value / step) * step
 
 
@@ -135,8 +138,11 @@ class MeanRuns(Prepared):
     def __init__(self, values: NDArray[np.float64], grid: float | None) -> None:
         fractions = [exact(value) for value in values.tolist()]
         self.grid = grid
+        # counted from the lowest value all numbers are non-negative, which the recurrence over sums
+        # needs, and sums stay as small as they can
         self.lowest = min(fractions, default=Fraction(0))
         self.scale = int(
+            # an array of objects: Python's whole numbers do not overflow
             np.lcm.reduce(
                 np.array([(f - self.lowest).denominator for f in fractions] or [1], dtype=object)
             )
@@ -212,16 +218,20 @@ class RegressionRuns(Prepared):
     def form(self, rows: NDArray[np.int64], *, exactly: bool) -> tuple[Fraction, ...] | None:
         """Intercept and coefficients of some records; None where several lines are equally good."""
         design, outcome = self.design[rows], self.outcome[rows]
+        # where all sets are tried a result can be disproved, so equality must not depend on
+        # rounding
         if exactly:
             solved = _solved(
                 [[exact(v) for v in row] for row in design.tolist()],
                 [exact(v) for v in outcome.tolist()],
             )
             return None if solved is None else tuple(on_grid(value, self.grid) for value in solved)
+        # too few or collinear records: lstsq would still return one of many solutions
         if len(rows) < design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
             return None
         coefficients = np.linalg.lstsq(design, outcome, rcond=None)[0]
         step = exact(self.grid or 1.0)
+        # a whole number of exact steps: as floats, equal multiples could differ in the last digit
         return tuple(round(float(value)) * step for value in np.rint(coefficients / float(step)))
 
     def utility(self, form: tuple[Fraction, ...]) -> float:
@@ -242,6 +252,7 @@ def _solved(design: list[list[Fraction]], outcome: list[Fraction]) -> list[Fract
         + [sum((row[i] * y for row, y in zip(design, outcome, strict=True)), Fraction(0))]
         for i in range(width)
     ]
+    # Gauss-Jordan elimination. Fractions are exact, so any pivot that is not zero is good enough.
     for pivot in range(width):
         pivot_row = next((i for i in range(pivot, width) if rows[i][pivot]), None)
         if pivot_row is None:
@@ -319,12 +330,16 @@ class StumpRuns(Prepared):
         """The threshold (or the lower end of its bin) and the class below it."""
         order = rows[np.lexsort((rows, self.values[rows]))]
         values, is_one = self.values[order], self.classes[order]
+        # a cut is the place of the first value on its right, between different values only: values
+        # 1, 1, 3 → cut 2
         cuts = np.flatnonzero(np.diff(values) > 0) + 1
         if not len(cuts):
             return None
         ones_left = np.cumsum(is_one)[cuts - 1]
         zeros_right = (len(is_one) - cuts) - (is_one.sum() - ones_left)
+        # first row: errors if the class on the left is 0; second row: if it is 1
         errors = np.stack([ones_left + zeros_right, len(is_one) - ones_left - zeros_right])
+        # argmin takes the first of equal ones, which is the smallest threshold
         best_cut = int(np.argmin(errors.min(axis=0)))
         left_class = int(errors[1, best_cut] < errors[0, best_cut])
         threshold = (exact(values[cuts[best_cut] - 1]) + exact(values[cuts[best_cut]])) / 2
@@ -433,6 +448,7 @@ class TreeRuns(Prepared):
         leaf.
         """
         tree = self._grown(rows)
+        # majority has an entry per leaf only, in the order of the nodes
         majority = iter(tree.majority(self.classes[rows], len(self.labels)).tolist())
         nodes = zip(tree.feature.tolist(), tree.cut.tolist(), strict=True)
         return _pruned(
@@ -481,6 +497,8 @@ def _pruned(form: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
         right, end = below(behind)
         return (
             (left_tree, end)
+            # a single node is a leaf. Children come first, so equal leaves are merged all the way
+            # up.
             if left_tree == right and len(left_tree) == 1
             else ((form[at], *left_tree, *right), end)
         )

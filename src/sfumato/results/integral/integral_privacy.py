@@ -258,8 +258,10 @@ def integral_privacy(
     """
     background_rows = _known_rows(dataset, background)
     _require_sense(dataset, algorithm, k, size, samples, len(background_rows))
+    # the same seed draws the same records, however the rows of the table are ordered
     order = canonical_order(dataset)
     runs = algorithm.on(dataset.take(order))
+    # the inverse of the order: where each old row stands now
     new_positions = np.empty(len(order), dtype=np.int64)
     new_positions[order] = np.arange(len(order))
     background_rows = np.sort(new_positions[background_rows])
@@ -276,6 +278,7 @@ def integral_privacy(
             runs, free, background_rows, free_count, samples, key, progress
         )
     outcomes = [_judge_result(result, k, samples, total, runs) for result in results_found]
+    # the text of the result comes last, so that the order is always the same
     outcomes.sort(key=lambda result: (-result.generators, result.share, str(result.form)))
     return IntegralPrivacy(
         algorithm.name,
@@ -348,6 +351,7 @@ def _judge_result(
     lower_bound = (
         None if samples is None else math.floor(Fraction(lower_limit(result.hits, samples)) * total)
     )
+    # the sets that were drawn are certain: a limit below their number would say less than is known
     if lower_bound is not None:
         lower_bound = max(lower_bound, result.generators)
     return Recurring(
@@ -363,6 +367,7 @@ def lower_limit(hits: int, trials: int, confidence: float = CONFIDENCE) -> float
     """
     from scipy.stats import beta
 
+    # the limit is a quantile of Beta(hits, trials − hits + 1), which does not exist for no hits
     return float(beta.ppf(1 - confidence, hits, trials - hits + 1)) if hits else 0.0
 
 
@@ -381,6 +386,8 @@ def _by_sums(
     results_found = []
     for form, totals in groups.items():
         every = int(sums.counts[totals].sum())
+        # the record that is in most generators is the one that fewest leave out; records of the
+        # same value are left out by equally many, so one per value is enough
         fewest = min(int(sums_without[totals].sum()) for sums_without in sums.without.values())
         results_found.append(_Found(form, every, every - fewest))
     return results_found
@@ -418,6 +425,7 @@ def _by_samples(
     """Random sets of records, each as likely as any other."""
     sets = np.empty((samples, free_count), dtype=np.int64)
     for number in range(samples):
+        # sorted: the same set drawn again has the same bytes, by which it is recognised
         sets[number] = np.sort(stream.choice(free, free_count, replace=False))
     return _grouped(runs, sets, background_rows, progress, exactly=False)
 
@@ -450,9 +458,11 @@ def _grouped(
 
 
 def _common(form: Any, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Found:
+    # digests instead of the sets themselves: a large sample would be held twice
     distinct = {
         hashlib.blake2b(sets[number].tobytes(), digest_size=16).digest(): number
         for number in numbers
     }
+    # sets hold free records only: the background is in all of them and would make every share 1
     _, amounts = np.unique(sets[list(distinct.values())], return_counts=True)
     return _Found(form, len(distinct), int(amounts.max(initial=0)), len(numbers))

@@ -43,6 +43,7 @@ def subset_sums(values: Sequence[int], size: int) -> SubsetSums:
     >>> found.counts.tolist(), found.without[1].tolist()
     ([0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 1])
     """
+    # no set of this size, and so no smaller one either, has a larger sum
     top = sum(sorted(values)[len(values) - size :])
     steps = (len(values) + len(set(values))) * size * (top + 1)
     if steps > MOST_STEPS:
@@ -50,9 +51,12 @@ def subset_sums(values: Sequence[int], size: int) -> SubsetSums:
             f"counting all subsets exactly would take {steps:,} additions; at most {MOST_STEPS:,}"
             " are made: draw samples, use fewer records, or write the values with fewer digits"
         )
+    # objects, since the counts soon exceed 64 bits
     table = np.zeros((size + 1, top + 1), dtype=object)
     table[0, 0] = 1
     for value in values:
+        # from large sets to small ones: upwards, the row below would hold this record already and
+        # it would be taken twice
         for member_count in range(size, 0, -1):
             table[member_count, value:] += table[member_count - 1, : top + 1 - value]
     return SubsetSums(table[size], {value: _without(table, value) for value in sorted(set(values))})
@@ -64,6 +68,7 @@ def _without(table: NDArray[Any], value: int) -> NDArray[Any]:
     sums_left: NDArray[Any] = table[0].copy()
     for member_count in range(1, len(table)):
         following = table[member_count].copy()
+        # sets that hold the record are sets with one member less that leave it out, plus the record
         following[value:] -= sums_left[: width - value]
         sums_left = following
     return sums_left

@@ -70,6 +70,7 @@ class Chooser:
         ``P(max noise > t) ≤ m·e^(−(t+1)/s)``.
         """
         largest = max(0, math.ceil(self.noise.scale * math.log(len(self.candidates) / failure)) - 1)
+        # scores are in units of 1/b of a row
         return largest / self.level.denominator
 
 
@@ -137,6 +138,8 @@ def _ranks(
             cells + 1, width
         )[:cells]
 
+    # the first j + 1 columns hold the values below candidate j with "right", and those not above it
+    # with "left"
     below = np.cumsum(count_side("right"), axis=1)[:, :-1]
     smaller = np.cumsum(count_side("left"), axis=1)
     return below, smaller[:, -1:] - smaller[:, :-1]
@@ -144,6 +147,7 @@ def _ranks(
 
 def _epsilon_within(rho: Fraction) -> Fraction:
     """The pure ε that costs no more than ρ: ε²/2 ≤ ρ."""
+    # the square root may be rounded up: step down until the cost fits
     epsilon = Fraction(math.sqrt(2 * rho))
     while epsilon**2 / 2 > rho:
         epsilon *= Fraction(10**15 - 1, 10**15)

@@ -42,6 +42,8 @@ class Condition:
         """
         if self.column in table.declared.domains:
             domain = table.declared.domains[self.column]
+            # the last code is that of values outside the domain: no list holds them, so "not in" is
+            # true
             listed = np.array([*(word in self.values for word in domain), False])
             return (listed if self.operator == "in" else ~listed)[table.codes(self.column)]
         values, present = table.numbers(self.column)
@@ -140,6 +142,7 @@ class GroupAxis:
         values, present = table.numbers(self.column)
         last = len(self.edges) - 1
         positions = np.searchsorted(self.edges, values, side="right") - 1
+        # the last bin is closed on both sides, otherwise the upper bound itself would be outside
         positions = np.where(values == self.edges[-1], last - 1, positions)
         return np.where(present & (positions >= 0) & (positions < last), positions, last)
 
@@ -156,6 +159,8 @@ class Question:
     candidates: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        # neither order nor repetition of conditions makes another question that would be paid for
+        # again
         object.__setattr__(self, "where", tuple(sorted(set(self.where), key=repr)))
 
     @property

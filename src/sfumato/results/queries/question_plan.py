@@ -82,6 +82,7 @@ class PlannedQuestion:
         for total, noise, noise_drawn in zip(
             statistic.totals, self.noises, self.drawn, strict=True
         ):
+            # the cell after the last takes the rows that do not count, and is cut off
             whole = np.bincount(cell, weights=total.whole(values), minlength=cells + 1)[:cells]
             totals.append((whole.astype(np.int64) + noise_drawn).astype(np.float64) * total.step)
             tails.append(noise.tail(failure(len(self.noises))) * total.step)
@@ -112,6 +113,7 @@ def planned(
     here.
     """
     sides = [axis.labels(declared) for axis in question.by]
+    # without candidates a group is one cell
     candidates = len(question.candidates or (0,))
     if math.prod(len(side) for side in sides) * candidates > MOST_CELLS:
         raise ParameterError(
@@ -159,6 +161,7 @@ def scan(
         values, present = table.numbers(question.column)
         counts = counts & present
     cell = np.zeros(len(counts), dtype=np.int64)
+    # numbered as itertools.product lists the groups: the last column runs fastest
     for axis in question.by:
         cell = cell * len(axis.labels(table.declared)) + axis.codes(table)
     return values, np.where(counts, cell, cells)

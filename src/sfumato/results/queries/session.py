@@ -96,6 +96,7 @@ class Quantum:
     def _wait(self, start: float) -> int:
         """Sleep until the next multiple of the quantum; how many have passed then."""
         quanta = max(1, math.ceil((self.clock() - start) / self.seconds))
+        # a sleep may end early, so the clock is read again
         while (seconds_left := start + quanta * self.seconds - self.clock()) > 0:
             self.sleep(seconds_left)
         return quanta
@@ -303,6 +304,8 @@ class Session:
     def _answers(self, questions_asked: Sequence[Asked], *, fresh: bool) -> tuple[Answer, ...]:
         """All questions are paid for, or none is; then all are answered."""
         declared_columns, relation = self.table.declared, self.ledger.terms.relation
+        # planned before the ledger is held: what is refused costs nothing. The key stands for the
+        # question, so one that is asked twice in a statement is paid for once.
         plans = {
             q.key(declared_columns, relation, loss): planned(q, declared_columns, relation, loss)
             for q, loss in questions_asked
@@ -310,6 +313,8 @@ class Session:
         with self.ledger.hold() as book:
             old = {} if fresh else {key: book.answers[key] for key in plans if key in book.answers}
             new = {key: plan for key, plan in plans.items() if key not in old}
+            # paid before the data are read: if the process dies in between, budget is lost, not
+            # privacy
             book.spend({key: (str(plan.question), plan.loss) for key, plan in new.items()})
             answers = self._computed(new)
             book.record({key: answer.to_dict() for key, answer in answers.items()})

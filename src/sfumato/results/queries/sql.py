@@ -96,6 +96,7 @@ def questions(
     parsed_questions = tuple(
         (name, _question(aggregate, declared, by, where)) for name, aggregate in aggregates
     )
+    # last, since the steps before refuse with better words what they know
     _require_known(select)
     _require_qualifiers(select)
     return parsed_questions
@@ -245,6 +246,7 @@ def _question(
 ) -> Question:
     kind = type(tree).__name__
     if kind == "Count":
+        # COUNT(column) would leave missing values out, which is another question
         if type(tree.this).__name__ != "Star" or tree.expressions:
             raise _outside(f"{tree.sql()}", "COUNT(*) counts rows")
         return Question("count", None, by, where)
@@ -333,6 +335,7 @@ def _value(tree: Any, where: str) -> Any:
     if tree.is_string:
         return str(tree.this)
     number = float(tree.this)
+    # 2.0 and 2 are the same word of a domain; from 2**53 on a float does not name one whole number
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 

@@ -83,6 +83,7 @@ def _count(_bounds: tuple[float, float]) -> Statistic:
 
 def _sum(bounds: tuple[float, float]) -> Statistic:
     """The sum of the values, each moved into the bounds."""
+    # the bound that is farther from 0 is 2²⁰ steps away, so one row moves the total by that at most
     step = _positive(max(abs(bounds[0]), abs(bounds[1])) / STEPS)
     low, high = (round(bound / step) for bound in bounds)
     total = Total(low, high, step, lambda values: values)
@@ -99,6 +100,7 @@ def _mean(bounds: tuple[float, float]) -> Statistic:
     def combine(totals: Sequence[Floats], tails: Sequence[float]) -> Estimate:
         rows, distance = totals
         low, high = _ratio(distance, tails[1], rows, tails[0], half)
+        # the noisy number of rows may be 0 or negative
         value = np.clip(distance / np.maximum(rows, 1), -half, half)
         return Estimate(
             middle + value, middle + np.minimum(low, value), middle + np.maximum(high, value)
@@ -129,6 +131,7 @@ def _variance(bounds: tuple[float, float]) -> Statistic:
         rows, distance, square = totals
         low_mean, high_mean = _ratio(distance, tails[1], rows, tails[0], half)
         low_square, high_square = _ratio(square, tails[2], rows, tails[0], largest_square / 2)
+        # the least square of an interval is 0 where the interval holds 0
         lowest_square = np.where(
             (low_mean <= 0) & (high_mean >= 0), 0.0, np.minimum(low_mean**2, high_mean**2)
         )
@@ -142,6 +145,7 @@ def _variance(bounds: tuple[float, float]) -> Statistic:
         high = high_square + largest_square / 2 - lowest_square
         variances = [
             np.clip(part, 0, largest_square) * _bessel(at)
+            # n/(n − 1) falls with n: the lower end takes the most rows, the upper end the fewest
             for part, at in ((value, rows), (low, rows + tails[0]))
         ]
         top = np.clip(high, 0, largest_square) * _bessel(rows - tails[0])
@@ -163,6 +167,7 @@ def _ratio(
     below one row.
     """
     fewest, largest = np.maximum(below - below_tail, 1), np.maximum(below + below_tail, 1)
+    # a quotient is monotone in each of its parts, so its extremes lie at corners of the rectangle
     corners = np.stack(
         [(above + sign * above_tail) / by for sign in (-1, 1) for by in (fewest, largest)]
     )

@@ -28,6 +28,7 @@ def lowest(table: MagnitudeTable, group: Sequence[int], variables: Codes) -> Cod
     """What the cells of the lowest level of one table hold, by the codes of its columns."""
     dimensions = [table.dimensions[at] for at in group]
     grid: Codes = variables.reshape([dimension.size for dimension in dimensions])
+    # of all nodes only the values themselves: margins of the table are left out
     return grid[np.ix_(*(dimension.ancestors[-1] for dimension in dimensions))]
 
 
@@ -41,6 +42,8 @@ def _could_be(table: MagnitudeTable, open_to: Mask, occupied: Codes) -> Codes:
     possible = np.ones(shape, dtype=bool)
     for group, variables in zip(table.places, table.variables, strict=True):
         is_open = open_to[lowest(table, group, variables)]
+        # the axes of is_open stand in the order of the group, those of possible in that of the
+        # table
         order = np.argsort(group)
         possible &= is_open.transpose(order).reshape(
             [shape[at] if at in group else 1 for at in range(len(shape))]
@@ -53,6 +56,8 @@ def _values(memory: TableMemory, table: MagnitudeTable, rows: Codes, at: int) ->
     code.
     """
     column = memory.dataset.encoded(table.dimensions[at].column)
+    # codes of two tables may group the values of one column differently; the values are what both
+    # share
     occurs = np.zeros((len(table.dimensions[at].ancestors[0]), len(column.labels)), dtype=bool)
     occurs[table.contributions.codes[at], column.codes[rows]] = True
     return occurs
@@ -72,6 +77,7 @@ def _selection_keys(
             for code, dimension in zip(codes, table.dimensions, strict=True)
             if dimension.column in chosen_by
         ]
+        # a table without any of these columns still tells whether a record is in it: 0 or −1
         key_columns += [
             np.where(kind < 0, -1, code) for code in column_codes or [np.zeros_like(kind)]
         ]
@@ -103,6 +109,7 @@ def with_empty(
     that are not told to be empty. Where there are too many combinations they are left out, as if
     the intruder knew.
     """
+    # one empty combination, to which the columns of the tables are added one by one
     joined = np.zeros((1, 0), dtype=np.int64)
     values = [
         [_values(memory, t, own, at) for at in range(len(t.dimensions))]
@@ -116,6 +123,7 @@ def with_empty(
         own = np.append(
             -1, _could_be(table, open_to[number], np.unique(occupied))
         )  # −1: not in the table
+        # looked at before all pairs are made, which take the memory
         if len(joined) * len(own) > MOST_ATOMS * 50:
             return distinct
         fits = np.ones((len(joined), len(own)), dtype=bool)
@@ -128,15 +136,19 @@ def with_empty(
             for at, dimension in enumerate(table.dimensions):
                 for other_axis, other_dimension in enumerate(other_table.dimensions):
                     if dimension.column == other_dimension.column:
+                        # two codes fit where at least one value of the column has both
                         shared = (
                             values[before][other_axis].astype(np.int64)
                             @ values[number][at].T.astype(np.int64)
                             > 0
                         )
+                        # who is not in one of the two tables need not agree with it
                         free = (joined[:, before] < 0)[:, None] | (own < 0)[None, :]
                         fits &= shared[np.ix_(other_codes[other_axis], own_codes[at])] | free
         left_rows, right_rows = np.nonzero(fits)
         joined = np.column_stack([joined[left_rows], own[right_rows]])
+        # combinations that no record has in the columns records were chosen by are dropped at once,
+        # else the number of combinations would explode
         known_rows = np.concatenate([distinct, nowhere])[:, : number + 1]
         joined = joined[
             _rows_in(
@@ -146,6 +158,7 @@ def with_empty(
         ]
         if len(joined) > MOST_ATOMS:
             return distinct
+    # −1 everywhere is in no table at all
     joined = joined[(joined >= 0).any(axis=1)]
     added_rows = joined[~_rows_in(joined, distinct)]
     return np.concatenate([distinct, added_rows])

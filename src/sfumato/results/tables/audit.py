@@ -120,6 +120,8 @@ def components_of(problem: Problem, hidden: Mask) -> list[Codes]:
     lines, row = np.unique(part.row, return_inverse=True)
     if not len(lines):
         return [np.array([cell]) for cell in cells]
+    # a graph with cells and equations as nodes: cells first, then the equations that hold any of
+    # them
     count = len(cells) + len(lines)
     edges = (np.ones(part.nnz), (part.col, len(cells) + row.reshape(-1)))
     _, label = sparse.csgraph.connected_components(
@@ -136,8 +138,11 @@ class TableIntruder:
     def __init__(self, problem: Problem, cells: Codes) -> None:
         self.problem, self.cells = problem, cells
         part = problem.by_cell[:, cells].tocsr()
+        # equations without any of these cells say nothing about them
         self.matrix = part[np.flatnonzero(np.diff(part.indptr))]
         self.value = problem.value[cells]
+        # published cells go to the right side; since Ma = 0, that is what the true hidden cells add
+        # up to
         self.right = self.matrix @ self.value
         self.low, self.high = self.value.copy(), self.value.copy()
         self.programs = 0
@@ -158,6 +163,8 @@ class TableIntruder:
             solution = self._in_whole_numbers(aim, low, high)
         elif self.problem.whole:
             solution = np.round(solution)
+        # every solution is a table that looks alike, so it may widen the interval of any cell. Not
+        # so with fixed cells: that is what one respondent knows, others do not.
         if fixed_cells is None:
             self.low, self.high = np.minimum(self.low, solution), np.maximum(self.high, solution)
         return float(solution[at])
@@ -180,6 +187,8 @@ class TableIntruder:
             bounds=np.column_stack([low, high]),
             method="highs",
         )
+        # a doubtful answer is taken for no room at all: at worst the cell counts as exposed, never
+        # wrongly as safe
         if (
             solution.x is None
             or np.abs(self.matrix @ solution.x - self.right).max(initial=0.0) > self.problem.slack
@@ -207,6 +216,8 @@ class TableIntruder:
         low, own = np.zeros(2 * count), at if sign > 0 else count + at
         if far > high[own]:
             return False
+        # exactly so far in the one direction, and not at all in the other: otherwise both could be
+        # large and cancel out
         low[own] = high[own] = far
         high[(own + count) % (2 * count)] = 0.0
         self.programs += 1
@@ -215,6 +226,7 @@ class TableIntruder:
             sparse.hstack([self.matrix, -self.matrix], format="csr"),
         )
         zeros = np.zeros(self.matrix.shape[0])
+        # the linear program first: its solution often is whole already and it is much faster
         solution = linprog(
             price, A_eq=both_signs, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
         )
@@ -256,6 +268,8 @@ class TableIntruder:
         ):
             self.tight = False
             return self.value
+        # status 0: proved the best. Otherwise the table that was met still is a proof, only the
+        # interval may be wider.
         self.tight &= solution.status == 0
         return np.asarray(np.round(solution.x))
 
@@ -296,6 +310,7 @@ def audit(
         programs += intruder.programs
         tight &= intruder.tight
     listed = np.flatnonzero(hidden)
+    # a sensitive cell that is published has an interval of no width
     bare = [
         Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2)
         for p in problem.primaries
@@ -356,6 +371,7 @@ class _Proofs:
         from scipy import sparse
 
         count, near = len(self.moves), problem.slack
+        # one entry outside of what is suppressed, or beyond the bounds, spoils the whole move
         bad = ~hidden[self.cells]
         for amount, table in zip((self.up, self.down), self.shifted(problem), strict=True):
             bad |= (table > problem.upper[self.cells] + near) | (
@@ -368,6 +384,7 @@ class _Proofs:
             problem.matrix
             @ sparse.csc_matrix((self.signs, (self.cells, self.which)), (problem.size, count))
         )
+        # a change that keeps all sums leaves every equation at 0
         off = step.max(axis=0).toarray().reshape(-1) if step.shape[0] else np.zeros(count)
         return sound & (off * np.maximum(self.up, self.down) <= near)
 
@@ -391,8 +408,10 @@ class _Proofs:
         respondent knows: proved for everybody at once.
         """
         knower = problem.knower[self.cells]
+        # the respondent who is alone in the sensitive cell knows it anyway and is no threat to it
         touched = (knower != NOBODY) & (knower != problem.owner[self.of[self.which]])
         free = np.bincount(self.which, weights=touched, minlength=len(self.moves)) == 0
+        # how far the own cell of a move goes for one unit of it
         own = np.where(self.cells == self.of[self.which], self.signs, 0.0)
         size = np.bincount(self.which, weights=own, minlength=len(self.moves)) * free
         up, down = np.zeros(problem.size), np.zeros(problem.size)
@@ -507,6 +526,8 @@ def _singles(
         proved = _suffice(problem, cell, cell_moves)
         other_owners = [owner for owner in owners if owner != problem.owner[cell]]
         unproved_owners = knowing(problem, cell, cell_moves) if proved else other_owners
+        # all lone respondents together know more than each of them: where that is not enough to
+        # narrow the cell down, two programs replace two for each
         if len(unproved_owners) > 1 and _wide_to_all(problem, intruder, int(at), cells):
             continue
         for owner in unproved_owners:

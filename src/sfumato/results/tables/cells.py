@@ -88,6 +88,7 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
     """The nodes of a column and, per code of the encoding, its place among the lowest ones."""
     ladder = bind(hierarchy, encoded.labels, encoded.counts.tolist())
     levels = list(range(ladder.depth))[::-1]  # the top first
+    # a top level of one value is the total again
     if len(ladder.labels[levels[0]]) == 1:
         levels = levels[1:]
     if not levels:  # one level with one value
@@ -101,6 +102,7 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
             if nodes
             else np.zeros(len(names), dtype=np.int64)
         )
+        # a value that is the only one below its parent and has the same name is no node of its own
         only = np.bincount(above)[above] == 1
         repeats = [
             bool(nodes and only[at] and labels[above[at]] == name) for at, name in enumerate(names)
@@ -114,6 +116,7 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
     values = np.arange(len(ladder.labels[0]))
     ancestors = [np.zeros(len(values), dtype=np.int64)]
     ancestors += [nodes[number][ladder.climb(0, level)] for number, level in enumerate(levels)]
+    # codes of the encoding and codes of the lowest level need not be in the same order
     at = {label: code for code, label in enumerate(ladder.labels[0])}
     codes = np.array([at[label] for label in encoded.labels], dtype=np.int64)
     return Dimension(column, apart(labels), np.concatenate(parent), tuple(ancestors)), codes
@@ -236,6 +239,8 @@ def cells_of(
         contributions.amount[order],
     )
     is_known = ~np.isnan(amount)
+    # every respondent has one row: contributions are in the right order in all margins then, and
+    # need not be added up per respondent in each of them
     alone = len(np.unique(respondents)) == len(respondents) and bool(is_known.all())
     if alone:  # the largest contributions first, once for all levels
         order = np.argsort(-np.abs(amount), kind="stable")
@@ -244,6 +249,8 @@ def cells_of(
         steps = list(zip(dimensions, levels, codes, strict=True))
         nodes = [dimension.ancestors[level][code] for dimension, level, code in steps]
         cell_numbers = np.ravel_multi_index(nodes, shape).astype(np.int64)
+        # a node that stands on two levels is filled on the upper one only, else its records count
+        # twice
         fresh = np.logical_and.reduce(
             [dimension.fresh(level)[code] for dimension, level, code in steps]
         )
@@ -294,6 +301,7 @@ def _ranked(
 ) -> None:
     """Put contributions of respondents into cells, the largest of them first in their order."""
     count = len(cells.n)
+    # arrays of all cells, but only the occupied ones are written: every call adds another margin
     respondent_counts = np.bincount(cell_numbers, minlength=count)
     occupied = np.flatnonzero(respondent_counts)
     cells.n[occupied] += respondent_counts[occupied]
@@ -301,6 +309,7 @@ def _ranked(
     cells.size[occupied] += np.bincount(cell_numbers, weights=np.abs(total), minlength=count)[
         occupied
     ]
+    # where several are in a cell each of them writes NOBODY, so the last one does not matter
     cells.owner[cell_numbers] = np.where(respondent_counts[cell_numbers] == 1, respondents, NOBODY)
     if cells.counted:
         cells.least[occupied] = 1.0
@@ -308,10 +317,12 @@ def _ranked(
             respondent_counts[occupied, None] > np.arange(cells.top.shape[1])
         ).astype(np.float64)
         return
+    # stable: within a cell the largest stays first
     order = np.argsort(cell_numbers, kind="stable")
     ends = np.cumsum(respondent_counts[occupied])
     starts = ends - respondent_counts[occupied]
     sizes = np.abs(total[order])
+    # the last of a cell is its smallest: counts 2, 3 → ends 2, 5 → places 1, 4
     cells.least[occupied] = sizes[ends - 1]
     for rank in range(cells.top.shape[1]):
         enough = respondent_counts[occupied] > rank
@@ -329,6 +340,8 @@ def _fill(
     """Put the contributions of one combination of levels into its cells."""
     order = np.lexsort((respondents, cell_numbers))
     cell_numbers, respondents, amount = cell_numbers[order], respondents[order], amount[order]
+    # the first row of every respondent in every cell; the rows after it belong to the same
+    # contribution
     first = np.ones(len(cell_numbers), dtype=bool)
     first[1:] = (cell_numbers[1:] != cell_numbers[:-1]) | (respondents[1:] != respondents[:-1])
     group = np.cumsum(first) - 1
@@ -339,6 +352,7 @@ def _fill(
     )  # a person in a cell is one, however many rows
     has_value = np.bincount(group, weights=is_known) > 0
     cell, respondent = cell_numbers[first], respondents[first]
+    # respondents of whom only missing amounts are known here
     silent, of_silent = cell[~has_value], respondent[~has_value]
     cell, respondent, total = cell[has_value], respondent[has_value], total[has_value]
     order = np.argsort(-np.abs(total), kind="stable")

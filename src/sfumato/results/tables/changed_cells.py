@@ -49,6 +49,7 @@ def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_00
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     value, size = problem.value, problem.size
+    # a quotient a hair below a whole number, by rounding errors, is that number
     floor = np.floor(value / base + 1e-9)
     exact = np.abs(value - floor * base) <= problem.slack
     low, high = floor - (reach - 1), np.where(exact, floor, floor + 1) + (reach - 1)
@@ -56,6 +57,7 @@ def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_00
     # how far every cell is off stands in the second half of the columns
     eye = sparse.identity(size, format="csr")
     away = [
+        # |z − a| ≤ d as two linear rows: z − d ≤ a and z + d ≥ a
         LinearConstraint(sparse.hstack([base * eye, -eye]), ub=value),
         LinearConstraint(sparse.hstack([base * eye, eye]), lb=value),
     ]
@@ -112,6 +114,7 @@ def random_rounded(value: Floats, base: int, seed: Seed, names: Sequence[str]) -
     section 5.4.
     """
     key = seed.stream("outputs: random rounding").bytes(32)
+    # a keyed hash as a number in [0, 1): without the seed nobody can repeat the draw of a cell
     draws = [
         int.from_bytes(hashlib.blake2b(name.encode(), key=key, digest_size=8).digest(), "big")
         / 2**64
@@ -143,6 +146,7 @@ def moved_further(problem: Problem, seed: Seed, threshold: int | None) -> Proble
     if threshold is not None:
         factor = np.where(problem.value < threshold, 1.0, factor)
     rise, fall = problem.upper - problem.value, problem.value - problem.lower
+    # not beyond what the bounds allow, and never below what the rules ask for
     up = np.minimum(problem.up * factor, np.maximum(problem.up, rise))
     down = np.minimum(problem.down * factor, np.maximum(problem.down, fall))
     return dataclasses.replace(problem, up=up, down=down)
@@ -194,6 +198,7 @@ def adjusted(
     rise = np.where(movable, problem.upper - problem.value, 0.0) / unit
     fall = np.where(movable, problem.value - lowest, 0.0) / unit
     up, down = problem.up / unit, downwards(problem, threshold) / unit
+    # what a cell may do is rounded down, what it must do is rounded up
     if whole:
         rise, fall = np.floor(rise + NEARLY), np.floor(fall + NEARLY)
         up, down = np.ceil(up - NEARLY), np.ceil(down - NEARLY)
@@ -207,6 +212,8 @@ def adjusted(
     wide = sparse.csr_matrix((problem.matrix.shape[0], count))
     rows = [LinearConstraint(sparse.hstack([problem.matrix, -problem.matrix, wide]), 0.0, 0.0)]
     if count:
+        # a sensitive cell with 1 in the last columns goes up by what it must and not down; with 0
+        # it is the other way round
         rows += [
             LinearConstraint(sparse.hstack([pick, none, -chosen(up)]), lb=0.0),
             LinearConstraint(sparse.hstack([pick, none, -chosen(rise)]), ub=0.0),
@@ -252,6 +259,7 @@ def audit_adjusted(problem: Problem, published: Floats, threshold: int | None = 
         change[cells] <= near - downwards(problem, threshold)[cells]
     )
     uneven = joint is None or float(np.abs(problem.matrix @ joint).max(initial=0.0)) > 10 * near
+    # where sums do not fit nothing is proved: all sensitive cells count as exposed
     exposed = [
         Exposed(int(cell), NOBODY, float(published[cell]), float(published[cell]))
         for cell in (cells if uneven else cells[~far])
@@ -281,6 +289,7 @@ def fitting(problem: Problem, published: Floats) -> Floats | None:
         return published
     cells = problem.matrix.tocsc()
     right = -(cells[:, :size] @ published)
+    # counts must fit exactly; sums may be off by what doubles are
     off = 0.0 if problem.whole else problem.slack
     solution = milp(
         np.zeros(count),
@@ -314,6 +323,8 @@ def audit_rounded(problem: Problem, low: Floats, high: Floats, threshold: int | 
     published_problem = dataclasses.replace(
         problem, lower=np.maximum(problem.lower, low), upper=np.minimum(high, problem.upper)
     )
+    # nothing is suppressed, but every cell is known within its bounds only: all are unknowns at
+    # once
     intruder = TableIntruder(published_problem, np.arange(problem.size))
     exposed = []
     for cell in problem.primaries.tolist():
@@ -321,6 +332,8 @@ def audit_rounded(problem: Problem, low: Floats, high: Floats, threshold: int | 
         if threshold is None or problem.value[cell] >= threshold:
             safe = high_bound - low_bound >= problem.up[cell] + problem.down[cell] - problem.slack
         else:
+            # small counts: it is enough that an empty cell, or one at the threshold, remains
+            # possible
             safe = low_bound <= problem.slack or high_bound >= threshold - problem.slack
         if not safe:
             exposed.append(Exposed(cell, NOBODY, low_bound, high_bound))

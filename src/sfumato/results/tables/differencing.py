@@ -37,6 +37,7 @@ def few_between(
     table. What is made of whole cells of one table is left to the audit of that table, and what
     earlier tables tell exactly cannot be helped any more.
     """
+    # sets of atoms by their bytes: the same set follows from many pairs of cells
     small_sets: dict[bytes, Codes] = {}
     for small_set in _nested(incidences, rows):
         small_sets.setdefault(small_set.tobytes(), small_set)
@@ -68,6 +69,8 @@ def _of_one(
     """Which sets of atoms are made of cells of one table: whole cells of its lowest level or, where
     it breaks down by several lists of columns, any sum of cells.
     """
+    # with several breakdowns a set may follow from sums of cells that are no whole cells of any one
+    # of them
     if len(groups) > 1 and incidence.shape[0] * incidence.shape[1] <= MOST_WORK:
         set_rows = np.zeros((len(sets), incidence.shape[1]), dtype=bool)
         for line, atoms in zip(set_rows, sets, strict=True):
@@ -75,6 +78,7 @@ def _of_one(
         return _follows(incidence.toarray() > 0, set_rows)
     is_whole = np.zeros(len(sets), dtype=bool)
     for group in groups:
+        # the number of the lowest cell that every atom is in
         kind = np.unique(codes[list(group)], axis=1, return_inverse=True)[1].reshape(-1)
         part = (codes[0] >= 0, kind, np.bincount(kind))
         is_whole |= [_whole_cells(*part, atoms_of_set) for atoms_of_set in sets]
@@ -91,16 +95,19 @@ def _nested(incidences: Sequence[Any], rows: Codes) -> Iterator[Codes]:
     new_sizes = np.asarray(new_incidence @ rows)
     for old_incidence in incidences[1:]:
         old_sizes = np.asarray(old_incidence @ rows)
+        # entry (i, j): how many records the new cell i and the old cell j have in common
         overlaps = (new_incidence @ sparse.diags(rows.astype(np.float64)) @ old_incidence.T).tocoo()
         for sign, small, large in (
             (1, old_sizes[overlaps.col], new_sizes[overlaps.row]),
             (-1, new_sizes[overlaps.row], old_sizes[overlaps.col]),
         ):
+            # all records of the smaller cell are in the larger one, and few records are left
             near = (overlaps.data == small) & (large > small) & (large - small < FEW_RECORDS)
             for new, old in zip(
                 overlaps.row[near].tolist(), overlaps.col[near].tolist(), strict=True
             ):
                 wide, thin = (new_incidence[new].indices, old_incidence[old].indices)[::sign]
+                # in atoms without records, too: an intruder does not know that they are empty
                 if len(np.intersect1d(wide, thin)) == len(thin):
                     yield np.setdiff1d(wide, thin).astype(
                         np.int64
@@ -129,6 +136,7 @@ def _combined(
             for incidence, published in zip(incidences, published_cells, strict=True)
         ]
     )
+    # from all tables, the new one among them, but not from what is published already
     for line in candidate_sets[
         _follows(np.concatenate(incidences), candidate_sets)
         & ~_follows(published_rows, candidate_sets)
@@ -140,6 +148,7 @@ def _among(incidences: Sequence[Mask]) -> Mask:
     """Every cell among the records that are in some of the tables and not in some others."""
     inside = np.stack([incidence.any(axis=0) for incidence in incidences])
     selections = []
+    # None: in or out of that table, whichever. 3⁵ = 243 selections for the most tables.
     for choice in itertools.product((None, True, False), repeat=min(len(incidences), MOST_TABLES)):
         selection = np.ones(inside.shape[1], dtype=bool)
         for table, inside_wanted in enumerate(choice):
@@ -178,6 +187,8 @@ def _follows(cells: Mask, candidate_sets: Mask) -> Mask:
     """Which sets are sums and differences of cells."""
     if not len(cells) or not len(candidate_sets):
         return np.zeros(len(candidate_sets), dtype=bool)
+    # the right singular vectors are an orthonormal basis of all sums of cells: a set follows where
+    # its projection onto them is the set itself
     _, size, basis = np.linalg.svd(cells.astype(np.float64), full_matrices=False)
     basis = basis[size > 1e-9 * size.max(initial=1.0)]
     targets = candidate_sets.astype(np.float64)

@@ -95,9 +95,12 @@ def suppress_exactly(
     data with linear constraints*, doi:10.1287/mnsc.47.7.1008.9805.
     """
     attacks = attacks_of(problem)
+    # first of all: otherwise the search would run for long and find nothing
     _require_possible(problem, attacks)
     cuts = _starting_cuts(problem)
     rounds_done = 0
+    # most lone respondents never get anywhere, so attacks of theirs are added only when they
+    # succeed
     while rounds_done < rounds:
         whole = len(attacks) * problem.size <= columns
         suppression = (
@@ -114,6 +117,7 @@ def suppress_exactly(
         new_attacks = [
             attack for attack in _succeeded(table_audit, problem) if attack not in attacks
         ]
+        # the audit fails and knows no new attack: more rounds would give the same again
         if not new_attacks:
             return None
         _require_possible(problem, new_attacks)
@@ -140,6 +144,7 @@ def _reached(
     """
     cuts: list[Floats] = []
     lost: set[int] = set()
+    # all are solved first, since intervals that must be wide look at both directions of a cell
     pushes = {attack: push(problem, hidden, attack) for attack in attacks}
     for attack, (far, prices) in pushes.items():
         need = problem.need(attack.cell, attack.sign, attack.owner)
@@ -149,6 +154,7 @@ def _reached(
                 cuts.append(_cut(problem, [(attack, prices)], need))
     for attack, (far, prices) in pushes.items():
         wide, back = problem.wide(attack.cell), dataclasses.replace(attack, sign=-attack.sign)
+        # each pair of directions once, from the one upwards
         if attack.sign < 0 or wide <= problem.slack or back not in pushes:
             continue
         far_back, prices_back = pushes[back]
@@ -203,6 +209,8 @@ def without_needless(problem: Problem, suppression: Suppression) -> Suppression:
     """
     hidden, size = suppression.hidden.copy(), abs(problem.matrix)
     while True:
+        # the only suppressed cell of an equation follows by subtraction. Publishing it may leave
+        # another cell alone in its own equation, so this is done until there is none.
         lines = np.flatnonzero(np.asarray(size @ hidden.astype(np.float64)).round() == 1)
         cells = np.unique(size[lines].indices)
         derivable = cells[hidden[cells] & ~problem.unknown[cells]]
@@ -243,6 +251,7 @@ def _push_at_large(
     )
     if solution.x is None:
         return 0.0, None
+    # duals of the bounds: by how much further the cell could go for one more unit of room
     prices = np.maximum(-solution.upper.marginals, 0.0) - np.maximum(solution.lower.marginals, 0.0)
     return float(attack.sign * solution.x[attack.cell]), prices
 
@@ -254,8 +263,10 @@ def _cut(problem: Problem, pushes: Sequence[tuple[TableAttack, Floats]], need: f
     rise, fall = problem.upper - problem.value, problem.value - problem.lower
     room = np.zeros(problem.size)
     for attack, prices in pushes:
+        # the dual tells in which direction a cell helps; room that the attacker knows does not help
         own = np.where(prices > 0, prices * rise, -prices * fall)
         room += np.where(problem.known_to(attack.owner), 0.0, np.maximum(own, 0.0))
+    # no cell counts for more than what is needed: the cut stays valid and becomes stronger
     return np.minimum(room, need) / need
 
 
@@ -293,12 +304,14 @@ def _by_cuts(
 
     low, high = _choices(problem)
     for number in range(1, rounds + 1):
+        # every cut asks for at least 1, since its coefficients were divided by the need
         rows = [LinearConstraint(sparse.csr_matrix(np.array(cuts)), lb=1.0)] if cuts else []
         solution = milp(
             _cost(problem),
             constraints=rows,
             bounds=Bounds(low, high),
             integrality=np.ones(problem.size),
+            # without a gap: what is found must be proved to be the least
             options={"node_limit": nodes, "mip_rel_gap": 0.0},
         )
         if solution.x is None:
@@ -317,12 +330,15 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     size, count = problem.size, len(attacks)
+    # columns: y of all cells, then for each attack a table of changes
     total = size * (1 + count)
     rows = []
     if count:
+        # a cell that the attacker knows does not change in the attacker's table
         movable = np.concatenate([~problem.known_to(attack.owner) for attack in attacks])
         rise = np.where(movable, np.tile(problem.upper - problem.value, count), 0.0)
         fall = np.where(movable, np.tile(problem.value - problem.lower, count), 0.0)
+        # the same equations for every attack, one block each, behind the columns of y
         sums = sparse.kron(sparse.identity(count, format="csr"), problem.matrix, format="csr")
         sums = sparse.csr_matrix(
             (sums.data, sums.indices + size, sums.indptr), shape=(sums.shape[0], total)
@@ -336,6 +352,7 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     low, high = np.full(total, -np.inf), np.full(total, np.inf)
     low[:size], high[:size] = _choices(problem)
     for number, attack in enumerate(attacks, start=1):
+        # the cell of an attack must go so far: a bound of one column is enough
         at = number * size + attack.cell
         if attack.sign > 0:
             low[at] = problem.need(attack.cell, 1, attack.owner)
@@ -393,6 +410,8 @@ def _within(room: Floats, size: int) -> Any:
 
 def _cost(problem: Problem) -> Floats:
     """The weights; of suppressions that cost the same the one with fewer cells."""
+    # added up over all cells this is a millionth of the largest weight, or of 1: it decides between
+    # equal costs only
     return problem.weight + 1e-6 * max(1.0, float(problem.weight.max(initial=0.0))) / max(
         1, problem.size
     )

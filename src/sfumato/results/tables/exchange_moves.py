@@ -52,10 +52,13 @@ class Boxes:
     def __init__(self, problem: Problem, cells: TableCells, variables: Codes) -> None:
         self.problem, self.dimensions = problem, cells.dimensions
         self.shape = cells.shape
+        # cells are numbered row by row: the number of a cell is the sum of node times stride
         self.strides = np.array(
             [int(np.prod(self.shape[at + 1 :])) for at in range(len(self.shape))]
         )
         self.variables = variables
+        # a variable may stand in several cells of the grid; boxes start from the one whose nodes
+        # stand for themselves (not from a node with a single child)
         first = np.full(problem.size, -1, dtype=np.int64)
         own = np.stack(
             np.meshgrid(
@@ -68,6 +71,8 @@ class Boxes:
         self.place = first
         self.room_down = problem.value - problem.lower
         self.room_up = problem.upper - problem.value
+        # a price so small that it decides only between boxes that cost the same: the one of fewer
+        # cells
         self.extra = 1e-9 * max(1.0, float(problem.weight.max(initial=0.0)))
         self.parts: list[Parts] = [
             {w: p.tolist() for w, p in dimension.parts.items()} for dimension in self.dimensions
@@ -97,6 +102,7 @@ class Boxes:
         """Several boxes that together carry a cell up (sign 1) or down as far as it must go, each
         the cheapest for what it carries.
         """
+        # a piece need not carry all: cells with room for a quarter are good enough
         candidates = self._candidates(cell, need / 4, hidden, usable, MANY.get(len(self.shape), 3))
         if candidates is None:
             return None
@@ -108,6 +114,7 @@ class Boxes:
         change = self._put_together(cells, at, direction, need, hidden[cells])
         if change is None:
             return None
+        # as signs that give the change when multiplied by the need
         is_changed = change != 0
         return Move(
             cells[is_changed],
@@ -134,6 +141,7 @@ class Boxes:
         )
         change, remaining, is_used = np.zeros(len(cells)), need, direction != 0
         for _ in range(MOST_PIECES):
+            # a box goes as far as the cell with the least room lets it
             room = np.where(
                 direction > 0, (rise - change)[at], np.where(is_used, (fall + change)[at], np.inf)
             ).min(axis=1)
@@ -141,9 +149,11 @@ class Boxes:
             if not (useful := amount > self.problem.slack).any():
                 return None
             cost = np.where(is_used, np.where(hidden, 0.0, price)[at], 0.0).sum(axis=1) + self.extra
+            # the cheapest per unit that it carries
             best = int(np.argmin(np.where(useful, cost / np.where(useful, amount, 1.0), np.inf)))
             cells_used = at[best][is_used[best]]
             change[cells_used] += amount[best] * direction[best][is_used[best]]
+            # what one piece suppresses costs nothing for the next
             hidden[cells_used] = True
             remaining -= amount[best]
             if remaining <= 0:
@@ -192,6 +202,9 @@ class Boxes:
             )
             for number, way in enumerate(axis_ways):
                 at[number, : len(way.nodes)], signs[number, : len(way.nodes)] = way.nodes, way.signs
+            # a box takes one move per column, and its cells are all combinations of their nodes.
+            # The first half of the axes is the choice of moves, the second half the node within
+            # each: positions add up, signs multiply.
             form = [1] * (2 * rank)
             form[axis], form[rank + axis] = count[axis], size[axis]
             positions = positions + (at * self.strides[axis]).reshape(form)
@@ -209,6 +222,8 @@ class Boxes:
     ) -> Move | None:
         problem, is_used = self.problem, sign != 0
         rise, fall = self.room_up[cells], self.room_down[cells]
+        # upwards, cells with a plus rise and those with a minus fall; downwards it is the other way
+        # round
         up = np.where(is_used, np.where(sign > 0, rise, fall), np.inf).min(axis=1)
         down = np.where(is_used, np.where(sign > 0, fall, rise), np.inf).min(axis=1)
         fits = (usable[cells] | ~is_used).all(axis=1)
@@ -238,9 +253,11 @@ class Boxes:
         line = self.variables[start + np.arange(dimension.size) * self.strides[axis]]
         bare = np.where(hidden[line], 0.0, self.problem.weight[line] + self.extra)
         room = self.room_down[line]
+        # too little room makes a cell dear and does not exclude it: several boxes may share the way
         dear = np.where(usable[line], np.where(room >= need, bare, 1e6 * (bare + 1.0)), np.inf)
         # lines are short: plain lists are faster than arrays
         cost, width = dear.tolist(), np.where(usable[line], -room, np.inf).tolist()
+        # a node that is a sum cannot change alone: some part of it changes with it, down to a value
         below = [[]] if node not in dimension.parts else _paths(self.parts[axis], node, cost, 3)
         if node == dimension.root:
             return [Along([node, *path], [1] * (1 + len(path))) for path in below][:limit]
@@ -262,6 +279,8 @@ class Boxes:
                 wide += _priced(
                     self.parts[axis], width, plus, sorted(partners, key=width.__getitem__)[:2]
                 )
+            # the other way to keep sums: nothing is taken away, and all above changes too, up to
+            # the total
             plus = [node, *path, *_climbed(dimension, node)]
             up = (
                 [(sum(cost[node_of_plus] for node_of_plus in plus), Along(plus, [1] * len(plus)))]

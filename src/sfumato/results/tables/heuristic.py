@@ -66,6 +66,7 @@ def cheapest_change(
     at = int(np.flatnonzero(cells == cell)[0]) + (0 if sign > 0 else len(cells))
     if high[at] < need:
         return None
+    # the cell goes exactly so far in the asked direction and not at all in the other
     low[at] = high[at] = need
     high[at - len(cells) if sign < 0 else at + len(cells)] = 0.0
     if (
@@ -136,6 +137,8 @@ class BoxSearch:
 
     def _protect(self, cell: int, owner: int, need: Need, usable: Mask) -> bool:
         unknown = self._unknown_to_all(cell, usable)
+        # a proof from cells that no single respondent knows holds for all of them at once, so it is
+        # tried first
         for among in [usable] if unknown is None else [unknown, usable]:
             if (box_moves := self._by_boxes(cell, need, among)) is not None:
                 self._take(cell, box_moves)
@@ -158,12 +161,14 @@ class BoxSearch:
         directions = [
             (sign, far) for sign, far in ((1, need.up), (-1, need.down)) if far > problem.slack
         ]
+        # small parts of the table first: programs over all cells are slow
         near = (
             ()
             if boxes is None
             else (boxes.near(cell, max(need), self.hidden, usable, reach) for reach in (4, 8))
         )
         for among in (*near, usable):
+            # whether there is any solution is told much faster than which one is the cheapest
             if problem.small is not None and not self._possible(cell, directions, among):
                 continue
             changes = [
@@ -195,6 +200,7 @@ class BoxSearch:
         yield Need(max(up, wide - down), down)
         if wide <= up + down + problem.slack:
             return
+        # what is asked for besides went upwards first; now it goes downwards
         yield Need(up, wide - up)
         reach = push(problem, self.may, TableAttack(cell, 1, owner))[0]
         reach = float(np.floor(reach + 1e-6)) if problem.whole else reach
@@ -242,6 +248,7 @@ class BoxSearch:
         boxes, problem = self.boxes, self.problem
         if boxes is None:
             return
+        # cell → the sensitive cells whose proofs touch it
         users: dict[int, set[int]] = {}
         effort = MOST_TRIES
         for cell, moves in self.moves.items():
@@ -251,6 +258,8 @@ class BoxSearch:
         second = np.flatnonzero(self.hidden & ~problem.unknown)
         for cell in second[np.argsort(-problem.weight[second], kind="stable")].tolist():
             resting = users.get(cell, set())
+            # a proof of several moves would have to be replaced as a whole; such cells are left as
+            # they are
             if len(resting) > MOST_USERS or any(
                 len(self.moves[resting_cell]) > 1 for resting_cell in resting
             ):
@@ -275,6 +284,8 @@ class BoxSearch:
             if len(instead) < len(resting):
                 self.hidden[cell] = True
                 continue
+            # users of the old box are not taken out: that may keep a cell suppressed, and never
+            # publishes one that is needed
             for resting_cell, another in instead.items():
                 self.moves[resting_cell] = [another]
                 for user_cell in another.cells.tolist():
@@ -302,6 +313,7 @@ def suppress_by_boxes(
     """
     search = BoxSearch(problem, boxes)
     need = np.maximum(problem.up, problem.down)
+    # what is suppressed for a large need often protects cells with smaller ones, too
     order = problem.primaries[np.argsort(-need[problem.primaries], kind="stable")].tolist()
     lost = 0
     for number, cell in enumerate(order):
@@ -359,6 +371,7 @@ def _from_all(problem: Problem) -> tuple[Suppression, dict[int, list[Move]], Tab
         )
     cells = np.flatnonzero(hidden & ~problem.unknown)
     waiting = [cells[np.argsort(-problem.weight[cells], kind="stable")]]
+    # halving: what cannot be published together is split and tried part by part, dearer cells first
     for _ in range(MOST_AUDITS):
         if not waiting:
             break

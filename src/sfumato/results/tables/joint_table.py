@@ -107,6 +107,7 @@ def with_joint_table(
         ]
     left_out = 0
     for columns in column_sets:
+        # a larger joint table holds the smaller one and bounds it at least as tightly
         if any(set(columns) <= set(covered_columns) for covered_columns in joint.values):
             continue
         part = _part_of(table, problem, columns)
@@ -147,6 +148,7 @@ def circles_of(groups: Iterable[Collection[int]]) -> list[tuple[int, ...]]:
     ([(0, 1, 2)], [])
     """
     edges = _largest(groups)
+    # drop columns of one table only, and lists within others, until nothing changes
     while True:
         shared = {
             member
@@ -158,6 +160,7 @@ def circles_of(groups: Iterable[Collection[int]]) -> list[tuple[int, ...]]:
         if fewer == edges:
             break
         edges = fewer
+    # circles that share a column are one
     circles: list[set[int]] = []
     for edge in edges:
         met = [member for member in circles if member & edge]
@@ -190,6 +193,7 @@ def held_by(table: MagnitudeTable, columns: tuple[int, ...]) -> tuple[Codes, Flo
         )
         occupied, count = np.unique(pairs[0], return_counts=True)
         return occupied, count.astype(np.float64)
+    # sums of doubles must not depend on the order of rows
     order = np.lexsort(
         (contributions.amount[is_known], contributions.respondent[is_known], cell_numbers[is_known])
     )
@@ -225,6 +229,8 @@ def _part_of(table: MagnitudeTable, problem: Problem, columns: tuple[int, ...]) 
     for group in _largest(frozenset(group) & frozenset(columns) for group in table.places):
         grid = _margin(table, columns, group)
         cells.append((group, grid))
+        # axes of length 1 for the columns that this margin lacks: the mask holds for all their
+        # values
         form = [size if at in group else 1 for at, size in zip(columns, shape, strict=True)]
         possible &= open_to[grid].reshape(form)
     cell_numbers = np.flatnonzero(possible)
@@ -244,6 +250,7 @@ def _margin(table: MagnitudeTable, columns: tuple[int, ...], group: frozenset[in
     )
     own = table.places[number]
     grid = table.variables[number].reshape([table.dimensions[at].size for at in own])
+    # columns of the table that are not asked for stand at their total
     picked = grid[
         np.ix_(*(_lowest(table, at) if at in group else [table.dimensions[at].root] for at in own))
     ]

@@ -63,6 +63,7 @@ class SmallProgram:
         )
         if best and self._proved(point, value, low, high, sign * float(point[at] - value[at])):
             return point
+        # in doubt the equations are reduced anew the next time
         self.tableau = None
         return None
 
@@ -84,5 +85,7 @@ class SmallProgram:
             return False
         off = float(np.abs(self.matrix @ (point - value)).sum())
         rise, fall = np.flatnonzero(self.prices > 0), np.flatnonzero(self.prices < 0)
+        # by duality no table goes further than what the room of all cells is worth at these prices:
+        # where that is no more than was reached, the point is the best
         worth = self.prices[rise] @ (high - value)[rise] + self.prices[fall] @ (low - value)[fall]
         return off <= self.slack and float(worth) - reached <= self.slack

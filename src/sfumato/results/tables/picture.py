@@ -48,6 +48,7 @@ def table_drawing(protected_table: ProtectedTable) -> Drawing:
     paper = Drawing(0, 0, left=ROOM, right=ROOM, top=ROOM, bottom=ROOM)
     for number in range(len(table.places)):
         _grid(paper, protected_table, number)
+    # the legend stands below all tables
     y, across = paper.height, 0.0
     for fill, words in ((AFTER, "sensitive"), (FILLED, BESIDE)):
         paper.rect(across, y, 14, 14, Pen(fill))
@@ -61,6 +62,7 @@ def _grid(paper: Drawing, protected_table: ProtectedTable, number: int) -> None:
     """One table below what is drawn already, its second column across."""
     table, frame = protected_table.judged.table, protected_table.to_polars(number)
     dimensions = [table.dimensions[at] for at in table.places[number]]
+    # a table of one column has a single line of cells across, named by the measure
     across: Sequence[str] = dimensions[1].labels if len(dimensions) > 1 else (str(table.measure),)
     margin = max(width_of(label, FONT) for label in dimensions[0].labels) + ROOM
     widths = [max(LEAST, width_of(label, FONT) + ROOM) for label in across]

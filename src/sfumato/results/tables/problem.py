@@ -69,6 +69,7 @@ class Problem:
     @cached_property
     def slack(self) -> float:
         """What counts as nothing in this table."""
+        # relative to the largest cell, but with counts never so much that a person could hide in it
         largest = float(np.abs(self.value).max(initial=0.0))
         return min(max(SOLVER * min(1.0, largest), NEAR * largest), 0.01 if self.whole else np.inf)
 
@@ -99,6 +100,7 @@ class Problem:
     def _wholes(self) -> list[tuple[int, ...]]:
         """Per cell the cells that it is a part of by one sum."""
         lines = self.matrix.tocoo()
+        # the cell with −1 is the whole of a row
         whole = np.full(self.matrix.shape[0], -1, dtype=np.int64)
         whole[lines.row[lines.data < 0]] = lines.col[lines.data < 0]
         wholes: list[list[int]] = [[] for _ in range(self.size)]
@@ -124,6 +126,8 @@ class Problem:
             owner_amounts = amounts_by_owner.setdefault(owner, {})
             for own in self._pieces(cells):
                 for cell in self.above(own):
+                    # the same contribution comes by several ways up: the largest is certain to be
+                    # in, the sum of all is not
                     owner_amounts[cell] = max(owner_amounts.get(cell, 0.0), float(self.value[own]))
         return amounts_by_owner
 
@@ -163,6 +167,7 @@ class Problem:
         down = float(self.down[cell])
         if owner == NOBODY or self.lower[cell] < 0:
             return down
+        # who contributed 5 of 7 does not believe in less than 5: down is asked for by 2 at most
         return min(
             down, max(0.0, float(self.value[cell]) - self._brought.get(owner, {}).get(cell, 0.0))
         )
@@ -196,6 +201,8 @@ class Problem:
         """Per cell the lone respondent who knows it: ``NOBODY``, or ``SEVERAL``, as where a
         combination of values lies in the cells of two of them.
         """
+        # cells within those of two lone respondents are known to both, so one number cannot name
+        # them
         knower = self.owner.copy()
         for owner, cells in self._inside.items():
             has_other = (knower[cells] != NOBODY) & (knower[cells] != owner)

@@ -334,6 +334,7 @@ def protect(
     try:
         return _protected(sensitive_table, method, values, rounds, seed, progress)
     except Unsatisfiable as error:
+        # only now, since it protects every table of fewer columns
         alternative = nearest(sensitive_table, values)
         if alternative is None:
             raise
@@ -365,6 +366,7 @@ def nearest(sensitive_table: SensitiveTable, options: dict[str, Any]) -> dict[st
     for count in range(len(columns) - 1, 0, -1):
         alternatives: list[dict[str, Any]] = []
         for axes in itertools.combinations(columns, count):
+            # cells that were computed for all columns are not those of fewer
             smaller = dataclasses.replace(table, places=(axes,), known={})
             try:
                 protected_table = _protected(
@@ -414,6 +416,7 @@ def _protected(
         method_used = (
             "exact" if len(sensitive_table) * joint.problem.size <= EXACTLY else "heuristic"
         )
+    # who asks for the least gets all rounds; where it is only tried, a short search must do
     effort = (
         {"rounds": rounds}
         if method == "exact"
@@ -433,6 +436,7 @@ def _protected(
     if beside is not None and beside.added is not None:
         method_used = beside.added
     settled = beside is not None and bool(beside.earlier)
+    # a suppressed grand total bounds nothing any more, so the audit must not take it for known
     if settled and suppression.hidden[int(np.argmax(problem.value))]:
         problem = without_total
         joint = with_joint_table(sensitive_table.table, problem, joint.values)
@@ -486,6 +490,7 @@ def _with_earlier(
     say_if_long(joint.problem, "tables beside earlier ones")
     given_away, between = {}, {}
     for earlier_table in earlier:
+        # each earlier table alone with the new one: the report says which of them gives cells away
         pair = (
             joint
             if len(earlier) == 1
@@ -546,6 +551,7 @@ def _audited(
     derivable = table_audit.hidden[
         (table_audit.high - table_audit.low <= problem.slack) & ~problem.unknown[table_audit.hidden]
     ]
+    # an interval that may be wider than told proves nothing to be derivable
     if settled or not table_audit.exact or not len(derivable):
         return suppression, table_audit
     hidden = suppression.hidden.copy()
@@ -592,6 +598,7 @@ def _suppressed(
         say_if_long(problem, "linked tables")
     suppression = suppress_exactly(problem, **effort) if method == "exact" else None
     if suppression is None:
+        # boxes keep the sums of one table; several tables share cells, and need programs over all
         boxes = (
             Boxes(problem, sensitive_table.cells[0], sensitive_table.table.variables[0])
             if single
@@ -777,6 +784,7 @@ def _audit_changed(
             joint.problem, published, threshold if sensitive_table.table.counted else None
         )
         return joint.of_published(table_audit)
+    # what anybody who knows the method can compute: published ± what a cell can be off
     reach = options["base"] * (options["reach"] if method == "rounding" else 1) - 1
     return joint.of_published(
         audit_rounded(joint.problem, published - reach, published + reach, threshold)

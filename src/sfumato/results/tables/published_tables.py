@@ -66,6 +66,7 @@ class TableMemory:
         """The persons of the table under keyed hashes; a table shows no classes."""
         person_hashes = self.register.hashed(persons_of(self.dataset.take(self.rows), self.columns))
         distinct = np.unique(person_hashes)
+        # −1: a table puts nobody into a class
         return RegisteredPeople(distinct, np.full(len(distinct), -1, dtype=np.int64))
 
     def records(self, table: MagnitudeTable) -> RegisteredPeople:
@@ -117,6 +118,8 @@ class TableMemory:
                     )
                 continue
             registered_rows = self.register.rows(entry.number)
+            # where each registered hash would stand among those of today; equal there: the record
+            # is here
             at = np.searchsorted(self.hashes[order], registered_rows.hashes).clip(
                 max=len(order) - 1
             )
@@ -234,6 +237,8 @@ class EarlierTable:
         dimensions = tuple(
             Dimension(
                 dimension_fields["column"],
+                # labels are not registered; numbers stand in for them, since only the equations
+                # matter
                 tuple(map(str, range(len(dimension_fields["parent"])))),
                 np.array(dimension_fields["parent"], dtype=np.int64),
                 tuple(np.array(at, dtype=np.int64) for at in dimension_fields["ancestors"]),
@@ -285,6 +290,7 @@ class EarlierTable:
         earlier_problem = self.judged.problem(
             weight="one", singles=self.saved["singles"], total_known=False, **problem_options
         )
+        # nothing of it can be suppressed any more, and what was published then is known
         none = np.zeros(earlier_problem.size, dtype=bool)
         return dataclasses.replace(
             earlier_problem,
@@ -417,6 +423,7 @@ def put_beside(
         problem.free | problem.primary,
         *(earlier_table.hidden for earlier_table in earlier),
     ]
+    # cells that readers cannot take for empty: they may be suppressed, or somebody is in them
     open_to = [
         is_hideable | (table.of_variables([earlier_table.n for earlier_table in table.cells()]) > 0)
         for table, is_hideable in zip(tables, hideable, strict=True)
@@ -436,6 +443,7 @@ def put_beside(
         atoms.links(number, table, open_to[number], int(starts[number]), int(starts[-1]), size)
         for number, table in enumerate(tables)
     ]
+    # the equations of every table by themselves; atoms and differences come after all cells
     wide = sparse.block_diag([earlier_table.matrix for earlier_table in problems], format="csr")
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
     known_apart = np.zeros(
@@ -476,6 +484,7 @@ def _joined(
             ]
         )
 
+    # bounds wide enough for the cells of all tables
     low = float(min(table_problem.lower.min(initial=0.0) for table_problem in problems))
     high = float(max(table_problem.upper.max(initial=0.0) for table_problem in problems))
     aside = [
@@ -558,6 +567,7 @@ class _Atoms:
             cell_codes[own, number] = np.ravel_multi_index(
                 tuple(table.contributions.codes), leaves(table.dimensions)
             )
+        # records that are in none of the tables tell nothing
         is_shown = np.flatnonzero((cell_codes >= 0).any(axis=1))
         distinct, atom = np.unique(cell_codes[is_shown], axis=0, return_inverse=True)
         member = np.full(count, -1, dtype=np.int64)
@@ -632,6 +642,7 @@ class _Atoms:
         incidence = sparse.csr_matrix(
             (np.ones(len(where[0])), where), shape=(count, len(self.rows))
         )
+        # a node with one child stands on two levels: the matrix has added such entries up
         incidence.data[:] = 1.0
         return incidence
 
@@ -647,10 +658,12 @@ def _summed(
     """What sets of records hold, and the respondent who is alone in one; −1 among the members is no
     set.
     """
+    # a missing amount is no contribution, and who has no other is not in the set
     is_present = (member >= 0) & ~np.isnan(amount)
     pairs = np.unique(np.stack([member[is_present], respondent[is_present]]), axis=1)
     persons = np.bincount(pairs[0], minlength=count)
     owner = np.full(count, NOBODY, dtype=np.int64)
+    # where several are in a set, each of them writes NOBODY
     owner[pairs[0]] = np.where(persons[pairs[0]] == 1, pairs[1], NOBODY)
     sums: Floats = np.bincount(
         member[is_present], weights=amount[is_present], minlength=count
@@ -700,6 +713,7 @@ def _differences(
             hit = rule.unsafe(cells)
             unsafe |= hit
             up = np.maximum(up, np.where(hit, rule.need(cells), 0.0))
+    # a need of 0 would be met by any table
     up = np.where(unsafe, sensitive_table.at_least(up), 0.0)
     protection = unsafe.astype(np.float64) if sensitive_table.table.counted else up
     owner = np.where(cells.n == 1, cells.owner, NOBODY)
@@ -728,6 +742,7 @@ def _as_cells(
     amount = amounts(memory.dataset, table.measure, table.weight, "absolute")
     count = len(between)
     order = np.argsort(atoms.member, kind="stable")
+    # the rows of atom a are order[ends[a]:ends[a + 1]]; rows of no atom (−1) come before the first
     ends = np.searchsorted(atoms.member[order], np.arange(len(atoms.rows) + 1))
     cells = TableCells(
         (),

@@ -84,6 +84,7 @@ class RecordCondition:
             met = column == alone[0]
             for value in alone[1:]:
                 met = met | (column == value)
+            # the negation of null is null: a missing value is neither in the list nor out of it
             met = ~met if self.how == "not in" else met
         else:
             met = COMPARED[self.how](column, alone[0])
@@ -128,6 +129,7 @@ class RecordCondition:
     def _comparable_moments(self, column: pl.Series) -> tuple[pl.Series, list[Any]]:
         """Moments by the clock of the column, or all in one zone where the values name theirs."""
         moments = [self._moment(moment.text) for moment in self.values]
+        # moments with and without a zone cannot be compared
         zones = [moment.tzinfo is not None for moment in moments]
         zone = column.dtype.time_zone if isinstance(column.dtype, pl.Datetime) else None
         if zone is not None and all(zones):
@@ -200,6 +202,8 @@ def _tokens(text: str) -> list[_Token]:
     tokens, at = [], 0
     text = text.rstrip()
     while at < len(text):
+        # what no alternative matches can only be an open quote: every other character is in one of
+        # them
         match = TOKEN.match(text, at)
         if match is None:  # a quote that is not closed
             raise ParameterError(f"a quote is not closed; {GRAMMAR}")
@@ -210,6 +214,7 @@ def _tokens(text: str) -> list[_Token]:
 
 def _condition(tokens: list[_Token]) -> RecordCondition:
     """One condition: what stands before its operator, the operator, what stands after."""
+    # the first sign decides, so that a value may hold further words
     at = next(
         (
             number
@@ -244,6 +249,7 @@ def _text_of(tokens: list[_Token], part: str) -> ConditionValue:
     if not tokens:
         raise ParameterError(f"{part} is missing; {GRAMMAR}")
     if len(tokens) == 1 and tokens[0].kind == "quoted":
+        # a quote within quotes is written twice
         quote = tokens[0].text[0]
         return ConditionValue(tokens[0].text[1:-1].replace(quote * 2, quote), quoted=True)
     if any(token.kind != "word" or token.is_word(*WORDS) for token in tokens):

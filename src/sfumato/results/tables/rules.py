@@ -78,6 +78,8 @@ def parameters_of(rule: Mapping[str, Any]) -> str:
 
 def _share_of_largest(cells: TableCells, percent: float) -> Floats:
     """A percentage of the largest contribution; where that is nothing, of a usual one."""
+    # stands in where there is no contribution to take a share of: the largest total by the largest
+    # number of respondents
     usual = float(cells.size.max(initial=0.0)) / max(1, int(cells.n.max(initial=1)))
     first = cells.top[:, 0]
     return percent / 100 * np.where(first > 0, first, usual)
@@ -148,6 +150,7 @@ class Dominance(SensitivityRule):
 
     def unsafe(self, cells: TableCells) -> Mask:
         """Cells that few respondents dominate."""
+        # a share that equals k up to rounding errors is not above it
         return _nothing(cells) | (cells.largest(self.n) > self.k / 100 * cells.size * (1 + SMALL))
 
     def need(self, cells: TableCells) -> Floats:
@@ -285,15 +288,19 @@ class GroupDisclosure(SensitivityRule):
                 f" {self.column!r}.{did_you_mean(self.column, names)}"
             )
         axis = names.index(self.column)
+        # the column itself last: every line along it is one group, whose first node is the total
         counts = np.moveaxis(cells.n.reshape(cells.shape), axis, -1)
         group = counts[..., :1]
         is_exposed = (counts == group) & (counts > 0)
         if self.insider:
             is_exposed |= (group - counts <= 1) & (counts > 0)
         if self.share is not None:
+            # no need for counts > 0 here: 0 is never above a share
             is_exposed |= counts > self.share * group
+        # the total of the column is no category: it always holds the whole group
         is_exposed[..., cells.dimensions[axis].same == cells.dimensions[axis].root] = False
         unsafe: Mask = np.moveaxis(is_exposed, -1, axis).reshape(-1).copy()
+        # that all persons together have a category is what the table is there to tell
         unsafe[_everybody(cells, axis)] = False
         return unsafe
 
@@ -306,6 +313,7 @@ def _everybody(cells: TableCells, axis: int) -> Codes:
     """The cells of one column over all persons together."""
     if len(cells.shape) == 1:
         return np.zeros(0, dtype=np.int64)
+    # node 0 of every other column is its total
     at: list[Any] = [0] * len(cells.shape)
     at[axis] = slice(None)
     numbers: Codes = np.arange(len(cells.n)).reshape(cells.shape)[tuple(at)]

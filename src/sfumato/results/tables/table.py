@@ -294,6 +294,7 @@ class MagnitudeTable(Reportable):
 
     def cells(self, depth: int = 2) -> tuple[TableCells, ...]:
         """The cells of every table, with so many of the largest contributions."""
+        # cells with more of the largest contributions serve a rule that needs fewer of them
         if not (deep := [known_depth for known_depth in self.known if known_depth >= depth]):
             self.known[depth] = tuple(
                 cells_of(
@@ -315,6 +316,7 @@ class MagnitudeTable(Reportable):
         """Per table and cell the number of what it holds; cells that hold the same records, in one
         table or two, share it.
         """
+        # as floats: the product of whole numbers of 64 bits could overflow unnoticed
         sizes = [float(dimension.size) for dimension in self.dimensions]
         if np.prod(sizes) > 2**62:
             raise ParameterError(
@@ -328,12 +330,14 @@ class MagnitudeTable(Reportable):
         """The nodes of every cell as one number; columns that a table lacks stand at their
         total.
         """
+        # a number in mixed radix, one digit per column: equal keys mean equal records
         key = np.zeros((), dtype=np.int64)
         for at, dimension in enumerate(self.dimensions):
             key = key * dimension.size
             if at in group:
                 form = [1] * len(group)
                 form[group.index(at)] = dimension.size
+                # same: a node with one child has the number of that child, so both are one variable
                 key = key + dimension.same.reshape(form)
             else:
                 key = key + dimension.root
@@ -355,6 +359,8 @@ class MagnitudeTable(Reportable):
             dimensions = [self.dimensions[at] for at in group]
             grid = variables.reshape([axis_dimension.size for axis_dimension in dimensions])
             for axis, dimension in enumerate(dimensions):
+                # sums are written once for nodes that stand for themselves; the others would repeat
+                # them
                 other_axes = [
                     np.unique(axis_dimension.same)
                     for axis_number, axis_dimension in enumerate(dimensions)
@@ -365,6 +371,8 @@ class MagnitudeTable(Reportable):
                     lines_kept = lines[np.ix_(np.r_[parts, whole], *other_axes)].reshape(
                         len(parts) + 1, -1
                     )
+                    # a row per combination of the other columns, +1 for every part and −1 for the
+                    # whole
                     rows.append(
                         np.tile(number + np.arange(lines_kept.shape[1]), lines_kept.shape[0])
                     )
@@ -379,6 +387,7 @@ class MagnitudeTable(Reportable):
 
     def of_variables(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """What is known per cell of every table, per variable."""
+        # all cells of one variable hold the same, so the first one speaks for them
         _, first = np.unique(np.concatenate(self.variables), return_index=True)
         values: NDArray[Any] = np.concatenate(list(parts))[first]
         return values
@@ -485,6 +494,7 @@ class SensitiveTable:
     def _either(self, parts: Sequence[Mask]) -> Mask:
         """Unsafe in one place is unsafe in all that hold the same."""
         numbers = np.concatenate(self.table.variables)
+        # a variable that is in several cells is unsafe where a rule finds one of them so
         return np.bincount(numbers, weights=np.concatenate(list(parts))) > 0
 
     @cached_property
@@ -520,6 +530,7 @@ class SensitiveTable:
         off by.
         """
         if self.table.whole:
+            # 1e-9: a need that is whole but for rounding errors must not ask for one person more
             return np.ceil(np.maximum(need, 1.0) - 1e-9)
         return np.maximum(
             need,
@@ -552,6 +563,7 @@ class SensitiveTable:
         )
         top = float(size.max(initial=0.0))
         largest_cell = int(np.argmax(size))
+        # a sensitive total is not published, so an intruder can only guess how large it is
         bounded = not self.unsafe[largest_cell] and (total_known or self.table.absolute)
         ceiling = top * (1.0 if bounded else BEYOND)
         lower = np.full(len(value), -ceiling if self.table.absolute else 0.0)
@@ -569,7 +581,10 @@ class SensitiveTable:
         }
         if weight not in weights:
             raise ParameterError("the weight of a cell is 'value', 'one' or 'log'")
+        # of a count one less is enough downwards: small counts are hidden by what they could be
+        # upwards
         protection = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
+        # not below what an intruder believes possible: nobody can be asked for less than nothing
         down = np.minimum(protection, value - lower)
         upper = np.full(len(value), ceiling)
         if prior is not None:
@@ -603,6 +618,7 @@ class SensitiveTable:
         sensitive cells by themselves.
         """
         reach = prior / 100 * np.abs(value)
+        # whole persons only: within 10 % of 14 means from 13 to 15
         reach = np.floor(reach + 1e-9) if self.table.whole else reach
         lower, upper = np.maximum(lower, value - reach), np.minimum(upper, value + reach)
         near = 1e-9 * max(1.0, float(np.abs(value).max(initial=0.0)))

@@ -61,12 +61,14 @@ def publish(
         )
     if memory is None:
         return _write(protected_table, folder, force=force, sign=sign)
+    # planned before anything is written: two tables at the same time see each other
     number = _plan_entry(protected_table, memory, folder, str(to))
     certificate_digest: str | None = None
     try:
         _write(protected_table, folder, force=force, sign=sign)
         certificate_digest = str(read_json(folder / "share" / FILE)["digest"])
     finally:
+        # also when writing fails: a planned entry would otherwise count for ever
         with memory.register.turn():
             memory.register.now_is(
                 number,
@@ -115,11 +117,14 @@ def _write(
             _write_table(protected_table, share, number)
             for number in range(len(protected_table.judged.table.places))
         ]
+        # the certificate names the digests of the files, and the lock that of the certificate: this
+        # order
         body = certificate(protected_table, files)
         replace_file(share / REPORT, page(body).encode())
         public = seal_certificate(share, body, sign)
         write_json(owner / LOCK, lock(protected_table, public["digest"]))
         replace_file(owner / REPORT, owner_page(protected_table, str(body["created"])).encode())
+        # on disk before the folder gets its name, so that a crash leaves all or nothing
         for folder_made in (share, owner, draft):
             sync_folder(folder_made)
         keep_private(owner)
@@ -192,6 +197,8 @@ def lock(protected_table: ProtectedTable, digest: str) -> dict[str, Any]:
         protected_table.audited,
         protected_table.judged.table,
     )
+    # of a changed table every true value is a secret, of a suppressed one those that are not
+    # published
     locked_cells = (
         np.flatnonzero(protected_table.hidden)
         if protected_table.suppression is not None
@@ -228,6 +235,8 @@ def lock(protected_table: ProtectedTable, digest: str) -> dict[str, Any]:
             str(cell): int(problem.owner[cell])
             for cell in np.flatnonzero(problem.owner >= 0).tolist()
         },
+        # empty cells that could hold somebody, as far as readers know: the audit needs to know
+        # which
         "open": np.flatnonzero((problem.value == 0) & (problem.free | problem.primary)).tolist(),
         "joint": [
             {
@@ -318,6 +327,7 @@ def _row(protected_table: ProtectedTable, at: int) -> tuple[str, float, float, f
     """A suppressed cell with what it is, the least and the most it can be, and why it was."""
     table_audit, cell = protected_table.audited, int(protected_table.audited.hidden[at])
     table = protected_table.judged.table
+    # a variable may be in several tables: the first one that has it gives the label
     for group, variables in enumerate(table.variables):
         positions = np.flatnonzero(variables == cell)
         if len(positions):

@@ -110,6 +110,8 @@ def _read(folder: Path, certificate: Fields) -> PublishedCells:
         for column_fields in section["columns"]:
             dimension = _dimension(column_fields)
             earlier_dimension = dimensions.setdefault(column_fields["column"], dimension)
+            # tables published together share columns, and their equations only fit where trees
+            # agree
             if earlier_dimension.labels != dimension.labels or not np.array_equal(
                 earlier_dimension.parent, dimension.parent
             ):
@@ -133,6 +135,7 @@ def _read(folder: Path, certificate: Fields) -> PublishedCells:
     ]
     together = np.concatenate(parts)
     published = table.of_variables(parts)
+    # every variable back to all its cells: each of them must say the same in every file
     values_again = published[np.concatenate(table.variables)]
     if not np.array_equal(np.isnan(values_again), np.isnan(together)) or not np.array_equal(
         values_again[~np.isnan(values_again)], together[~np.isnan(together)]
@@ -147,6 +150,7 @@ def _dimension(column_fields: Mapping[str, Any]) -> Dimension:
         np.array(column_fields["parent"], dtype=np.int64),
     )
     sound = len(labels) == len(parent) > 0 and parent[0] == -1 and len(set(labels)) == len(labels)
+    # parents before children, as in a table that was made here: so no node is its own ancestor
     if not sound or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, len(parent))).any():
         raise UnreadableInput("a column of the certificate is no tree of values")
     return Dimension(column_fields["column"], labels, parent, ())
@@ -165,6 +169,7 @@ def _values(
     if len(rows) != count + 1 or any(len(row) != len(dimensions) + 1 for row in rows):
         raise UnreadableInput(f"{name} does not hold the cells that its certificate describes")
     nodes = np.unravel_index(np.arange(count), [dimension.size for dimension in dimensions])
+    # cells are compared by their labels too: rows in another order would move values
     for axis_number, (dimension, at) in enumerate(zip(dimensions, nodes, strict=True)):
         if any(
             row[axis_number] != dimension.labels[node]
@@ -187,8 +192,10 @@ def _summed(table: MagnitudeTable, published: np.ndarray[Any, Any], certificate:
     name = "additivity"
     if not certificate["additive"]:
         return Claim(name, "holds", "not claimed: cells were rounded one by one", promise=True)
+    # only sums without a suppressed cell can be computed again
     whole = _missing(table, published)
     sums = table.matrix @ np.nan_to_num(published)
+    # as a share of the largest cell, since sums of doubles are off by that
     near = FITS * max(1.0, float(np.nanmax(np.abs(published), initial=0.0)))
     bad = int(((whole == 0) & (np.abs(sums) > near)).sum())
     checked = int((whole == 0).sum())
@@ -279,6 +286,8 @@ def _audited(
     if table_audit.scope == "each table by itself":
         why = f"unknown: their joint table is too large to be looked at ({joint.left_out:,} cells)"
         claims.append(Claim("tables together", "needs original", why, promise=True))
+    # older locks do not say it; what everybody finds out was audited, what single respondents do
+    # was not
     if "joint" not in lock and lock["alone"] and table_audit.scope != "one table":
         why = (
             "unknown to lone respondents: the lock does not say what the joint table holds; protect"
@@ -314,6 +323,7 @@ def _locked_problem(
     """The equations of the published cells and their joint table, with what the lock knows of them;
     a word where it does not fit.
     """
+    # published cells as they stand in the file, and the suppressed ones from the lock
     value = published.copy()
     value[np.array(lock["cells"], dtype=np.int64)] = lock["values"]
     if np.isnan(value).any():
@@ -329,6 +339,7 @@ def _locked_problem(
         whole=bool(lock["whole"]),
     )
     problem.lower[:] = float(lock["bounds"][0])
+    # an empty cell is known to be empty unless it could have been suppressed
     problem.free[:] = (value != 0) | (lock["options"]["zeros"] == "free")
     problem.free[np.array(lock.get("open", []), dtype=np.int64)] = True
     if lock.get("prior") is not None:
@@ -346,6 +357,7 @@ def _locked_problem(
     joint = _locked_joint(
         dataclasses.replace(table, absolute=bool(lock["absolute"])), problem, lock
     )
+    # a lock with other values than the true ones would prove nothing
     if (
         joint is None
         or float(np.abs(joint.problem.matrix @ joint.problem.value).max(initial=0.0))
@@ -371,6 +383,7 @@ def _locked_joint(
             for joint_fields in lock["joint"]
         }
         return with_joint_table(table, problem, values)
+    # without owners: the lock does not tell what lone respondents know of the joint table
     nobody = dataclasses.replace(problem, owner=np.full(problem.size, NOBODY, dtype=np.int64))
     joint = with_joint_table(table, nobody, {})
     if joint.problem.size == problem.size:
@@ -401,4 +414,5 @@ def _look(
         return joint.of_published(
             audit_rounded(joint.problem, published - reach, published + reach, threshold)
         )
+    # whether the table holds is the question, not how wide every interval is
     return joint.audit(np.isnan(published), exact=False)
