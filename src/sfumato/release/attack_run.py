@@ -147,13 +147,16 @@ def attack_release(
     the time alike.
     """
     require_same_shape(pair.original, pair.released)
+    # tables have named intruders; of other data each attack names its own
     battery: _Battery = _TableBattery() if pair.has_intruders else _DataBattery()
     intruder, progress = context.intruder, options.progress
     battery.require_known(
         population=context.population, aux=context.aux, intruder=intruder, sample=sample
     )
+    # only now: require_known must see whether a sample was asked for
     sample = DEFAULT_SAMPLE if sample is None else sample
     _require_sense(pair, seconds, sample)
+    # a fixed seed: the same people are looked for whenever nobody asks for others
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     begun = time.monotonic()
     allowances = _allowances(context.limits, pair.released.shape)
@@ -176,13 +179,16 @@ def attack_release(
         share, late = battery.share(
             seconds, spent, len(turns) - index, is_requested=only is not None
         )
+        # the clock is for who waits at a busy machine; the budget counts seconds of computing
         late = late or time.monotonic() - begun > options.clock
+        # a limit is about the first intruder who tries the attack, the others are only reported
         first = all(attack != earlier.attack for earlier in turns[:index])
         allowed = next(
             (bound for limited_attack, bound in allowances if first and limited_attack == attack),
             None,
         )
         parameters = values_of(attack)
+        # made when its turn comes: a file that nobody uses is not drawn
         intruder_of_turn = turn.make_intruder()
         if intruder_of_turn is None:
             note(Skipped(turn.intruder, attack.name, _nothing_known(pair), allowed, parameters))
@@ -198,12 +204,14 @@ def attack_release(
             population=context.population,
             aux=context.aux,
         )
+        # out of time, an attack with nothing to attack is still told apart from an unknown one
         outcome = _too_late(attack, scene) if late else _try(attack, scene)
         if isinstance(outcome, str):
             note(Skipped(turn.intruder, attack.name, outcome, allowed, parameters))
         else:
             finding = dataclasses.replace(outcome, parameters=parameters)
             note(Tried(turn.intruder, intruder_of_turn.knows, finding, options.threshold, allowed))
+        # an intruder of one's own is used again by whoever gave it
         if intruder is None and not any(
             later.knows == intruder_of_turn.knows for later in turns[index + 1 :]
         ):
@@ -289,6 +297,7 @@ class _TableBattery(_Battery):
         the same intruder.
         """
         intruder: Intruder | None = options["intruder"]
+        # one's own intruder replaces the battery, and tries everything
         profiles = BATTERY if intruder is None else (_own(intruder),)
         intruders = _Intruders(pair, options["sample"], options["seed"])
         turns = []
@@ -306,6 +315,7 @@ class _TableBattery(_Battery):
         self, seconds: float, spent: float, turns: int, *, is_requested: bool
     ) -> tuple[float, bool]:
         """Half of what is left, all of it to the last; there are 20 seconds in any case."""
+        # the grace is for loops that are compiled at their first use
         remaining = max(0.0, max(seconds, GRACE) - spent)
         return (remaining if turns == 1 else remaining / 2), not remaining
 
@@ -338,10 +348,12 @@ class _DataBattery(_Battery):
         shape = pair.original.shape
         if only is None:
             classes = registry.attacks(shape).values()
+            # attacks with a required parameter are tried only when somebody gives it
             attacks = [cls() for cls in classes if cls.by_default and not required_fields(cls)]
             attacks += [attack for attack in limited if attack not in attacks]
         else:
             attacks = [registry.asked_attack(spec, shape) for spec in only]
+        # all people, and nothing known of them: each attack says itself what it assumes
         everybody = Intruder(pair.original, (), np.arange(pair.original.size, dtype=np.int64))
         make_intruder = functools.partial(_itself, everybody)
         return [_Turn(attack.tried_by[0], (), attack, make_intruder) for attack in attacks]
@@ -353,6 +365,7 @@ class _DataBattery(_Battery):
         tried.
         """
         remaining = max(0.0, seconds - spent)
+        # what was asked for by name is tried even when the time is over
         return remaining / turns, not remaining and not is_requested and spent > GRACE
 
     def looked_for(self, pair: Pair, intruder: Intruder | None, sample: int) -> int:
@@ -382,6 +395,7 @@ class _Intruders:
     def intruder_knowing(self, knows: tuple[str, ...]) -> Intruder | None:
         """Who knows these columns; nobody where there is none to know."""
         if knows and knows not in self._known:
+            # all look for the same people, so that their rates can be compared
             first = next(iter(self._known.values()), None)
             self._known[knows] = (
                 intruder_from(self._pair, knows, sample=self._sample, seed=self._seed)
@@ -437,10 +451,12 @@ def _attacks_to_try(
     if only is None:
         usual: dict[str, Attack] = {name: attacks[name]() for _, name in battery}
         chosen_attacks = [(profile, usual[name]) for profile, name in battery]
+        # a limit with the usual parameters is about an attack that is tried anyway
         limited_attacks = [attack for attack in limited if attack not in usual.values()]
     else:
         chosen_attacks, limited_attacks = [], []
         for spec in (only,) if isinstance(only, str | Mapping | Attack) else only:
+            # the same attack asked for twice is tried once
             if (attack := registry.asked_attack(spec)) not in limited_attacks:
                 limited_attacks.append(attack)
     names = {name for _, name in battery}
@@ -450,6 +466,7 @@ def _attacks_to_try(
         for attack in limited_attacks
         if attack.name == name
     ]
+    # attacks that nobody of the battery tries are left to the first intruder
     return chosen_attacks + [
         (profiles[0], attack) for attack in limited_attacks if attack.name not in names
     ]
