@@ -221,7 +221,7 @@ def alternatives_of(release: TableRelease, *, most_nodes: int, most_effort: floa
     landscape, plan = landscape_of(release, most_nodes=most_nodes, most_effort=most_effort)
     alternatives = alternatives_in(landscape, plan.levels)
     effort = plan.effort()
-    # older plans do not say it; of an exact algorithm it follows from its name
+    # where the plan does not say it, it follows from the name of an exact algorithm
     proved = bool(effort.get("proved_optimal", effort.get("algorithm") in EXACT))
     return dataclasses.replace(
         alternatives,

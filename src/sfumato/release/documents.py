@@ -73,7 +73,6 @@ class ReleaseSummary:
             alternatives = alternatives_in_passing(release)
             utility = evaluated(release, pair, report_metrics(pair))
             return cls(utility, story_of(release, pair), alternatives)
-        # so that it can run beside the measures in another thread
         # Nearly all of it is a loop without the interpreter.
         beside = meanwhile(lambda: alternatives_in_passing(release))
         utility = evaluated(release, pair, report_metrics(pair))

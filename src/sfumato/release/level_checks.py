@@ -32,7 +32,7 @@ def is_on_level(
         or recipes.keeps_back("hierarchies", spec["hierarchy"])
     ):
         return True
-    # a hierarchy without end (ranges, digits) is cut at the certified top
+    # some hierarchies have as many levels as their values ask for: here as many as certified
     hierarchy = registry.build("hierarchies", spec["hierarchy"]).of_height(top)
     if not is_fixed(hierarchy):
         return True

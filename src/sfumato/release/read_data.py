@@ -369,7 +369,6 @@ def _distinct(
     """The table without direct identifiers, with values that the format tells apart, and what was
     made one.
     """
-    # pseudonyms replace keys later; merging spellings would join tables wrongly
     keys = table.frame.select(
         schema.columns(Role.KEY)
     )  # never written as they are, so they stay what they are

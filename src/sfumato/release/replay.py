@@ -214,7 +214,7 @@ def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
 
 def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) -> str | None:
     """The format the release was made for, which may be another than it was written in."""
-    # older locks do not say it; then it is the format of the file
+    # where no lock says it, it is the format of the file
     format_name = (lock or {}).get("made_for", certificate["data"].get("format"))
     return format_name if format_name is None else require_format(format_name)
 
@@ -233,7 +233,7 @@ def _replay(original: Original) -> Replayed:
             "needs original", "give --population with the second table it was made with"
         )
     is_table = shared.shape is Shape.TABLE
-    # policies are drawn per person and stay with the owner; without them other rows come out
+    # the steps saw this column too, and only the owner has it
     data = with_policies(original.data, inputs.owner) if is_table else original.data
     try:
         recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])

@@ -91,7 +91,7 @@ class TableRelease(Release):
     def assess_original(cls, original: Any, recipe: Recipe, context: Context) -> Any:
         """Assess the table as it is, without its direct identifiers, while the steps run."""
         table = original.drop(original.schema.dropped_columns)
-        # hierarchies may be fitted to the records, of which nothing may be told beside an ε
+        # a hierarchy could refuse a value, and with an ε no single record may end the run
         if accounts(recipe.steps, recipe.schema):
             table = without_hierarchies(table, table.schema.quasi)
         return meanwhile(assessing(table, recipe.goals, population=context.population))

@@ -67,7 +67,7 @@ def write_section(
         "format": format,
         "form": form.to_dict(),
     }
-    # only text can be run by a spreadsheet: other formats say what is a formula
+    # told of a CSV only, where a spreadsheet may run text
     if format == "csv":
         section["formulas"] = runnable_cells(frame)
     return WrittenTable(file, form, section)
