@@ -147,16 +147,13 @@ def attack_release(
     the time alike.
     """
     require_same_shape(pair.original, pair.released)
-    # tables have named intruders; of other data each attack names its own
     battery: _Battery = _TableBattery() if pair.has_intruders else _DataBattery()
     intruder, progress = context.intruder, options.progress
     battery.require_known(
         population=context.population, aux=context.aux, intruder=intruder, sample=sample
     )
-    # only now: require_known must see whether a sample was asked for
     sample = DEFAULT_SAMPLE if sample is None else sample
     _require_sense(pair, seconds, sample)
-    # a fixed seed: the same people are looked for whenever nobody asks for others
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     begun = time.monotonic()
     allowances = _allowances(context.limits, pair.released.shape)
@@ -179,16 +176,13 @@ def attack_release(
         share, late = battery.share(
             seconds, spent, len(turns) - index, is_requested=only is not None
         )
-        # the clock is for who waits at a busy machine; the budget counts seconds of computing
         late = late or time.monotonic() - begun > options.clock
-        # a limit is about the first intruder who tries the attack, the others are only reported
         first = all(attack != earlier.attack for earlier in turns[:index])
         allowed = next(
             (bound for limited_attack, bound in allowances if first and limited_attack == attack),
             None,
         )
         parameters = values_of(attack)
-        # made when its turn comes: a file that nobody uses is not drawn
         intruder_of_turn = turn.make_intruder()
         if intruder_of_turn is None:
             note(Skipped(turn.intruder, attack.name, _nothing_known(pair), allowed, parameters))
@@ -204,14 +198,12 @@ def attack_release(
             population=context.population,
             aux=context.aux,
         )
-        # out of time, an attack with nothing to attack is still told apart from an unknown one
         outcome = _too_late(attack, scene) if late else _try(attack, scene)
         if isinstance(outcome, str):
             note(Skipped(turn.intruder, attack.name, outcome, allowed, parameters))
         else:
             finding = dataclasses.replace(outcome, parameters=parameters)
             note(Tried(turn.intruder, intruder_of_turn.knows, finding, options.threshold, allowed))
-        # an intruder of one's own is used again by whoever gave it
         if intruder is None and not any(
             later.knows == intruder_of_turn.knows for later in turns[index + 1 :]
         ):
