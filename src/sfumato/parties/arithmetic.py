@@ -90,6 +90,7 @@ class Arithmetic:
         Of rows of numbers the product is taken column by column.
         """
         while len(x) > 1:
+            # first half times second half, an odd number waits: 5 numbers → 3 → 2 → 1
             half = len(x) // 2
             pairs = await self.product(x[:half].ravel(), x[half : 2 * half].ravel())
             x = np.concatenate([pairs.reshape(x[:half].shape), x[2 * half :]])
@@ -136,6 +137,7 @@ class Arithmetic:
             random_shares = await self.shared(
                 self.field.random(2 * len(positions), self.draw).astype(np.int64)
             )
+            # masks are kept at once: a bad one (chance about 2/p) is overwritten in the next pass
             mask, witness = random_shares[: len(positions)], random_shares[len(positions) :]
             numbers[positions] = mask
             opened_values = await self.opened(await self.product(mask, witness), Phase.PRODUCTS)
@@ -159,6 +161,7 @@ class Arithmetic:
 
     def constant(self, value: int, count: int) -> Shares:
         """Shares of a number that all know."""
+        # the constant polynomial: every party's share is the number itself
         return np.full(count, value % self.field.modulus, dtype=np.uint64)
 
     def plus(self, x: Shares, value: int) -> Shares:
@@ -182,6 +185,8 @@ class Arithmetic:
         degree = len(coefficients) - 1
         size, chunks = _shape(degree)
         powers = await self._powers(x, size)
+        # a polynomial in x^size whose coefficients are polynomials in x; degree 5, size 2:
+        # (c0 + c1 x) + (c2 + c3 x) x² + (c4 + c5 x) x⁴
         parts = [
             self._linear(powers, coefficients[i * size : (i + 1) * size]) for i in range(chunks)
         ]
@@ -190,6 +195,7 @@ class Arithmetic:
         ):  # the highest power is there anyhow: the last part may use it
             parts[-1] = self._linear(powers, coefficients[(chunks - 1) * size :])
         upper = parts.pop() if chunks > 1 else None
+        # Horner's rule in x^size; the last product is left to the caller, who may add up first
         while upper is not None and len(parts) > 1:
             upper = self._plus(await self.product(upper, powers[-1]), parts.pop())
         return upper, powers[-1], parts[0]
@@ -199,6 +205,7 @@ class Arithmetic:
         powers = [self.constant(1, len(x)), x]
         while len(powers) <= highest:
             top = len(powers) - 1
+            # x … x^top times x^top: the powers double in each round, 1 → 2 → 4 → 8
             count = min(top, highest - top)
             products = await self.product(
                 np.concatenate(powers[1 : count + 1]), np.tile(powers[top], count)
@@ -208,6 +215,7 @@ class Arithmetic:
 
     def _linear(self, powers: Sequence[Shares], coefficients: Sequence[int]) -> Shares:
         total = np.zeros_like(powers[0])
+        # every summand is below 2³¹ and there are few: one reduction at the end is enough
         for power, coefficient in zip(powers, coefficients, strict=False):
             total += self._times(power, self.constant(coefficient, 1))
         return self._mod(total)
@@ -232,6 +240,7 @@ class Arithmetic:
         """Products of two shares, of twice the degree, brought back to the degree: each party's
         share is weighed and shared again.
         """
+        # so many points determine a polynomial of twice the degree; the others only receive
         dealers = range(2 * self.degree + 1)
         weight = self.field.weights(tuple(dealers))
         own = weight[self.channel.number] if self.channel.number in dealers else 0
@@ -271,6 +280,8 @@ class Arithmetic:
         for extra in range(
             self.degree + 1, self.channel.parties
         ):  # the value must be the same with each of the others
+            # degree shares in common and the same value at 0 are degree + 1 points: the two
+            # polynomials are one, so the extra share lies on it too
             value_again = field.opened({i: shares[i] for i in (*range(1, self.degree + 1), extra)})
             if not np.array_equal(value_again, value):
                 raise Disagreement(
@@ -300,9 +311,11 @@ async def all_at_least(arithmetic: Arithmetic, gates: Sequence[tuple[int, int]])
 
     The gates are multiplied before anything is opened, so which one failed is not learned.
     """
+    # a phase of its own: a gate must not count as an opening, which is noted at home first
     gated = dataclasses.replace(arithmetic, phase=Phase.GATES)
     tested = [await reaching(gated, np.array([count]), threshold) for count, threshold in gates]
     failed = await gated.zeros(await gated.all_multiplied(np.concatenate(tested)))
+    # the copy went on counting from the original's number
     arithmetic.products = gated.products
     return not bool(failed[0])
 
@@ -358,9 +371,11 @@ def interpolated(values: Sequence[int], modulus: int) -> list[int]:
     differences = np.array([v % modulus for v in values], dtype=np.uint64)
     coefficients, basis, inverse = np.zeros_like(differences), np.ones(1, dtype=np.uint64), 1
     for j in range(len(values)):
+        # 1 / j!, from 1 / (j − 1)!
         inverse = inverse * pow(j, -1, modulus) % modulus if j else 1
         weight = np.uint64(int(differences[0]) * inverse % modulus)
         coefficients[: j + 1] = field.reduced(coefficients[: j + 1] + field.reduced(basis * weight))
+        # the modulus is added first, as unsigned numbers cannot become negative
         differences = field.reduced(differences[1:] + np.uint64(modulus) - differences[:-1])
         basis = _times_x_minus(basis, j, modulus)
     return [int(c) for c in coefficients]
@@ -387,11 +402,13 @@ def _shape(degree: int) -> tuple[int, int]:
     if degree < 1:
         return 1, 1
     sizes = range(1, degree + 1)
+    # size − 1 products for the powers, and one for each part but the first
     size = min(sizes, key=lambda s: (s - 1 + -(-degree // s) - 1, s))
     return size, -(-degree // size)
 
 
 def _blocks(x: NDArray[np.uint64]) -> Sequence[NDArray[np.uint64]]:
+    # no numbers make one empty block: every party must send the same messages
     return [x[i : i + BLOCK] for i in range(0, max(len(x), 1), BLOCK)]
 
 

@@ -53,7 +53,9 @@ class OwnRows:
             if not column.known:
                 continue
             encoded = people.encoded(name)
+            # where each label of this party stands in the public domain, −1 where it does not
             label_positions = positions_in(column.ladder.labels[0], encoded.labels)
+            # a table without rows has no labels to look up
             codes[name] = label_positions[encoded.codes] if len(label_positions) else encoded.codes
             if unknown := int((codes[name] < 0).sum()):
                 problems.append(
@@ -82,12 +84,15 @@ class OwnRows:
     def present(self, rank: int, sensitive: str, values: int) -> NDArray[np.int64]:
         """For each cell and each value of a sensitive column 1 where some row has it, else 0."""
         cells = self.question.lattice.cells(rank)
+        # cell and value in one number, cell · values + value
         joint = self.places(rank) * values + self.codes[sensitive]
+        # 0 or 1, so that the sum over parties says how many have it, not how many rows do
         return np.minimum(np.bincount(joint, minlength=cells * values), 1).reshape(cells, values)
 
     def released(self, rank: int, kept_classes: NDArray[np.bool_]) -> NDArray[np.int64]:
         """How many rows have each kept cell and each combination of the other columns' values."""
         shape = other_shape(self.question)
+        # the number of a kept cell among the kept ones: kept 1,0,1 → 0,0,1
         position = np.cumsum(kept_classes) - 1
         class_numbers = self.places(rank)
         other_codes = flat([self.codes[name] for name in self.question.others], shape, self.rows)
@@ -132,6 +137,7 @@ def table_of(
     says where it came from.
     """
     shape = other_shape(question)
+    # combinations that nobody has are no rows
     occupied = np.flatnonzero(counts)
     cells, other_cells = np.divmod(occupied, math.prod(shape))
     labels = _labels(question, rank)
@@ -177,12 +183,14 @@ def answer_of(
             "counts": [],
             "verdicts": [],
         }
+    # pieces: who is not the collector has no table to judge
     if "counts" not in table:
         return answer | dict(table)
     sure, hoped = (
         judged(question, table, question.promises()),
         judged(question, table, question.closeness()),
     )
+    # the search saw to these: where one fails, somebody did not count as agreed
     if not all(sure):
         raise Disagreement(DISAGREED)
     verdicts = [_verdict_fields(verdict) for verdict in (*sure, *hoped)]
@@ -243,6 +251,7 @@ def own_piece(own: OwnRows, rank: int, kept_classes: NDArray[np.bool_]) -> bytes
     }
     columns_shown = []
     for name in question.columns:
+        # a column without public domain is handed over as it is
         if name not in labels:
             columns_shown.append(own.people.encoded(name).text(name).gather(rows).to_list())
             continue
@@ -273,12 +282,14 @@ def collected(
     }
     together = sum(classes.values(), Counter[int]())
     rows = sum(by_party.values(), Counter[Row]())
+    # without insiders there is nobody whose own rows are taken off
     own_most = [Counter[int]()] if not question.insiders else list(classes.values())
     crowded = all(
         together[cell] - own_counts[cell] >= question.k
         for own_counts in own_most
         for cell in together
     )
+    # the number of rows must be within what the search allowed to drop
     if not crowded or not records - question.may_drop(records) <= together.total() <= records:
         raise Disagreement(DISAGREED)
     ordered = sorted(rows, key=json.dumps)
@@ -295,6 +306,7 @@ def _read(
     known_labels = [set(labels[name]) if name in labels else None for name in question.columns]
     try:
         rows = [tuple(row) for row in json.loads(message)]
+        # a label outside the domain would enter the release unseen
         fit = all(
             len(row) == len(known_labels)
             and all(
@@ -320,6 +332,7 @@ def _classes(
 ) -> Counter[int]:
     """How many rows of a piece stand in each class; only kept ones may be there."""
     lattice, class_counts = question.lattice, Counter[int]()
+    # the same numbering as flat(): labels to codes, the last column fastest
     where = {
         name: {label: code for code, label in enumerate(labels[name])} for name in lattice.names
     }

@@ -106,6 +106,7 @@ class Attempt:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        # the state is what the entries make of it, in their order
         for entry in journal.entries:
             self._take(entry)
 
@@ -138,10 +139,12 @@ class Attempt:
 
     def reach(self, state: State) -> None:
         """Note how far this is, where it has not been so far before."""
+        # a second attempt passes early states again, and must not forget the later one
         if state > self.state:
             self.note(AttemptState(state))
 
     def _take(self, entry: Entry) -> None:
+        # everything begins anew: an earlier attempt had other rows
         if isinstance(entry, NewAttempt):
             self.study, self.question, self.input = entry.study, entry.question, entry.input
             self.name, self.noise = entry.name, entry.noise
@@ -180,6 +183,7 @@ def alone(path: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputError(f"cannot write to {path.parent}: {error.strerror}") from None
     try:
+        # not waiting: the other run may take as long as a study
         try:
             free = lock(handle, wait=False)
         except NoLocks:

@@ -96,6 +96,7 @@ class Channel(abc.ABC):
         parties may be missing, one may have heard what another has not: such a broadcast does not
         enter the digest of what was said to all.
         """
+        # noted at home before it leaves: afterwards others may know the answer
         if phase is Phase.OPEN and self.before_opening is not None:
             self.before_opening(payload)
         expected = (
@@ -104,10 +105,12 @@ class Channel(abc.ABC):
         heard = await self.exchange(
             phase, dict.fromkeys(self.others, payload), expected, missing=missing
         )
+        # by number: all parties hash the same messages in the same order
         messages = dict(sorted({**heard, self.number: payload}.items()))
         if missing == "allow":
             return messages
         for sender, message in messages.items():
+            # lengths too, so that no byte can move from one message to the next
             self.public.update(b"%d %d %d\n" % (phase, sender, len(message)))
             self.public.update(message)
         self.chain.append(self.public.digest()[:LINK])
@@ -170,6 +173,7 @@ class _Line(Channel):
         lengths: Mapping[int, int],
         missing: Missing,
     ) -> dict[int, bytes]:
+        # all are sent before anything is read: nobody waits for one who waits for him
         for receiver, message in outgoing.items():
             self._network.line(self.number, receiver).put_nowait((phase, message))
         arrived = {

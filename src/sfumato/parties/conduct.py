@@ -180,17 +180,21 @@ def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
         )
     own = study.question.own_input(people)
     secret = home.keys.owner_secret()
+    # keyed, because others see marks of it: without the key nobody can test guesses of rows
     digest = hmac.digest(derived(secret, "party input", party.dataset), own, hashlib.sha256).hex()
     asked_question = _build_question(study, number, people, secret)
     begun = _begun(study, home, digest)
+    # an attempt that was begun goes on: it may lack nothing but signatures
     if begun is None:
         answered = Answered(home.folder / party.name)
         if (stored := answered.stored(asked_question)) is not None:
             return Planned(study, number, people, home, asked_question, stored=stored)
         answered.require_new(asked_question, study.control)
     attempt = begun or _new_attempt(study, home, digest)
+    # spent before the first share leaves; a later state has spent already
     if attempt.state is State.PLANNED:
         _spend(study, number, home, attempt)
+    # other rows or other noise (an attempt has a name of its own) give another mark
     mark = hmac.digest(
         derived(secret, "party mark", study.id), f"{attempt.name} {digest}".encode(), hashlib.sha256
     )
@@ -224,6 +228,7 @@ def _begun(study: Study, home: Home, digest: str) -> Attempt | None:
         )
     if begun is not None and begun.input == digest:
         return begun
+    # before anything was opened, rows may change: a new attempt is begun
     if begun is not None and begun.state >= State.OPENING:
         raise ReleaseRefused(
             "the rule 'differencing' refuses: the rows have changed since the answer was opened,"
@@ -262,6 +267,7 @@ def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
             f"{home.ledger} protects {terms.relation.words}; the noise of the study protects one"
             f" row, neighbours {study.noise.neighbours}"
         )
+    # by attempt: the same noise under fresh shares costs nothing again
     key = f"{attempt.question}:{attempt.name}"
     with ledger.hold() as book:
         if key not in book.spent_on:
@@ -281,6 +287,7 @@ async def meet(plan: Planned, channel: Channel) -> StudyResult:
         if not waiting:
             await _computed(plan, channel)
         signatures = await _confirmed(plan, channel)
+    # others learn what is wrong with a party; of other errors only that we leave
     except PartyError as error:
         await channel.close(error)
         raise
@@ -316,6 +323,7 @@ async def _hello(plan: Planned, channel: Channel) -> bool:
     heard = await channel.broadcast(Phase.HELLO, greeting_sent, HELLO.size)
     greetings = {sender: HELLO.unpack(message) for sender, message in heard.items()}
     for sender, greeting in greetings.items():
+        # first: what else a greeting says makes sense only for the same study
         if not hmac.compare_digest(greeting[0], study.digest):
             raise WrongStudy(
                 f"party {sender} reads another study than we do; compare the files, nothing was"
@@ -325,21 +333,26 @@ async def _hello(plan: Planned, channel: Channel) -> bool:
         if greeting[1] != sender:
             raise WrongMessage(sender, Phase.HELLO.name.lower())
     _require_same_marks(plan, greetings)
+    # the same at every party, and never used before
     number = 1 + max(greeting[3] for greeting in greetings.values())
+    # with everybody's nonce: nobody can bring back the messages of an earlier session
     nonces = b"".join(greetings[sender][2] for sender in sorted(greetings))
     channel.session = hashlib.sha256(study.digest + nonces + number.to_bytes(4, "big")).digest()[
         :SESSION
     ]
     marks = {str(sender): greeting[5].hex() for sender, greeting in greetings.items()}
     attempt.note(AttemptMeeting(number, marks))
+    # where all hold the same opened answer nothing is computed again
     return public != NO_DIGEST and {greeting[6] for greeting in greetings.values()} == {public}
 
 
 def _require_same_marks(plan: Planned, greetings: Mapping[int, tuple[Any, ...]]) -> None:
     """Once an answer may be known, nobody may come with other rows or other noise."""
+    # nothing was opened yet, so other rows give nothing away
     if max(greeting[4] for greeting in greetings.values()) < State.OPENING:
         return
     for sender, greeting in greetings.items():
+        # a party that we have not met before cannot have changed
         if plan.attempt.marks.get(str(sender), greeting[5].hex()) != greeting[5].hex():
             raise Disagreement(
                 f"the rule 'differencing' refuses: party {sender} brings other rows or other noise"
@@ -367,13 +380,16 @@ async def _computed(plan: Planned, channel: Channel) -> None:
     await require_enough(question, plan.people, meeting, study.control)
     plan.home.progress(0.1, "computing together")
     attempt.reach(State.SHARED)
+    # just before the first share of an opening leaves, this is written down
     channel.before_opening = lambda _: _opening(plan)
     answer = plain(await question.compute(plan.people, meeting))
     channel.before_opening = None
+    # in the digits that are signed
     if attempt.answer is not None and rounded(attempt.answer) != rounded(answer):
         raise Disagreement(
             "the answer is not the one of the attempt before: somebody's rows or noise have changed"
         )
+    # once: a second attempt would find its own answer
     if attempt.answer is None:
         Answered(plan.home.folder / plan.name).record(plan.asked, answer, study.id)
     transcript = channel.public.hexdigest()
@@ -396,10 +412,12 @@ async def _confirmed(plan: Planned, channel: Channel) -> dict[str, str]:
     plan.home.progress(0.95, "confirming")
     confirmation = public + plan.home.keys.sign(PURPOSE + public)
     missing: Missing = "allow" if study.protocol.dropout == "allow" else "refuse"
+    # the confirming broadcast would enter the chain, and differs where parties disagree
     own_chain = list(channel.chain)
     heard = await channel.broadcast(
         Phase.CONFIRM, confirmation, len(public) + SIGNATURE, missing=missing
     )
+    # before signatures: that answers differ says more than that a signature does not fit
     if any(message[: len(public)] != public for message in heard.values()):
         raise await _disagreement(channel, own_chain)
     for sender, message in heard.items():
@@ -420,6 +438,7 @@ async def _disagreement(channel: Channel, own_chain: Sequence[bytes]) -> Disagre
     did, and compare.
     """
     own = b"".join(own_chain)
+    # every party has had as many broadcasts, so the lengths are the same
     heard = await channel.broadcast(Phase.CONFIRM, own, len(own), missing="allow")
     other_party, other_chain = next(
         ((i, message) for i, message in heard.items() if message != own), (None, own)
@@ -429,6 +448,7 @@ async def _disagreement(channel: Channel, own_chain: Sequence[bytes]) -> Disagre
             "the same was said to all, and the answers differ: the parties run different versions;"
             " nothing is written"
         )
+    # each link contains all before it: the first that differs is where it began
     first = next(
         i for i in range(len(own_chain)) if own_chain[i] != other_chain[LINK * i : LINK * (i + 1)]
     )
@@ -479,6 +499,7 @@ async def _rehearsed(study: Study) -> Cost:
     """The rules, and the guards of small counts, among parties in this process."""
     question, noisy = study.question, study.noise is not None
     network = Network(len(study.parties))
+    # amounts that no rule refuses
     amounts = None if noisy or not _may_dominate(question) else Magnitudes(1000, (1, 1))
     cells = question.cells if isinstance(question, JointStatistic) and not noisy else 0
 
@@ -488,6 +509,7 @@ async def _rehearsed(study: Study) -> Cost:
         await enough(study.control.least_records, amounts, meeting, study.control)
         sent = channel.sent
         if cells:
+            # a few cells are tried out, and what they cost is taken times the number of cells
             counts = np.full(min(cells, GUARDED), study.control.least_records)
             await at_least(
                 Arithmetic(channel, study.degree, os.urandom), counts, study.control.least_records
@@ -502,6 +524,7 @@ async def _rehearsed(study: Study) -> Cost:
 
 
 def _may_dominate(question: JointQuestion) -> bool:
+    # a class of its own says what may dominate
     return type(question).magnitudes is not JointQuestion.magnitudes
 
 
@@ -530,6 +553,7 @@ def rounded(value: Any) -> Any:
 
 def public_digest(study: Study, session: str, transcript: str, answer: Mapping[str, Any]) -> bytes:
     """What all sign: study, session, everything that was said to all, and the answer."""
+    # each part is hashed alone first, so that no byte can move from one to the next
     parts = (
         study.digest,
         bytes.fromhex(session),

@@ -86,6 +86,7 @@ async def require_enough(
     """Refuse, all at once and by one bit, where too few records or parties are behind the
     answer.
     """
+    # with noise, the budget protects what a dominant record would lose
     amounts = None if meeting.noise else question.magnitudes(people, meeting.records_at_most)
     await enough(int(question.rows(people).sum()), amounts, meeting, rules)
 
@@ -94,6 +95,7 @@ async def enough(own: int, amounts: Magnitudes | None, meeting: Meeting, rules: 
     """The same of a number of own records, and of own amounts where one could dominate."""
     arithmetic = Arithmetic(meeting.channel, meeting.degree, meeting.draw)
     await _require_room(own, meeting)
+    # the second number is 1 for a party with records: their sum counts contributors
     if not await all_at_least(
         arithmetic, [(own, rules.least_records), (min(own, 1), rules.least_parties)]
     ):
@@ -122,9 +124,11 @@ async def _require_room(own: int, meeting: Meeting) -> None:
             f"the rule 'many_records' refuses: this party alone has more than the {record_limit:,}"
             " records that the study allows"
         )
+    # all parties together reach at most 2²⁹ units, so that a difference stays within ±p/2
     unit = max(1, -(-record_limit * channel.parties // 2**29))
     arithmetic = Arithmetic(channel, meeting.degree, meeting.draw, phase=Phase.GATES)
     total = await arithmetic.shared(np.array([-(-own // unit)]))
+    # the limit less the total is negative where there are too many
     above = await negative(
         arithmetic, arithmetic.plus(arithmetic.scaled(total, -1), record_limit // unit)
     )
@@ -143,17 +147,22 @@ async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
         return False
     channel = meeting.channel
     arithmetic = Arithmetic(channel, meeting.degree, meeting.draw, phase=Phase.GATES)
+    # each party fills its own column and shares 0 for the others: added up, the shares
+    # are a matrix of everybody's total, largest and second largest record
     own_shares = np.zeros((3, channel.parties), dtype=np.int64)
     own_shares[:, channel.number] = own.total, *own.largest
     shares = (await arithmetic.shared(own_shares.ravel())).reshape(3, channel.parties)
+    # contributors are parties (their totals) or records (the two largest of each party)
     pairs = [pair for group in (shares[0], shares[1:].ravel()) for pair in permutations(group, 2)]
     first, second = np.array(pairs, dtype=np.uint64).T
     total = np.repeat(arithmetic.sums(shares[:1]), len(pairs))
+    # X − u − w < u · p / 100, times 100: negative where the rest is too small
     weighted = [(total, 100), (second, -100), (first, -100 - rules.dominance)]
     tested = arithmetic.sums(
         np.stack([arithmetic.scaled(amount, weight) for amount, weight in weighted], axis=1)
     )
     bad = await negative(arithmetic, tested)
+    # the product is 0 as soon as one pair is bad, and which one is not learned
     none_bad = await arithmetic.all_multiplied(arithmetic.plus(arithmetic.scaled(bad, -1), 1))
     return bool((await arithmetic.zeros(none_bad))[0])
 
@@ -261,7 +270,9 @@ def row_marks(people: Table, key: bytes) -> NDArray[np.uint64]:
 
     Of all columns, so that rows of different questions can be compared.
     """
+    # by name: the order of columns in a file does not matter
     kinds = {name: people.column(name).dtype for name in sorted(people.columns)}
+    # nested and binary columns have no text to hash
     plain = [
         name
         for name, kind in kinds.items()
@@ -288,12 +299,14 @@ def fewest_at_cuts(
     """
     first, second = ({float(Fraction(cut)) for cut in cuts} for cuts in (first_cuts, second_cuts))
     cuts = sorted(first | second)
+    # numbers between neighbouring cuts; beside cut i lie the groups i and i + 1
     sizes = np.bincount(
         np.searchsorted(cuts, numbers[~np.isnan(numbers)], side="right"), minlength=len(cuts) + 1
     )
     beside = [
         size
         for i, cut in enumerate(cuts)
+        # cuts that both questions make tell nothing new
         if cut in first ^ second
         for size in sizes[i : i + 2]
         if size
@@ -305,6 +318,7 @@ def rows_between(first_rows: NDArray[np.uint64], second_rows: NDArray[np.uint64]
     """How many rows are in one of two sets and not in the other, equal rows counted as often as
     they occur.
     """
+    # counted by mark, as equal rows have equal marks: 7,7,9 and 7,9,9 differ by two
     names, where = np.unique(np.concatenate([first_rows, second_rows]), return_inverse=True)
     counts = [
         np.bincount(part, minlength=len(names))
@@ -357,6 +371,7 @@ class Answered:
         earlier = [
             entry for entry in entries if not entry.noisy and entry.dataset == question.dataset
         ]
+        # of a study noted twice, only the entry with its answer is looked at below
         heard = {(entry.study, entry.key) for entry in earlier if entry.answer is not None}
         for entry in earlier:
             if not question.meets(entry):
@@ -367,6 +382,7 @@ class Answered:
         # a study is noted when its answer may be opened, and again with the answer
         opened = {(entry.study, entry.key): entry.opened for entry in earlier}
         total = question.question.numbers_opened + sum(opened.values())
+        # one's own rows stand for those of the others, whose number is not known
         answer_limit = max(len(question.rows) * len(question.parties) // 10, MOST_OF_FEW)
         if question.question.numbers_opened and total > answer_limit:
             raise ReleaseRefused(
@@ -379,6 +395,7 @@ class Answered:
     ) -> None:
         differing = set(earlier.parties) ^ set(question.parties)
         if 0 < len(differing) < rules.least_parties:
+            # the answers' difference would be about these few parties
             raise ReleaseRefused(
                 "the rule 'differencing' refuses: the like was answered for parties that differ by"
                 f" {len(differing)}, and the difference of both answers would be about them alone"
@@ -409,6 +426,7 @@ class Answered:
         """
         with self._journal.turn():
             entries = self._journal.of_type(AnsweredQuestion)
+            # another attempt of the same study is no new answer
             if not any(entry.study == study and entry.input == question.input for entry in entries):
                 self._require_apart_from_all(question, rules)
                 self._append(question, None, study)
@@ -444,8 +462,10 @@ class Answered:
         )
 
     def _marks(self, earlier: AnsweredQuestion) -> NDArray[np.uint64]:
+        # the name alone: a journal must not lead to other folders
         path = self.folder / Path(earlier.rows).name
         content = path.read_bytes() if path.exists() else b""
+        # the name is the digest of the content: a changed or missing file is noticed
         if _rows_name(content) != path.name:
             raise UnreadableInput(
                 f"{path} is not as it was written; without it nothing is asked: put back the"
@@ -461,6 +481,7 @@ def _require_no_joined_counts(
     that are taken together, less those told one by one, would be these.
     """
     names = {earlier.name, question.question.name}
+    # no count is small then, or the difference is about other parties
     if rules.least_records <= 1 or set(earlier.parties) != set(question.parties):
         return
     if (

@@ -90,8 +90,10 @@ class TableSide:
             return table.codes(self.column)
         ends = np.array([float(end) for end in self.ends])
         numbers = as_floats(table.dataset.column(self.column))
+        # the bin whose lower end is at or below the number; edges 0,10,20: 10 → bin 1
         bin_numbers = np.searchsorted(ends, numbers, side="right") - 1
         bin_numbers = np.where(numbers == ends[-1], len(ends) - 2, bin_numbers)
+        # missing values compare as False and land in no bin
         inside = (numbers >= ends[0]) & (numbers <= ends[-1])
         return np.where(inside, bin_numbers, len(ends) - 1)
 
@@ -158,6 +160,7 @@ class _OfCounts(Filtered):
         table = public_table(people, {}, domains, self.where)
         people.require(self.columns)
         binned = {axis.column: (axis.ends[0], axis.ends[-1]) for axis in self.sides if axis.edges}
+        # bins are checked as numbers, but not clipped: what lies outside counts nowhere
         require_declared(
             people,
             declared(Schema({}), bounds={k: (float(a), float(b)) for k, (a, b) in binned.items()}),
@@ -166,6 +169,7 @@ class _OfCounts(Filtered):
         for axis in self.sides:
             codes = axis.codes(table)
             inside &= codes < len(axis.labels)
+            # the last side varies fastest; rows outside get some cell, and inside drops them
             cell_numbers = cell_numbers * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
         return cell_numbers, inside
 
@@ -175,6 +179,7 @@ class _OfCounts(Filtered):
         """
         if meeting.noise:
             return await super().compute(people, meeting)
+        # which cells are small is opened first, so that small ones are never added
         own = self.guarded(people)
         is_kept = await at_least(self._arithmetic(meeting), own, meeting.least_records)
         total = await self._added(np.where(is_kept, own, 0), meeting)
@@ -283,6 +288,7 @@ class JointContingencyTable(_OfCounts):
 
 def _chi_square(table: NDArray[np.int64]) -> dict[str, Any]:
     """Pearson's statistic over rows and columns in which there is somebody."""
+    # empty rows and columns would divide by 0; noise may make counts negative
     occupied = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if occupied.size == 0 or min(occupied.shape) < 2 or occupied.min() < 0:
         return {"chi_square": None, "df": None}
@@ -343,6 +349,7 @@ class JointQuantiles(_OfCounts):
                     "the rule 'small_cells' refuses: the answer would rest on counts of too few"
                     " records"
                 )
+            # neighbours in pairs, an odd bin stays: 4, 9, 2 → 13, 2
             own, joined = np.add.reduceat(own, np.arange(0, len(own), 2)), 2 * joined
         return self._in_bins(await self._added(own, meeting), joined)
 
@@ -351,8 +358,10 @@ class JointQuantiles(_OfCounts):
 
     def _in_bins(self, counts: NDArray[np.int64], joined: int) -> dict[str, Any]:
         """The answer from the counts of bins, each of which is so many of the question's."""
+        # every so many edges, and the last one, which a shorter last bin ends at
         edges = (*self.axis.edges[:-1:joined], self.axis.edges[-1])
         side = TableSide(self.axis.column, edges=edges)
+        # noise may make counts negative, which no cumulated share can use
         positive_counts = np.maximum(counts, 0)
         return {
             "counts": dict(zip(side.labels, counts.tolist(), strict=True)),
@@ -372,6 +381,7 @@ def _quantile(ends: list[Fraction], level: Fraction, counts: NDArray[np.int64]) 
     if total == 0:
         return None
     upto = np.cumsum(counts)
+    # the first bin up to which enough records lie: it is not empty
     bin_number = int(np.argmax(upto >= math.ceil(level * total)))
     before, bin_count = int(upto[bin_number] - counts[bin_number]), int(counts[bin_number])
     share = (level * total - before) / bin_count

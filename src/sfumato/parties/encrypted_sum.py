@@ -61,6 +61,7 @@ class Encrypted(Summation):
         if max(self.server, self.key_holder) >= channel.parties:
             raise ParameterError("server and key holder must be parties of the study")
         seal = require("tenseal", extra="he", to="add encrypted numbers")
+        # a new key for every sum: none is kept anywhere
         secret = _new_context(seal) if channel.number == self.key_holder else None
         public = await self._public(seal, channel, secret)
         cut = [np.asarray(part) for part in np.array_split(np.asarray(own), blocks(len(own)))]
@@ -73,6 +74,7 @@ class Encrypted(Summation):
     async def _public(self, seal: Any, channel: Channel, secret: Any) -> Any:
         """The public context, from the key holder; one with a secret key in it is refused."""
         if secret is not None:
+            # sums need neither rotations nor products, so those keys are not made known
             context_bytes = secret.serialize(
                 save_public_key=True,
                 save_secret_key=False,
@@ -135,6 +137,8 @@ class Encrypted(Summation):
                 for part, size in zip(added, sizes, strict=True)
             ]
             payload = np.array([n for part in plain for n in part], dtype="<i8").tobytes()
+        # a broadcast in which the others say nothing: what the key holder says then enters the
+        # common digest, so that telling parties different sums is noticed
         lengths = {j: 8 * sum(sizes) if j == self.key_holder else 0 for j in channel.others}
         messages = await channel.broadcast(Phase.OPEN, payload, lengths)
         return np.frombuffer(messages[self.key_holder], dtype="<i8").astype(np.int64)
@@ -142,6 +146,7 @@ class Encrypted(Summation):
     def cost(self, parties: int, cells: int, bound: int) -> Cost:
         """The key holder's, who sends most: the key to all, its ciphertexts, and the sums."""
         return Cost(
+            # the key to all, ciphertexts to the server, the sums to all
             2 * (parties - 1) + 1,
             (parties - 1) * (CONTEXT + 8 * cells) + CIPHERTEXT * blocks(cells),
         )
@@ -162,6 +167,7 @@ def _filled(content: bytes, length: int) -> bytes:
         raise ParameterError(
             "a ciphertext is larger than expected; another version of tenseal is needed"
         )
+    # ciphertexts differ in length, but a channel must know lengths beforehand
     return len(content).to_bytes(4, "big") + content.ljust(length - 4, b"\0")
 
 

@@ -146,6 +146,7 @@ class JointRelease(JointQuestion):
         plain = {
             name: _plain(attribute_fields) for name, attribute_fields in self.attributes.items()
         }
+        # the class is frozen; plain data, because the question is written into the study
         object.__setattr__(self, "attributes", plain)
         require_public_order(self.order)
         _share("budget", self.budget)
@@ -223,6 +224,7 @@ class JointRelease(JointQuestion):
     def lattice(self) -> PublicLattice:
         """The nodes in their public order."""
         quasi = {name: self.described[name] for name in self._with_role("quasi")}
+        # with l, each cell costs as many numbers as there are sensitive values
         return public_lattice(quasi, self.levels, self.order, self.cells // self.weight)
 
     def may_drop(self, records: int) -> int:
@@ -253,6 +255,7 @@ class JointRelease(JointQuestion):
         """
         OwnRows.of(self, people)
         cells = [people.encoded(name).text(name).to_list() for name in self.columns]
+        # sorted: another order of the same rows is the same input
         return json.dumps(sorted(json.dumps(row) for row in zip(*cells, strict=True))).encode()
 
     async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
@@ -338,12 +341,14 @@ class _Walk:
             result = await self._assembled(rank, kept_classes, records)
             if all(verdict["holds"] for verdict in result.get("verdicts", ())):
                 return result
+            # what comes before was found not to do, or was opened and is not close enough
             self.rejected.append(self.question.lattice.levels(rank))
             first = rank + 1
         return self._document(records, None, {})
 
     async def _records(self) -> int:
         """The number of all records, known to all."""
+        # phase PRODUCTS: only the release itself counts as an opened answer
         total = await self.calc.opened(
             await self.calc.shared(np.array([self.own.rows])), Phase.PRODUCTS
         )
@@ -376,8 +381,10 @@ class _Walk:
         """One bit: whether a node drops no more records than the budget, so that one of the
         differences to 0, 1, …, B is 0.
         """
+        # a node asked for before is not counted again
         await self._count([rank for rank in ranks if rank not in self.dropped])
         sums = np.concatenate([self.dropped[rank] for rank in ranks])
+        # −j modulo p: factors are (dropped − j), for every node and j = 0, 1, …, budget
         modulus = self.calc.field.modulus
         steps = np.array([(modulus - j) % modulus for j in range(budget + 1)], dtype=np.uint64)
         factors = self.calc.field.reduced((sums[:, np.newaxis] + steps[np.newaxis]).ravel())
@@ -392,8 +399,10 @@ class _Walk:
             self.dropped[rank] = self.calc.constant(0, 1)
         for batch in _batches(ranks, self.question):
             counts, present = self._own_counts(batch)
+            # where each piece begins: sizes 4, 2, 3 → 0, 4, 6
             starts = np.cumsum([0, *(piece.stop - piece.start for piece in batch[:-1])]).tolist()
             sums = await self._dropped_of(counts, present, starts)
+            # a large node comes in several pieces, whose sums are added
             for piece, share in zip(batch, sums, strict=True):
                 self.dropped[piece.rank] = self.calc.field.reduced(self.dropped[piece.rank] + share)
 
@@ -401,9 +410,11 @@ class _Walk:
         self, counts: NDArray[np.int64], present: Sequence[NDArray[np.int64]], starts: Sequence[int]
     ) -> Shares:
         k, parties = self.question.k, self.calc.channel.parties
+        # without further gates one polynomial of the clipped counts is enough
         if not present and not self.question.insiders:
             clipped = await self.calc.shared(np.minimum(counts, k))
             return await self.calc.polynomial_sums(clipped, _small(k, parties * k), starts)
+        # clipped counts decide, but whole counts are added up
         records = await self.calc.shared(counts)
         gates = await self._gates(counts, present)
         is_kept = await self._all_of(gates, [_reached(gate.threshold, gate.most) for gate in gates])
@@ -434,12 +445,14 @@ class _Walk:
         k, parties, own = self.question.k, self.calc.channel.parties, self.calc.channel.number
         clipped = np.minimum(counts, k)
         if self.question.insiders:
+            # row i holds what all but party i have: everybody enters 0 into its own row
             without = [np.zeros_like(clipped) if i == own else clipped for i in range(parties)]
             shared = await self.calc.shared(np.concatenate(without))
             gates = [_Gate(shared.reshape(parties, -1), k, (parties - 1) * k)]
         else:
             gates = [_Gate((await self.calc.shared(clipped))[np.newaxis], k, parties * k)]
         for values in present:
+            # how many parties have the value in the cell; it counts once, whoever has it
             owners = await self.calc.shared(values.ravel())
             is_owner = await self.calc.polynomial(owners, _reached(1, parties))
             different = self.calc.sums(is_owner.reshape(values.shape))[np.newaxis]
@@ -458,9 +471,11 @@ class _Walk:
         """One bit a cell, known to all: whether its records are released."""
         self.meeting.progress(0.92, "finding the classes to keep")
         bits = []
+        # of a single node every piece fills a batch alone
         for [piece] in _batches([rank], self.question):
             counts, present = self._own_counts([piece])
             gates = await self._gates(counts, present)
+            # whether a product is 0 is all that is asked: polynomials of a lower degree will do
             factors = await self._all_of(
                 gates, [vanishing(gate.threshold, MODULUS) for gate in gates]
             )
@@ -499,6 +514,7 @@ class _Walk:
         by_class, own_by_class = (
             c.reshape(int(kept_classes.sum()), -1).sum(axis=1) for c in (counts, own)
         )
+        # against insiders a class must be large without our own rows
         crowd = by_class - own_by_class if self.question.insiders else by_class
         total = int(by_class.sum())
         within = total <= records and records - total <= self.question.may_drop(records)
@@ -521,6 +537,7 @@ class _Walk:
             )
         own = own_piece(self.own, rank, kept_classes)
         if channel.number != collector:
+            # lengths must be known before a message: so first the length, then the rows
             await channel.exchange(Phase.OPEN, {collector: len(own).to_bytes(8, "big")}, {})
             await channel.exchange(Phase.OPEN, {collector: own}, {})
             return {"collector": collector}
@@ -529,6 +546,7 @@ class _Walk:
             sender: int.from_bytes(message, "big") for sender, message in length_messages.items()
         }
         for sender, length in lengths.items():
+            # before memory is taken for it
             if length > LONGEST_PIECE:
                 raise WrongMessage(sender, "open")
         arrived = {**await channel.exchange(Phase.OPEN, {}, lengths), collector: own}
@@ -615,6 +633,7 @@ def _batches(ranks: Sequence[int], question: JointRelease) -> Iterator[list[_Pie
         cells = question.lattice.cells(rank)
         for start in range(0, cells, batch_size):
             size = min(batch_size, cells - start)
+            # a piece that has no room left in the batch begins the next one
             if size > room and batch:
                 yield batch
                 batch = []
@@ -627,6 +646,7 @@ def _batches(ranks: Sequence[int], question: JointRelease) -> Iterator[list[_Pie
 @functools.lru_cache(maxsize=256)
 def _small(k: int, largest: int) -> tuple[int, ...]:
     """The polynomial that is x for 0 ≤ x < k, and 0 for k ≤ x ≤ most."""
+    # clipped at k, the counts of all parties reach at most parties · k
     return tuple(interpolated([x if x < k else 0 for x in range(largest + 1)], MODULUS))
 
 
@@ -649,8 +669,11 @@ def _cost(question: JointRelease, parties: int, records: int) -> Cost:
     gates = parties if question.insiders else 1
     general = question.insiders or bool(question.counted)
     largest_value = (parties - 1 if question.insiders else parties) * k
+    # numbers a cell costs for the sensitive values: shared, and brought to 0 or 1
     values = sum(v * (1 + polynomial_products(parties)) for v in question.counted.values())
     last = sum(polynomial_products(v) + 1 for v in question.counted.values())
+    # products a cell costs in the search; without further gates the last one is added up
+    # before it is sent, so that it costs nothing a cell
     search = (
         gates * (1 + polynomial_products(largest_value))
         + values

@@ -93,6 +93,7 @@ class Keys:
         """
         from cryptography import x509
 
+        # by day, as the validity of a study is
         return x509.load_der_x509_certificate(self.der()).not_valid_after_utc.date() < today
 
     def sign(self, message: bytes) -> bytes:
@@ -170,10 +171,12 @@ def new_keys(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot make the folder {folder}: {error.strerror}") from None
+    # two keys: one for the lines between parties, one for what is signed
     key = generate_private_key(SECP256R1())
     _write_private(keys.private, _pem(key))
     _write_private(keys.signing, _pem(Ed25519PrivateKey.generate()))
     new_key_file(keys.secret)
+    # the certificate comes last: where it is there, the rest is too
     certificate = _certificate(key, name, now or environment.now(), days)
     _write_private(keys.certificate, certificate.public_bytes(Encoding.PEM))
     return keys
@@ -209,6 +212,7 @@ def _pem(key: Any) -> bytes:
 
 
 def _write_private(path: Path, content: bytes) -> None:
+    # O_EXCL: between looking and writing nobody else can make the file
     try:
         with os.fdopen(open_private(path, os.O_WRONLY | os.O_EXCL), "wb") as file:
             file.write(content)

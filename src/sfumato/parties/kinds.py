@@ -36,6 +36,7 @@ def question_from(plain: Any) -> JointQuestion:
     """
     if isinstance(plain, JointQuestion):
         return plain
+    # a name alone asks with all defaults
     if isinstance(plain, str):
         plain = {plain: {}}
     if not isinstance(plain, Mapping) or len(plain) != 1:
@@ -67,6 +68,7 @@ def question_to(question: JointQuestion) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """Values within values as mappings, all the way down."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        # what is given only: a default written out would make another question of it
         return {name: _plain(getattr(value, name)) for name in values_of(value)}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]

@@ -40,10 +40,12 @@ from sfumato.parties.channel import SESSION, Channel, Missing, Phase
 from sfumato.parties.keys import Keys
 
 GREETING = b"sfumato mesh 1\n"
+# big-endian and without gaps, as the frame is described above
 HEAD = struct.Struct(f">{SESSION}sBIQ")
 CHUNK = 1 << 20
 """Bytes that are handed to a line at once: 2¹⁸ cells of four."""
 STOP = 0
+# the position is what a stop sends: new reasons go to the end
 REASONS: tuple[type[PartyError], ...] = (
     PartyError,
     Declined,
@@ -54,6 +56,7 @@ REASONS: tuple[type[PartyError], ...] = (
     PartyLeft,
     Disagreement,
 )
+# fits into one byte, and no party has it: a study has at most 64
 NOBODY = 255
 GRACE = 0.3
 """Seconds in which, after a failure, the others may say what it was."""
@@ -139,6 +142,7 @@ class Mesh(Channel):
         lengths: Mapping[int, int],
         missing: Missing,
     ) -> dict[int, bytes]:
+        # both directions, before anything is sent: the lengths are known
         self._carried += sum(map(len, outgoing.values())) + sum(lengths.values())
         if self._carried > self.limits.bytes:
             raise ParameterError(
@@ -153,11 +157,13 @@ class Mesh(Channel):
         got = await _all_of(
             [_tolerant(task, allow=allow) for task in (*sending, *reading.values())]
         )
+        # results stand in the order of the work: those of sending first, then the messages
         arrived = dict(zip(reading, got[len(sending) :], strict=True))
         return {sender: message for sender, message in arrived.items() if message is not None}
 
     async def _send(self, to: int, phase: Phase, message: bytes) -> bytes:
         line = self._line(to, phase)
+        # frames are counted on each line, so that one left out or repeated does not fit
         head = HEAD.pack(self.session, phase, line.sent, len(message))
         line.sent += 1
         view = memoryview(message)
@@ -175,8 +181,10 @@ class Mesh(Channel):
         try:
             head = await self._limited(line.reader.readexactly(HEAD.size))
             session, kind, sequence, announced = HEAD.unpack(head)
+            # a stop may stand where any message is awaited, and who leaves early has no session yet
             if kind == STOP and announced == 2:
                 raise self._stopped(sender, phase, await self._limited(line.reader.readexactly(2)))
+            # compared before the payload is read: nobody can make us take more than was agreed
             if (session, kind, sequence, announced) != (self.session, phase, line.heard, length):
                 raise WrongMessage(sender, phase.name.lower())
             line.heard += 1
@@ -208,12 +216,14 @@ class Mesh(Channel):
     def _stopped(self, sender: int, phase: Phase, notice: bytes) -> PartyError:
         """What a party says when it leaves."""
         self._lines[sender].left = True
+        # another version may send what this one does not know
         reason = REASONS[notice[0]] if notice[0] < len(REASONS) else PartyError
         accused = notice[1] if notice[1] < self.parties else sender
         if reason is Declined:
             return Declined(
                 f"party {sender} declines to answer; nothing was answered", party=sender
             )
+        # to us a complaint about ourselves is a matter of the one who complains
         about = sender if accused == self.number else accused
         if reason is PartyLeft or reason is WrongMessage:
             return (PartyLeft if reason is PartyLeft else WrongMessage)(about, phase.name.lower())
@@ -225,6 +235,7 @@ class Mesh(Channel):
         )
 
     async def _limited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        # no single wait goes beyond the end of the whole study
         seconds_left = self._ends - asyncio.get_running_loop().time()
         return await asyncio.wait_for(work, max(0.0, min(self.limits.step, seconds_left)))
 
@@ -281,6 +292,7 @@ async def _all_of(work: Sequence[Coroutine[Any, Any, bytes | None]]) -> list[byt
     if not tasks:
         return []
     try:
+        # on success this waits for all; on the first failure the others get the moment
         _, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         if waiting:
             await asyncio.wait(waiting, timeout=GRACE)
@@ -291,6 +303,7 @@ async def _all_of(work: Sequence[Coroutine[Any, Any, bytes | None]]) -> list[byt
     errors = [
         error for task in tasks if not task.cancelled() and (error := task.exception()) is not None
     ]
+    # False sorts first: what somebody did wrong says more than that somebody is gone
     if errors:
         raise min(errors, key=lambda error: isinstance(error, PartyLeft | PartyMissing))
     return [task.result() for task in tasks]
@@ -316,6 +329,7 @@ class _Meeting:
 
     async def gathered(self) -> None:
         """Dial and wait until all are there."""
+        # nobody dials party 0, which has the lowest number
         listener = _listener(self.own) if self.mesh.number else None
         tasks = [
             asyncio.ensure_future(self._dial(peer_number))
@@ -360,6 +374,7 @@ class _Meeting:
             except ssl.SSLError:
                 raise WrongMessage(peer_number, "hello") from None
             except (OSError, TimeoutError):
+                # not listening yet, or not reachable for now: try again after a pause
                 pass
             await asyncio.sleep(min(pause, self._seconds_left()))
             pause = min(2 * pause, 1.0)
@@ -420,6 +435,7 @@ class _Meeting:
         """
         while True:
             connection, _ = await self.loop.sock_accept(listener)
+            # strangers cannot fill the memory with handshakes; a party dials again
             if len(self.welcomes) >= WELCOMED_AT_ONCE:
                 connection.close()
                 continue
@@ -438,12 +454,14 @@ class _Meeting:
                 ssl_handshake_timeout=max(0.1, min(HANDSHAKE, self._seconds_left())),
             )
         except ssl.SSLCertVerificationError:
+            # only remembered, for the message if a party never comes
             self.unknown = True
             return
         except OSError:
             return
         line = _Line(reader, asyncio.StreamWriter(transport, protocol, reader, self.loop))
         peer_certificate = _peer_certificate(line)
+        # only lower numbers dial, so only they are looked for
         number = next(
             (
                 i
@@ -452,6 +470,7 @@ class _Meeting:
             ),
             None,
         )
+        # a wrong greeting ends this line, not the study
         with contextlib.suppress(WrongMessage):
             if number is not None and await self._greeted(line, number):
                 self.mesh.joined(number, line)
@@ -511,6 +530,7 @@ def _listener(own: Peer) -> socket.socket:
         )[0]
         listener = socket.socket(family, kind, protocol)
         try:
+            # a second try must not wait until the system has forgotten the first one's port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen()

@@ -88,7 +88,9 @@ class PublicColumn:
         rule: Hierarchy | None = (
             None if self.hierarchy is None else build("hierarchies", self.hierarchy)
         )
+        # a missing value is a value of its own, the last one
         declared = [*values, *([None] if self.missing else [])]
+        # every value counts once: how often they occur is what nobody may know
         return bind(rule, declared, [1] * len(declared))
 
 
@@ -160,6 +162,7 @@ class PublicLattice:
         will do must be monotone: what generalises it will do as well.
         """
         low, high = first, len(self.nodes)
+        # the number of nodes stands for "none will do"
         while low < high:
             middle = (low + high) // 2
             if (yield middle, self.maximal(low, middle)):
@@ -174,6 +177,7 @@ class PublicLattice:
         """
         if len(self.nodes) > 400:
             return list(range(len(self.nodes)))
+        # one search for every node that could be the first to do, and one for none
         rank_lists = [self._looked_at(target) for target in range(len(self.nodes) + 1)]
         return sorted(max(rank_lists, key=lambda ranks: sum(self.cells(rank) for rank in ranks)))
 
@@ -183,6 +187,7 @@ class PublicLattice:
             last, nodes = next(searching)
             while True:
                 ranks |= set(nodes)
+                # what the records would answer if this node were the first to do
                 last, nodes = searching.send(last >= target)
         except StopIteration:
             return ranks
@@ -201,6 +206,7 @@ def public_lattice(
     of their levels, and the levels column by column.
     """
     ladders = {name: column.ladder for name, column in columns.items()}
+    # the order decides between nodes of the same height, so all must sort alike
     names = tuple(sorted(ladders, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c)))
     if unknown := [name for name in levels if name not in names]:
         raise SchemaError(
@@ -216,6 +222,7 @@ def public_lattice(
         )
     stairs = tuple(ladders[name] for name in names)
     every = list(itertools.product(*spans))
+    # decided by public numbers alone, so that every party leaves out the same nodes
     nodes = [node for node in every if math.prod(_shape(stairs, node)) <= most_cells]
     if not nodes:
         fewest = min(math.prod(_shape(stairs, node)) for node in every)
@@ -226,6 +233,7 @@ def public_lattice(
     tops = [max(1, ladder.top) for ladder in stairs]
 
     def preferred(node: Node) -> tuple[Fraction | int, int, Node]:
+        # fractions: floats could order nodes differently on two machines
         height = sum(
             (Fraction(level, top) for level, top in zip(node, tops, strict=True)), Fraction(0)
         )

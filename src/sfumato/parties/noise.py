@@ -61,6 +61,7 @@ class JointNoise:
     name: ClassVar[str] = "noise"
 
     def __post_init__(self) -> None:
+        # neither or both of ε and ρ are refused here, not when noise is drawn
         _ = self.loss
 
     @property
@@ -91,6 +92,7 @@ class JointNoise:
     def units(self, question: JointStatistic, parties: int) -> NDArray[np.int64]:
         """The step of every sum."""
         parts, loss = self._parts(question), self._loss(question)
+        # one step for each sum, in the order of the parts
         steps = [step for part in parts for step in [self._step(part, loss)] * part.cells]
         return np.array(steps, dtype=np.int64 if max(steps) < 2**62 else object)
 
@@ -100,10 +102,12 @@ class JointNoise:
         """
         if loss.epsilon is None:
             return 1
+        # in steps, the scale is (l1 / step) / ε; a step of l1 / (256 ε) makes it 256
         return max(1, part.l1 // max(FEWEST_STEPS, math.ceil(LAPLACE_SCALE * loss.epsilon)))
 
     def _loss(self, question: JointStatistic) -> PrivacyLoss:
         """What each part of each round may cost."""
+        # parts and rounds compose: each gets an equal share
         return self.loss.divided(len(self._parts(question)) * question.rounds)
 
     def drawn(self, question: JointStatistic, parties: int) -> dict[int, NDArray[np.int64]]:
@@ -121,6 +125,7 @@ class JointNoise:
 
     def at_most(self, question: JointStatistic, parties: int) -> int:
         """What all noise together in any sum does not exceed, but for a probability of 2⁻⁴⁰."""
+        # each sum of each round may fail with its share (union bound)
         failure = float(FAILURE) / (question.cells * question.rounds)
         return max(share.at_most(parties, failure) for share in self._shares(question, parties))
 
@@ -129,6 +134,7 @@ class JointNoise:
 
     def _shares(self, question: JointStatistic, parties: int) -> list[PolyaShare | GaussianShare]:
         """For every part the distribution of one party's share."""
+        # the shares of the honest parties alone must be the promised noise
         parts, honest, loss = self._parts(question), self.honest(parties), self._loss(question)
         if loss.epsilon is not None:
             return [
@@ -149,6 +155,7 @@ def _moved(part: NoisyPart, step: int) -> int:
     ... )
     (1000, 4, 5)
     """
+    # one record moves at most two sums of a part; both rounded, ⌈y⌉ + ⌈z⌉ ≤ ⌈y + z⌉ + 1
     return part.l1 if step == 1 else -(-part.l1 // step) + min(part.cells, 2) - 1
 
 
@@ -164,6 +171,7 @@ class PolyaShare:
 
     def __init__(self, scale: Fraction, honest: int) -> None:
         self.scale, self.honest = scale, honest
+        # sensitivity 1 at a loss of 1 / scale: discrete Laplace of this scale
         self._geometric = laplace(1, 1 / scale)
 
     @property
@@ -179,8 +187,10 @@ class PolyaShare:
     def one_sided(self, count: int) -> NDArray[np.int64]:
         """Negative binomial numbers of shape 1/m."""
         values_kept = np.empty(0, dtype=np.int64)
+        # the share of candidates that survive their coins
         accepted = (1 - self.base) ** (1 - 1 / self.honest)
         while len(values_kept) < count:
+            # some more than expected, so that one pass is mostly enough; never more than fit memory
             candidates = self._geometric.draw_one_sided(
                 min(math.ceil((count - len(values_kept)) / accepted) + 16, MOST_TRIED)
             )
@@ -190,12 +200,15 @@ class PolyaShare:
     def _heads(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether all coins of each number show heads."""
         heads = np.ones(len(numbers), dtype=bool)
+        # shape 1 is the geometric distribution itself
         if self.honest == 1:
             return heads
+        # coin i is tossed for all numbers of at least i that have not lost yet
         for i in range(1, int(numbers.max(initial=0)) + 1):
             tossed = np.flatnonzero(heads & (numbers >= i))
             if not len(tossed):
                 break
+            # whole numbers only: of m·i equally likely ones, m(i − 1) + 1 are heads
             heads[tossed] = below(self.honest * i, len(tossed)) < self.honest * (i - 1) + 1
         return heads
 
@@ -205,7 +218,9 @@ class PolyaShare:
         """
         from scipy.stats import nbinom
 
+        # all n parties add, not only the m honest ones: n shares of shape 1/m
         shape = parties / self.honest
+        # double until the bound holds, then bisect
         high = 1
         while 2 * nbinom.sf(high, shape, 1 - self.base) > failure:
             high *= 2
@@ -228,6 +243,7 @@ class GaussianShare:
 
     def __init__(self, l2: float, rho: Fraction, honest: int) -> None:
         self.honest = honest
+        # m shares add up to variance σ²; one of σ²/m is noise for m times the ρ
         self._noise = gaussian(l2, rho * honest)
         if self._noise.scale**2 < LEAST_VARIANCE:
             raise ParameterError(

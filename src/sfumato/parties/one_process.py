@@ -71,6 +71,7 @@ def together(
     joint_rules = Rules(**rules) if isinstance(rules, Mapping) else rules or Rules()
     _require_study(tables, joint_question, protocol, joint_noise, joint_rules)
     network = Network(len(tables))
+    # a margin, as a study would have one: the exact number would be public
     record_limit = (
         10 * max(1, sum(map(len, tables))) if records_at_most is None else records_at_most
     )
@@ -126,6 +127,7 @@ def _meeting(
     records: int,
     options: Mapping[str, Any],
 ) -> Meeting:
+    # a joint release brings its own arithmetic, and adds by the usual shares
     sums = Shamir() if protocol == "joint" else summation(protocol, **options)
     meeting = Meeting(
         network.channel(number), sums, usual_degree(network.parties), records, rules.least_records
@@ -143,6 +145,7 @@ async def _everybody(
             people.require(question.columns)
             await require_enough(question, people, meeting, rules)
             return await question.compute(people, meeting)
+        # the others must not wait for a party that failed
         finally:
             await meeting.channel.close()
 
@@ -168,6 +171,7 @@ def _run(work: Coroutine[Any, Any, list[dict[str, Any]]]) -> list[dict[str, Any]
         try:
             ended.append(asyncio.run(work))
         except BaseException as error:  # noqa: BLE001  raised again where it belongs
+            # whatever it is, it is raised again in the thread that asked
             ended.append(error)
 
     thread = threading.Thread(target=run)

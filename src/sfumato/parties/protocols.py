@@ -47,6 +47,7 @@ class Additive(Summation):
         arrived = await channel.exchange(
             Phase.SHARE, outgoing, dict.fromkeys(channel.others, length)
         )
+        # shares of everybody's numbers added: a share of the sum, which may be seen
         own_share = ring.joined(
             [shares[channel.number], *(ring.unpacked(m) for m in arrived.values())]
         ).view(np.uint64)
@@ -96,19 +97,23 @@ class Shamir(Summation):
         degree, fields = self.degree_among(channel.parties), fields_for(bound)
         own_shares = await self._shared(channel, fields, own, degree, draw)
         length = Field.width * len(own) * len(fields)
+        # all primes in one message, one after the other
         payload = b"".join(f.packed(h) for f, h in zip(fields, own_shares, strict=True))
         messages = await channel.broadcast(
             Phase.OPEN, payload, length, missing="allow" if self.dropout else "refuse"
         )
+        # fewer points do not determine the polynomial
         if len(messages) <= degree:
             raise PartyLeft(
                 next(j for j in range(channel.parties) if j not in messages),
                 Phase.OPEN.name.lower(),
             )
         parts = {
+            # the first prime is the largest: read by it, residues of the others stay as they are
             j: np.split(Field().unpacked(message), len(fields)) for j, message in messages.items()
         }
         opened = [f.opened({j: part[i] for j, part in parts.items()}) for i, f in enumerate(fields)]
+        # one prime: residues are the sums; several: put together from their residues
         return (
             _narrow(from_residues(fields, opened), bound)
             if len(fields) > 1
@@ -178,6 +183,7 @@ def summation(protocol: str, **options: Any) -> Summation:
     """The way to add with this name."""
     ways: dict[str, type[Summation]] = {"additive": Additive, "shamir": Shamir}
     if protocol == "encrypted":
+        # imported only when asked for: it needs an extra
         from sfumato.parties.encrypted_sum import Encrypted
 
         return Encrypted(**options)

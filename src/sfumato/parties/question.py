@@ -81,10 +81,12 @@ class Meeting:
         """The sums over all parties, with everybody's noise; each stays below ``bound`` in absolute
         value, the noise included.
         """
+        # by round, not by call with noise: a second attempt finds the same noise again
         noise_drawn = self.noise.get(self.round)
         self.round += 1
         if noise_drawn is None:
             return await self.sums.total(self.channel, own, bound, self.draw)
+        # noise is drawn in steps, so sums are brought to steps first
         steps = np.ones(len(own), dtype=np.int64) if self.noise_units is None else self.noise_units
         coarse = (own + steps // 2) // steps  # a party rounds its own sum once
         total = await self.sums.total(self.channel, coarse + noise_drawn, bound, self.draw)
@@ -246,6 +248,7 @@ class JointStatistic(JointQuestion):
     async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """Ask, add, answer."""
         asking = self.ask(people)
+        # guarded once: later rounds are about the same rows
         own = await self._large_enough(people, next(asking), meeting)
         while True:
             total = await meeting.total(
@@ -283,6 +286,7 @@ def canonical_rows(people: Table, columns: Sequence[str]) -> bytes:
     """The rows of some columns, sorted and spelled so that a digest of them tells whether anything
     changed.
     """
+    # as text, so that the digest does not depend on how a machine stores numbers
     cells = [people.column(name).cast(pl.String).to_list() for name in columns]
     return json.dumps(
         sorted(json.dumps(row, ensure_ascii=False) for row in zip(*cells, strict=True))

@@ -114,6 +114,7 @@ class LinearRegression(_Regression):
     @property
     def _pairs(self) -> list[tuple[int, int]]:
         """Which columns are multiplied; 0 stands for one."""
+        # one predictor: (0,0) the records, (0,1) (0,2) sums, (1,1) (1,2) (2,2) products
         return list(combinations_with_replacement(range(len(self._all_columns) + 1), 2))
 
     @property
@@ -128,6 +129,8 @@ class LinearRegression(_Regression):
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """Every sum has a size of its own, and noise of its own."""
         largest_values = [1, *(column.most for column in self._all_columns)]
+        # changed, a product may go from one sign to the other; squares and the number of
+        # records have one sign, so that they move no farther than by adding a record
         moves = [
             largest_values[i]
             * largest_values[j]
@@ -161,6 +164,7 @@ class LinearRegression(_Regression):
         """Sums of products."""
         rows = self._rows(people)
         wide = self.bound(len(people)) >= 2**62
+        # products of two 64-bit columns may need Python's own numbers
         wider = [row.astype(object) for row in rows] if wide else rows
         own = [whole_sum(wider[i] * wider[j], wide) for i, j in self._pairs]
         total = yield whole_sums(own, self.bound(len(people)))
@@ -175,6 +179,7 @@ class LinearRegression(_Regression):
         units = np.array([1.0, *(float(column.unit) for column in self._all_columns)])
         moments = np.zeros((size, size))
         for (i, j), total in zip(self._pairs, sums, strict=True):
+            # both factors were counted in units of their own
             moments[i, j] = moments[j, i] = total / (units[i] * units[j])
         middles = np.array([float(column.middle) for column in self._all_columns])
         return least_squares(moments, middles, self.names)
@@ -186,6 +191,7 @@ class LinearRegression(_Regression):
         is_complete = self._complete_rows(table)
         columns = [table.numbers(name)[0][is_complete] for name in (*self.predictors, self.outcome)]
         rows = np.column_stack([np.ones(int(is_complete.sum())), *columns])
+        # here nothing was subtracted: all middles are 0
         return least_squares(rows.T @ rows, np.zeros(len(self.predictors) + 1), self.names)
 
 
@@ -196,6 +202,7 @@ def least_squares(
     they are not determined.
     """
     count, p = float(moments[0, 0]), len(names)
+    # XᵀX and Xᵀy; the outcome is the last row and column
     inner, right = moments[:p, :p], moments[:p, p]
     nothing: dict[str, Any] = {
         "count": round(count),
@@ -203,14 +210,17 @@ def least_squares(
         "standard_errors": None,
         "rss": None,
     }
+    # as many coefficients as records leave nothing to estimate errors from
     if count <= p or not determined(inner):
         return nothing
     beta = np.linalg.solve(inner, right)
     rss = float(moments[p, p] - beta @ right)
+    # from coefficients around the middles to those of the columns as they are
     back = np.eye(p)
     back[0, 1:] = -middles[: p - 1]  # the intercept at zero of every predictor
     covariance = back @ np.linalg.inv(inner) @ back.T * max(rss, 0.0) / (count - p)
     estimates = back @ beta
+    # the outcome was centred too
     estimates[0] += middles[p - 1]
     return {
         "count": round(count),
@@ -226,6 +236,7 @@ def least_squares(
 
 def determined(matrix: NDArray[np.float64]) -> bool:
     """Whether a symmetric matrix is positive definite beyond rounding."""
+    # to a unit diagonal, so that the units of columns do not decide
     scale = np.sqrt(np.maximum(np.diag(matrix), 0))
     if not (scale > 0).all():
         return False
@@ -323,7 +334,9 @@ class LogisticRegression(_Regression):
         for number in range(1, self.rounds + 1):
             total = yield whole_sums(self._at(x, y, beta), self.bound(len(people)))
             count, gradient, hessian, likelihood = self._read(total)
+            # a little lower may be rounding alone
             if likelihood < best - ENOUGH * max(1.0, abs(best)):
+                # β is at old + step: half a step back is the half step forward from the old one
                 step = step / 2
                 beta = beta - step
                 continue
@@ -334,9 +347,11 @@ class LogisticRegression(_Regression):
                     " a predictor"
                 )
             step = np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
+            # in the last round β must stay where it was opened
             if np.abs(step).max() <= ENOUGH or number == self.rounds:
                 break
             beta = beta + step
+            # coefficients that run away: the likelihood grows without end
             if np.abs(beta).max() > FARTHEST:
                 raise ReleaseRefused(
                     "logistic_regression: the outcomes are separated, so there is no best answer"
@@ -353,9 +368,11 @@ class LogisticRegression(_Regression):
         p = 1 / (1 + np.exp(-linear))
         terms = [x[:, j] * (y - p) for j in range(x.shape[1])]
         terms += [x[:, i] * x[:, j] * p * (1 - p) for i, j in self._pairs]
+        # log(1 + exp) that does not overflow
         terms.append(y * linear - np.logaddexp(0.0, linear))
         unit = float(1 << self.scale)
         wide = self.bound(len(y)) >= 2**62
+        # the count is scaled as well, so that all sums share one unit
         return [
             len(y) << self.scale,
             *(whole_sum(np.rint(term * unit).astype(np.int64), wide) for term in terms),
@@ -365,6 +382,7 @@ class LogisticRegression(_Regression):
         size, unit = len(self.predictors) + 1, float(1 << self.scale)
         values = np.array([float(n) for n in total]) / unit
         hessian = np.zeros((size, size))
+        # as _at() lists them: count, gradient, half the Hessian, log-likelihood
         for (i, j), value in zip(self._pairs, values[1 + size : -1], strict=True):
             hessian[i, j] = hessian[j, i] = value
         return round(values[0]), values[1 : 1 + size], hessian, float(values[-1])
@@ -378,6 +396,7 @@ class LogisticRegression(_Regression):
         steps: int,
         converged: bool,
     ) -> dict[str, Any]:
+        # from predictors within ±1 back to the units of the columns
         back = np.diag([1.0, *(1 / column.half for column in self._bounded)])
         back[0, 1:] = [-column.centre / column.half for column in self._bounded]
         errors = np.sqrt(np.diag(back @ np.linalg.inv(hessian) @ back.T))

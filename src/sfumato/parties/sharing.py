@@ -51,6 +51,7 @@ class Ring:
         shares = np.empty((parties, len(values)), dtype=np.uint64)
         random_words = np.frombuffer(draw(8 * (parties - 1) * len(values)), dtype="<u8")
         shares[:-1] = random_words.reshape(parties - 1, len(values))
+        # unsigned 64-bit numbers wrap around, which is arithmetic modulo 2⁶⁴
         shares[-1] = values.view(np.uint64) - shares[:-1].sum(axis=0, dtype=np.uint64)
         return shares
 
@@ -94,6 +95,7 @@ class Field:
                 f"shares of degree {degree} do not protect anything among {parties} parties"
             )
         secret = np.mod(values, self.modulus).astype(np.uint64)
+        # new coefficients for every number: with common ones, shares would tell differences
         coefficients = [self.random(len(values), draw) for _ in range(degree)]
         return np.stack([self._at(point, secret, coefficients) for point in range(1, parties + 1)])
 
@@ -101,6 +103,7 @@ class Field:
         self, point: int, secret: NDArray[np.uint64], coefficients: Sequence[NDArray[np.uint64]]
     ) -> NDArray[np.uint64]:
         value = np.zeros_like(secret)
+        # Horner's rule, with the secret as the constant
         for coefficient in reversed(coefficients):
             value = self.reduced((value + coefficient) * np.uint64(point))
         return self.reduced(value + secret)
@@ -109,6 +112,7 @@ class Field:
         """Numbers from 0 to the modulus - 1, all equally likely: 31 bits each, drawn again where
         they are too large.
         """
+        # 31 of 32 bits: for p = 2³¹ − 1 only one value of 2³¹ must be drawn again
         random_values = np.frombuffer(draw(4 * count), dtype="<u4").astype(np.uint64) & np.uint64(
             0x7FFFFFFF
         )
@@ -121,6 +125,7 @@ class Field:
         """The secrets of shares by party; there must be at least one more than the degree of their
         polynomial.
         """
+        # any degree + 1 points determine the polynomial; more give the same value at 0
         weights = self.weights(tuple(shares))
         total = np.zeros(len(next(iter(shares.values()))), dtype=np.uint64)
         for share, weight in zip(shares.values(), weights, strict=True):
@@ -165,6 +170,7 @@ class Field:
 def _weights(modulus: int, parties: tuple[int, ...]) -> tuple[int, ...]:
     points = [party + 1 for party in parties]
     weights = []
+    # the weight of point a is Π b / (b − a) over the other points b
     for i, own in enumerate(points):
         upper, lower = 1, 1
         for j, other_point in enumerate(points):
@@ -184,6 +190,7 @@ def fields_for(bound: int) -> tuple[Field, ...]:
     product = 1
     for i, prime in enumerate(PRIMES, start=1):
         product *= prime
+        # twice the bound, as numbers of both signs must be told apart
         if 2 * bound < product:
             return tuple(Field(p) for p in PRIMES[:i])
     raise ParameterError(
@@ -211,7 +218,9 @@ def from_residues(
         product *= field.modulus
     total = np.zeros(len(residues[0]), dtype=object)
     for field, values in zip(fields, residues, strict=True):
+        # 1 modulo this prime and 0 modulo the others
         cofactor = product // field.modulus
         total = total + values.astype(object) * (cofactor * pow(cofactor, -1, field.modulus))
     total = total % product
+    # the upper half of the residues stands for negative numbers
     return np.where(total > product // 2, total - product, total)

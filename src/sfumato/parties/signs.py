@@ -28,17 +28,22 @@ async def negative(arithmetic: Arithmetic, numbers: NDArray[np.uint64]) -> NDArr
     −p/2 and p/2.
     """
     bits = await random_bits(arithmetic, BITS * len(numbers))
+    # one row for each place, lowest first; one column for each number
     bits = bits.reshape(BITS, len(numbers))
+    # the mask r = Σ 2ⁱ · bit i
     mask = arithmetic.sums(
         np.stack([arithmetic.scaled(bit, 1 << i) for i, bit in enumerate(bits)], axis=1)
     )
     masked = arithmetic.sums(np.stack([arithmetic.scaled(numbers, 2), mask], axis=1))
     opened_value = await arithmetic.opened(masked, Phase.PRODUCTS)
+    # bit i of c in row i, as the bits of r
     public = (
         (opened_value[None, :] >> np.arange(BITS, dtype=np.uint64)[:, None]) & np.uint64(1)
     ).astype(bool)
+    # c < r says that x + r passed p: then x = c − r + p, and p is odd
     wrapped = await _below(arithmetic, public, bits)
     last = _flipped(arithmetic, bits[0], public[0])
+    # x is odd where last and wrapped differ: a xor b = a + b − 2ab
     both_signs = await arithmetic.product(last, wrapped)
     return arithmetic.sums(np.stack([last, wrapped, arithmetic.scaled(both_signs, -2)], axis=1))
 
@@ -55,10 +60,12 @@ async def random_bits(arithmetic: Arithmetic, count: int) -> NDArray[np.uint64]:
     squares = await arithmetic.opened(
         await arithmetic.product(random_values, random_values), Phase.PRODUCTS
     )
+    # the squares are public, so roots and inverses need no message
     inverse_roots = np.array(
         [pow(pow(int(a), (p + 1) // 4, p), -1, p) for a in squares], dtype=np.uint64
     )
     signs = random_values * inverse_roots % np.uint64(p)
+    # −1 → 0, 1 → 1
     return arithmetic.scaled(arithmetic.plus(signs, 1), pow(2, -1, p))
 
 
@@ -76,12 +83,15 @@ async def _below(
     ]
     step = 1
     while step < BITS:
+        # after steps 1, 2, 4, … an entry covers 2, 4, 8, … places from its own up
         above = await arithmetic.product(
             np.concatenate(equal[:-step]), np.concatenate(equal[step:])
         )
         equal = [*np.split(above, BITS - step), *equal[-step:]]
         step *= 2
+    # above the highest place everything is equal
     higher = [*equal[1:], arithmetic.constant(1, len(bits[0]))]
+    # equal above a place but not from it on: there the numbers first differ
     first = [
         np.where(
             known_bit,

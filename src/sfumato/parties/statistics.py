@@ -52,6 +52,7 @@ def _exact(bounds: Bounds) -> tuple[Fraction, Fraction]:
         raise ParameterError(
             "bounds are two decimal numbers, written as text: ['0', '120']"
         ) from None
+    # 10^15 is below 2⁵³, so whole bounds are exact as floats
     if not low < high or max(abs(low), abs(high)) > 10**15:
         raise ParameterError("bounds are a lower and a higher number, up to 10^15")
     return low, high
@@ -63,6 +64,7 @@ class Bounded:
     def __init__(self, name: str, bounds: Bounds, scale: int) -> None:
         self.name, self.scale = name, scale
         self.low, self.high = _exact(bounds)
+        # a whole number: the same on every machine, and exactly subtracted
         self.middle = math.floor((self.low + self.high) / 2)
         self.unit = 1 << scale
 
@@ -91,6 +93,7 @@ class Bounded:
         the bounds.
         """
         rounded = np.rint(values * self.unit)
+        # floats beyond 64 bits would be cast to nonsense
         if max(abs(low), abs(high)) >= 2**62:
             return np.array([min(max(int(number), low), high) for number in rounded], dtype=object)
         return np.clip(rounded.astype(np.int64), low, high)
@@ -126,6 +129,7 @@ def counted(table: DeclaredTable, where: Where) -> NDArray[np.bool_]:
     """The rows a filter leaves."""
     counts = np.ones(len(table.dataset), dtype=bool)
     for column, words in where.items():
+        # the words have the codes 0, 1, …; everything else has the number after the last
         counts &= table.codes(column) < len(words)
     return counts
 
@@ -148,6 +152,7 @@ def whole_sums(sums: list[int], bound: int) -> Numbers:
 
 def _sensitive_to(change: bool, low: int, high: int) -> int:
     """How far one record moves a sum of numbers from ``low`` to ``high``."""
+    # a record that changes may also have had no number, which adds 0
     return max(high, 0) - min(low, 0) if change else max(abs(low), abs(high))
 
 
@@ -297,6 +302,7 @@ class _OfNumbers(Filtered):
         change = neighbours == CHANGE_ONE
         largest = self._numeric.most
         moves = [
+            # even powers are never negative
             _sensitive_to(change, 0 if p % 2 == 0 else -(largest**p), largest**p)
             for p in self.powers
         ]
@@ -304,6 +310,7 @@ class _OfNumbers(Filtered):
 
     def _sums(self, people: Table) -> list[int]:
         table, rows = self._read(people)
+        # centred, so that squares stay small (see the head of this file)
         values_kept = centred(table, self._numeric)[0][rows]
         wide = len(values_kept) * self._numeric.most ** max(self.powers) >= 2**62
         return [
@@ -325,8 +332,10 @@ class _OfNumbers(Filtered):
 
         Also where a number may be negative: a lower bound just below zero must not lift the rule.
         """
+        # so that all records at the farthest bound make MOST_UNITS
         unit = max(self._numeric.largest / self._numeric.unit * records / MOST_UNITS, 1e-300)
         amounts = np.sort(np.abs(self._values(people)))[::-1]
+        # the largest are rounded up and the total down: in doubt the rule refuses
         largest = [math.ceil(amount / unit) for amount in amounts[:2]] + [0, 0]
         return Magnitudes(math.floor(math.fsum(amounts) / unit), (largest[0], largest[1]))
 
@@ -371,6 +380,7 @@ class JointSum(_OfNumbers):
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """What one record adds, or changes."""
         low, high = (
+            # away from zero, as rounding to units may move a bound outwards
             math.ceil(abs(b) * self._numeric.unit) * (1 if b >= 0 else -1)
             for b in _exact(self.bounds)
         )
@@ -451,6 +461,7 @@ def _moments(numeric: Bounded, count: int, total: int, squares: int) -> dict[str
     if count < 1:
         return {"count": count, "mean": None, "variance": None}
     mean = float(numeric.middle + numeric.value(total) / count)
+    # n Q − S² is n(n − 1) times the variance; noise may make it negative
     spread = count * squares - total**2
     variance = (
         float(numeric.value(spread, squared=True) / (count * (count - 1)))
@@ -524,6 +535,7 @@ class JointMeanDifference(Filtered):
     def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Six sums: numbers, sums, squares, each of both groups."""
         sums = [question._sums(people) for question in self._group_questions]
+        # numbers of both groups, then sums, then squares: as parts() counts them
         total = yield whole_sums(
             [sum_value for pair in zip(*sums, strict=True) for sum_value in pair],
             self.bound(len(people)),
@@ -563,13 +575,16 @@ def _welch(moments: list[dict[str, Any]], names: tuple[str, str]) -> dict[str, A
     }
     if any(m["variance"] is None for m in moments):
         return nothing
+    # squared standard errors of the two means
     errors = [m["variance"] / m["count"] for m in moments]
     difference = moments[0]["mean"] - moments[1]["mean"]
+    # no spread in either group: t would divide by 0
     if sum(errors) == 0:
         return {**nothing, "difference": difference}
     from scipy.special import stdtr
 
     t = difference / math.sqrt(sum(errors))
+    # degrees of freedom by Welch and Satterthwaite
     df = sum(errors) ** 2 / sum(
         e**2 / (m["count"] - 1) for e, m in zip(errors, moments, strict=True)
     )

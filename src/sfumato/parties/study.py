@@ -57,6 +57,7 @@ from sfumato.parties.protocols import summation, usual_degree
 from sfumato.parties.question import JointQuestion, JointStatistic, Summation
 
 VERSION = 1
+# goes before what is signed, so that this signature fits no result
 PURPOSE = b"sfumato study 1\n"
 FEWEST = 3
 """With two, each knows the other's number from the sum; and products need a majority that does not
@@ -133,6 +134,7 @@ class Party:
     @property
     def place(self) -> tuple[str, int]:
         """Host and port."""
+        # a host without colons, or an IPv6 address in brackets
         match = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", self.address)
         if match is None or not 0 < int(match[3]) < 65536:
             raise ParameterError(
@@ -178,6 +180,7 @@ class Study:
         """SHA-256 of the question and the datasets it is asked of: two studies with the same one
         ask the same.
         """
+        # names and keys of parties may change; who asks the same of the same data asks again
         datasets = [party.dataset for party in self.parties]
         return hashlib.sha256(
             canonical({"question": self.document["question"], "datasets": datasets})
@@ -187,6 +190,7 @@ class Study:
     def degree(self) -> int:
         """How many colluders products tolerate."""
         usual = usual_degree(len(self.parties))
+        # products tolerate less than half, whatever the sums would
         return min(usual, self.protocol.threshold or usual)
 
     @property
@@ -342,6 +346,7 @@ def _built(document: Mapping[str, Any], name: str) -> Study:
         try:
             return make(document[key])
         except SfumatoError as error:
+            # one problem must not hide the others: a part with errors is replaced by its default
             problems.extend(f"{key}: {line}" for line in str(error).split("\n"))
             return otherwise
 
@@ -358,8 +363,10 @@ def _built(document: Mapping[str, Any], name: str) -> Study:
         "valid": part("valid", _valid, (None, None)),
         "signatures": part("signatures", _signatures, {}),
     }
+    # signatures are added one after the other and cannot sign each other
     plain = {key: value for key, value in document.items() if key != "signatures"}
     problems += _failing(lambda: canonical(plain))
+    # what must fit together is looked at only when every part was understood
     if not problems:
         study = Study(document=plain, **fields)
         problems += [
@@ -401,6 +408,7 @@ def _identity(value: Any) -> None:
 
 
 def _records(value: Any) -> int:
+    # the number of records must fit the field; True is an int in Python
     if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31 - 1:
         raise ParameterError(
             "must be a whole number below 2^31 - 1: what all tables together do not exceed"
@@ -455,6 +463,7 @@ def _different_parties(study: Study) -> None:
     if [party.number for party in study.parties] != list(range(len(study.parties))):
         raise ParameterError("parties: they are numbered 0, 1, 2, … in the order of the list")
     for field_name in ("name", "address", "certificate_sha256", "signing_key"):
+        # the same host or fingerprint may be written in capitals
         if len({str(getattr(party, field_name)).lower() for party in study.parties}) < len(
             study.parties
         ):
@@ -486,6 +495,7 @@ def _fitting_protocol(study: Study) -> None:
             f"protocol: among {len(study.parties)} parties the threshold is at most"
             f" {usual_degree(len(study.parties))}"
         )
+    # a server or key holder that is no party is refused here
     _ = study.sums
 
 
@@ -495,6 +505,7 @@ def _fitting_sums(study: Study) -> None:
         if noise is not None:
             raise ParameterError(f"noise: {question.name} takes none")
         return
+    # noise needs room in the sums as well
     extra = 0 if noise is None else noise.at_most(question, len(study.parties))
     if not study.sums.fits(question.bound(study.records_at_most) + extra):
         raise ParameterError(
@@ -545,6 +556,7 @@ def drafted(
         ],
         "version": __version__,
     }
+    # a draft that could never be signed is refused at once
     study_from(plain, name="the draft")
     return plain
 
@@ -573,12 +585,14 @@ def _rewritten(path: Path, study: Study, signatures: Mapping[str, str]) -> None:
     from ruamel.yaml import YAML
 
     yaml = YAML()
+    # the owner's spelling stays: quotes, and long certificates on one line
     yaml.preserve_quotes = True
     yaml.width = 10_000
     document = yaml.load(_text(path))
     document["signatures"] = dict(signatures)
     buffer = io.StringIO()
     yaml.dump(document, buffer)
+    # signed is what the file says: writing must not have changed it
     study_again = study_from(read_yaml(buffer.getvalue(), str(path)), name=str(path))
     if study_again.digest != study.digest:
         raise OutputError(f"{path} cannot be rewritten as it was; add the signature by hand")
@@ -631,5 +645,6 @@ def learned(study: Study) -> tuple[str, ...]:
             ),
             f"{t + 1} parties together could learn every other party's numbers",
         )
+    # passive security: true of every protocol here
     lies = "who lies about its own rows changes the answer, and nobody notices"
     return (everyone, noisy, *coalition, lies)

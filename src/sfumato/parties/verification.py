@@ -39,6 +39,7 @@ def study_named(certificate: Fields, shared: SharedFolder, original: Original) -
         return Claim("study", "fails", words)
     if study is None:
         return Claim("study", "needs original", GIVE_STUDY)
+    # as a file holds it: lists for tuples, text for days
     fields = json.loads(json.dumps(stated(study), default=str))
     differing_fields = [name for name, value in fields.items() if not agree(section[name], value)]
     if not agree(section["cost"]["estimated"], estimated_cost(study)):
@@ -74,6 +75,7 @@ def answer_signed(certificate: Fields, shared: SharedFolder, original: Original)
         return Claim(name, "fails", words, True)
     parties = {party.name: party for party in study.parties}
     for signer, text in section["signatures"].items():
+        # one spelling only: base64 that decodes alike could be altered unnoticed
         value = base64.b64decode(text, validate=True)
         if signer not in parties or base64.b64encode(value).decode() != text:
             return Claim(name, "fails", "somebody signed who is no party", True)
@@ -96,6 +98,7 @@ def file_signed(certificate: Fields, shared: SharedFolder, original: Original) -
         return Claim("file", "needs original", words, True)
     if study is None:
         return None
+    # that the signature fits is checked for every certificate; here only whose it is
     key = certificate["signature"]["public_key"]
     for party in study.parties:
         if party.signing_key == key:

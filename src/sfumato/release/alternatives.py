@@ -137,6 +137,7 @@ class Alternatives:
 
     def reasons(self) -> Reasons:
         """Why this node and not its neighbour, in plain words with numbers."""
+        # sentences about budgets first, then about scores, risks, and what limits the comparison
         outlook = [_budget(self, change) for change in self.budgets]
         # What less loss would need.
         better = self.next_better
@@ -149,6 +150,7 @@ class Alternatives:
             outlook.append(f"No budget, however large, would lower the score{within}.")
         # What half the marketer risk would cost within the budget.
         risk = self.chosen.marketer_risk
+        # the front is sorted by score: the first node at half the risk is the cheapest one
         safer = next(
             (option for option in self.trade_off if option.marketer_risk <= risk / 2), None
         )
@@ -203,6 +205,7 @@ class Alternatives:
         """The picture: score against marketer risk, with the front, the nodes beyond the budget and
         the chosen one.
         """
+        # drawn from plain data, as a report draws it from its file
         chart = chart_alternatives(self.to_dict())
         return None if chart is None else plot_chart(chart)
 
@@ -218,10 +221,12 @@ def alternatives_of(release: TableRelease, *, most_nodes: int, most_effort: floa
     landscape, plan = landscape_of(release, most_nodes=most_nodes, most_effort=most_effort)
     alternatives = alternatives_in(landscape, plan.levels)
     effort = plan.effort()
+    # where the plan does not say it, it follows from the name of an exact algorithm
     proved = bool(effort.get("proved_optimal", effort.get("algorithm") in EXACT))
     return dataclasses.replace(
         alternatives,
         cells=plan.recoded_cells,
+        # a better node within the budget refutes any proof
         proved=alternatives.overlooked is None and (alternatives.whole or proved),
         gap=effort.get("gap"),
         floor=_floor(release, landscape),
@@ -242,6 +247,7 @@ def _floor(release: TableRelease, landscape: Landscape) -> dict[str, int]:
     the recipe alone says them.
     """
     index = _last_survey(release.planned_steps)
+    # equal steps: the levels are those of the recipe, not what counting forced
     if release.planned_steps[index] == release.recipe.steps[index]:
         return {}
     return {name: low for name, low in zip(landscape.columns, landscape.low, strict=True) if low}
@@ -294,6 +300,7 @@ def _last_survey(steps: Sequence[Step]) -> int:
 
 def alternatives_in(landscape: Landscape, levels: Mapping[str, int]) -> Alternatives:
     """Read off a landscape what surrounds one of its nodes."""
+    # the chosen node must be among those looked at, or nothing can be compared with it
     at = landscape.position(levels)
     if at is None:
         raise ParameterError("the chosen node is not one of those that were evaluated")
@@ -311,10 +318,12 @@ def alternatives_in(landscape: Landscape, levels: Mapping[str, int]) -> Alternat
         chosen=option_at(landscape, at),
         neighbours=tuple(_neighbours(landscape, levels)),
     )
+    # of a part of the lattice neither a best node nor a front can be told
     if not landscape.whole:
         return common
     # A better node within the budget, which only a search that does not promise the optimum leaves.
     best = landscape.best()
+    # equal up to rounding is as good: then nothing was overlooked
     if best is not None and landscape.score[best] >= landscape.score[at] - NEAR:
         best = None
     return dataclasses.replace(
@@ -352,6 +361,7 @@ def _neighbours(landscape: Landscape, levels: Mapping[str, int]) -> list[Neighbo
 
 
 def _budgets(landscape: Landscape) -> list[BudgetChange]:
+    # one percentage point of the records, both ways, within 0 and all
     point = round(POINT * landscape.records)
     budgets = {
         max(0, landscape.budget - point),
@@ -366,11 +376,13 @@ def _budgets(landscape: Landscape) -> list[BudgetChange]:
 
 def _next_better(landscape: Landscape, at: int) -> Option | None:
     """Of the nodes with a better score that the budget forbids, the one that suppresses least."""
+    # nodes without classes release nothing, whatever their score
     better = (landscape.score < landscape.score[at] - NEAR) & (landscape.classes > 0)
     nodes = np.flatnonzero(better & (landscape.suppressed > landscape.budget))
     if landscape.minimal or not len(nodes):
         return None
     return option_at(
+        # fewest suppressed records first, then the lower score (the last key of lexsort leads)
         landscape, int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]])
     )
 
@@ -379,6 +391,7 @@ def _cloud(landscape: Landscape) -> list[Dot]:
     """All nodes as few enough dots to draw: one for each cell of the plane that holds any, in or
     beyond the budget.
     """
+    # thousands of nodes lie on top of each other: one stands for its cell, with their number
     nodes, times = landscape.thinned("score", "marketer_risk", CELLS)
     columns = (
         landscape.score[nodes],
@@ -496,6 +509,7 @@ def _neighbour(alternatives: Alternatives, neighbour: Neighbour) -> str:
     direction = "finer" if neighbour.change < 0 else "coarser"
     where = f"{neighbour.column} one level {direction} ({label})"
     option, current, name = neighbour.option, alternatives.chosen, _name(alternatives)
+    # a node without classes has nothing to compare scores of
     if not option.within_budget:
         if not option.classes:
             return f"{where} would leave nothing to release."
@@ -511,6 +525,7 @@ def _neighbour(alternatives: Alternatives, neighbour: Neighbour) -> str:
     elif extra_records < 0:
         records = f"keep {-extra_records:,} more records"
     now, then = _scores(alternatives, current, option)
+    # compared as they are written: equal texts are told as equal
     if now == then:
         trade = f"{records} at the same {name}"
     elif option.score > current.score:
@@ -598,8 +613,10 @@ def apart(
     ... )
     (('33.333 %', '33.334 %'), ('50.00 %', '50.00 %'), ('0.1000', '0.1000'))
     """
+    # equal up to rounding: more digits would show differences that mean nothing
     if abs(first - second) <= NEAR * max(1.0, abs(first)):
         return write(first, digits), write(first, digits)
+    # digits after the point grow, significant digits (told by a minus) grow downwards
     step = 1 if digits > 0 else -1
     while write(first, digits) == write(second, digits) and abs(digits) < MOST_DIGITS:
         digits += step

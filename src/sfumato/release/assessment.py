@@ -88,6 +88,7 @@ class Assessment(Reportable):
 
     def plot(self) -> alt.LayerChart:
         """How many records stand in classes of which size."""
+        # where missing values match everything, classes overlap and do not add up to the records
         wildcard = sum(size * number for size, number in self.class_sizes.items()) != self.records
         unit: Any = "persons" if self.persons is not None else "classes" if wildcard else "records"
         return plot_chart(chart_class_sizes(self.class_sizes, self._promised_k(), unit=unit))

@@ -51,6 +51,7 @@ class Tried:
         Where the recipe says nothing, a rate whose interval includes what guessing gives is no
         finding.
         """
+        # a limit is about the rate itself, the threshold about what goes beyond guessing
         if self.limit is not None:
             return self.finding.value > self.limit + 1e-12
         return self.finding.certain and self.finding.beyond_guessing > self.threshold + 1e-12

@@ -289,6 +289,7 @@ class _TableBattery(_Battery):
         the same intruder.
         """
         intruder: Intruder | None = options["intruder"]
+        # one's own intruder replaces the battery, and tries everything
         profiles = BATTERY if intruder is None else (_own(intruder),)
         intruders = _Intruders(pair, options["sample"], options["seed"])
         turns = []
@@ -306,6 +307,7 @@ class _TableBattery(_Battery):
         self, seconds: float, spent: float, turns: int, *, is_requested: bool
     ) -> tuple[float, bool]:
         """Half of what is left, all of it to the last; there are 20 seconds in any case."""
+        # the grace is for loops that are compiled at their first use
         remaining = max(0.0, max(seconds, GRACE) - spent)
         return (remaining if turns == 1 else remaining / 2), not remaining
 
@@ -338,10 +340,12 @@ class _DataBattery(_Battery):
         shape = pair.original.shape
         if only is None:
             classes = registry.attacks(shape).values()
+            # attacks with a required parameter are tried only when somebody gives it
             attacks = [cls() for cls in classes if cls.by_default and not required_fields(cls)]
             attacks += [attack for attack in limited if attack not in attacks]
         else:
             attacks = [registry.asked_attack(spec, shape) for spec in only]
+        # all people, and nothing known of them: each attack says itself what it assumes
         everybody = Intruder(pair.original, (), np.arange(pair.original.size, dtype=np.int64))
         make_intruder = functools.partial(_itself, everybody)
         return [_Turn(attack.tried_by[0], (), attack, make_intruder) for attack in attacks]
@@ -353,6 +357,7 @@ class _DataBattery(_Battery):
         tried.
         """
         remaining = max(0.0, seconds - spent)
+        # what was asked for by name is tried even when the time is over
         return remaining / turns, not remaining and not is_requested and spent > GRACE
 
     def looked_for(self, pair: Pair, intruder: Intruder | None, sample: int) -> int:
@@ -382,6 +387,7 @@ class _Intruders:
     def intruder_knowing(self, knows: tuple[str, ...]) -> Intruder | None:
         """Who knows these columns; nobody where there is none to know."""
         if knows and knows not in self._known:
+            # all look for the same people, so that their rates can be compared
             first = next(iter(self._known.values()), None)
             self._known[knows] = (
                 intruder_from(self._pair, knows, sample=self._sample, seed=self._seed)
@@ -437,10 +443,12 @@ def _attacks_to_try(
     if only is None:
         usual: dict[str, Attack] = {name: attacks[name]() for _, name in battery}
         chosen_attacks = [(profile, usual[name]) for profile, name in battery]
+        # a limit with the usual parameters is about an attack that is tried anyway
         limited_attacks = [attack for attack in limited if attack not in usual.values()]
     else:
         chosen_attacks, limited_attacks = [], []
         for spec in (only,) if isinstance(only, str | Mapping | Attack) else only:
+            # the same attack asked for twice is tried once
             if (attack := registry.asked_attack(spec)) not in limited_attacks:
                 limited_attacks.append(attack)
     names = {name for _, name in battery}
@@ -450,6 +458,7 @@ def _attacks_to_try(
         for attack in limited_attacks
         if attack.name == name
     ]
+    # attacks that nobody of the battery tries are left to the first intruder
     return chosen_attacks + [
         (profiles[0], attack) for attack in limited_attacks if attack.name not in names
     ]

@@ -44,8 +44,10 @@ def write_data_files(
     table: Mapping[str, Any],
 ) -> WrittenFiles:
     """Write the released tables, the lock and the alignment of data other than a table."""
+    # values were told apart for this format from the start
     file_format = chosen_format(release.original.source, format or release.made_for)
     tables = write_tables(release, share, file_format, defuse=defuse)
+    # what is certified below is judged on the files, not on memory
     release = as_written(release, share, tables)
     salt = environment.fresh_salt()
     body = data_certificate(release, tables=tables, salt=salt)
@@ -85,11 +87,13 @@ def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, 
         raise OutputError(
             f"what was written could not be read again, so it is not released: {error}"
         ) from None
+    # a person without anything may leave no row in a file, and would be lost unnoticed
     if read.counts() != release.released.counts():
         raise OutputError(
             "the files do not hold the people that were made: other counts come back; write another"
             " format, or keep nobody who has nothing (--format)"
         )
+    # the files do not say who is who; the owner knows it
     data_read = with_origin(read, release.released.origin).described_further(
         release.released.schemas
     )
@@ -101,6 +105,7 @@ def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, 
         _judge_read(
             release, guess, f"{reader} takes several values for one and finds fewer", bounds=False
         )
+    # in memory as it was made, with the verdicts on the files
     return dataclasses.replace(judged_release, released=release.released)
 
 
@@ -122,6 +127,7 @@ def _as_guessed(
     frames = data_read.to_tables()
     readings: dict[str, dict[str, dict[str, pl.Series]]] = {}
     for name, frame in frames.items():
+        # one reader may misread several tables: they are judged together
         if tables[name]["format"] == "csv" and (numbers := guessed(frame)):
             readings.setdefault("whoever reads text as numbers", {})[name] = numbers
         for reading in read_as_one(frame, tables[name]["format"]):
@@ -146,5 +152,6 @@ def _write_alignment(release: Release, owner: Path) -> None:
     for name, table in release.released.alignment().items():
         table.write_parquet(alignment_file(owner, name), compression="lz4")
     origin = release.released.origin
+    # nobody was moved or left out: each is the person of the same number
     people = np.arange(release.released.size, dtype=np.int64) if origin is None else origin
     pl.DataFrame({ORIGINAL_PERSON: people}).write_parquet(owner / ALIGNMENT, compression="lz4")

@@ -77,6 +77,7 @@ class ReleaseSummary:
         beside = meanwhile(lambda: alternatives_in_passing(release))
         utility = evaluated(release, pair, report_metrics(pair))
         story = story_of(release, pair)
+        # nobody needs it any more, and it is as large as the table
         release.forget_pair()
         return cls(utility, story, beside.result())
 
@@ -109,6 +110,7 @@ def measured_utility(release: Release, names: Collection[str]) -> dict[str, floa
         measures = {
             m.name: m.value for m in evaluated(release, pair, report_metrics(pair)).measures
         }
+    # these metrics are dear: only where the certificate tells of more
     if not measures.keys() >= set(names):
         measures |= {m.name: m.value for m in release.evaluate().measures}
     return measures
@@ -136,6 +138,7 @@ def certificate(
     privacy, after = release.certified, release.after
     # What was found by comparing the release with its original: utility, distances, attacks.
     comparison: dict[str, Any] = {}
+    # beside an ε nothing else that compares with the original may be told
     if privacy is not None:
         comparison["differential_privacy"] = privacy.to_dict()
     else:
@@ -164,6 +167,7 @@ def certificate(
         },
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "limits": [limit.to_dict() for limit in release.limits],
+        # contract lines are measured on the original, so they stay with the owner
         "contract": (
             []
             if privacy is not None and privacy.holds
@@ -179,6 +183,7 @@ def certificate(
         **comparison,
         "plan": told_plan(release, privacy),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
+        # with neighbours that add or remove a record, the number of records is secret
         "suppressed_records": (
             None
             if release.released.drawn or (privacy is not None and privacy.secret_count)
@@ -208,6 +213,7 @@ def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
     """A document as its file will hold it; a number that is infinite or none becomes null, since
     JSON knows no such.
     """
+    # as a file gives it back, so that what is signed is what is read
     plain: dict[str, Any] = json.loads(json.dumps(document), parse_constant=lambda word: None)
     return plain
 
@@ -265,6 +271,7 @@ def lock(
         "salt": salt,
         "input_sha256": input_digest,
         "population_given": (
+            # a population that a model names is found again by its path
             release.population is not None and population_path(release.recipe.meet) is None
         ),
         "output_sha256": certificate["data"]["sha256"],
@@ -279,6 +286,7 @@ def locked_recipe(release: Release) -> dict[str, Any]:
     far it got.
     """
     steps = tuple(
+        # the clock decided once; a replay follows the effort instead
         step.locked(plan)
         for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True)
     )
@@ -293,6 +301,7 @@ def is_locked(release: TableRelease, lock: Mapping[str, Any]) -> bool:
         "made_for": release.made_for,
     }
     own_fields |= {"input_sha256": release.original.input_digest()}
+    # by their canonical bytes: a lock comes from a file, with lists for tuples
     return canonical(plain_json(own_fields)) == canonical(
         {name: lock.get(name) for name in own_fields}
     )

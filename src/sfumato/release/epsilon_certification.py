@@ -111,6 +111,7 @@ class Certified:
         more.
         """
         units = {account.unit for account in self._accounted}
+        # accounted steps about different units: only the smallest unit is common to all
         return units.pop() if len(units) == 1 else ONE_RECORD
 
     @property
@@ -152,6 +153,7 @@ class Certified:
 
     def _cost(self, account: Account) -> tuple[float, float]:
         own = (account.epsilon, account.delta)
+        # under another relation of neighbours a step may cost something else
         return own if self.neighbours == account.neighbours else account.replaced or own
 
     @property
@@ -186,6 +188,7 @@ def certified(
     none is claimed.
     """
     accounts = [step.account(recipe.schema) for step in recipe.steps]
+    # no step accounts for an ε, so none is claimed and none can be broken
     if all(account.effect is not Effect.ACCOUNTED for account in accounts):
         return None
     walk = _Walk(
@@ -249,6 +252,7 @@ class _Walk:
 
     def unaccounted_problems(self, columns: Sequence[str]) -> list[str]:
         """The reason, if columns are there that no step accounts for."""
+        # a step about the whole table covers every column
         bare = [] if self.whole else [name for name in columns if name not in self.covered]
         remainder = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
         return [f"no step accounts for {', '.join(bare[:5])}{remainder}"] if bare else []
@@ -320,6 +324,7 @@ def told_plan(release: Release, privacy: Certified | None) -> list[dict[str, Any
 
 def _public_plan(plan: Mapping[str, Any], privacy: Certified, index: int) -> dict[str, Any]:
     accounted = privacy.parts[index].account.effect is Effect.ACCOUNTED
+    # a part must not claim an ε that does not hold of the whole
     if accounted and not privacy.holds:
         gone = {"epsilon": None, "delta": None, "certified": False}
         return {

@@ -43,6 +43,7 @@ class Implied:
 
     def is_accepted(self, dependence: Dependence) -> bool:
         """Whether the recipe accepts it: of a sum, every column of it."""
+        # a sum narrows only by all its columns: one that was not accepted is one too many
         return all((column, dependence.quasi) in self.accepted for column in dependence.columns)
 
     @property
@@ -62,6 +63,7 @@ class Implied:
     @functools.cached_property
     def unaccepted_linkage(self) -> Linkage | None:
         """The same of those that nobody took on."""
+        # nothing was accepted: the same linkage, which is dear to compute
         if len(self.unaccepted) == len(self.found.found):
             return self.linkage
         return self.found.linkage(self.unaccepted)
@@ -75,6 +77,7 @@ class Implied:
         if not unaccepted:
             return ()
         linkage = self.unaccepted_linkage
+        # pairs that are harmless alone may find people together: then all of them undo it
         if linkage is not None and linkage.exceeds(self.k):
             return unaccepted
         return tuple(dependence for dependence in unaccepted if dependence.refused)
@@ -106,6 +109,7 @@ class Implied:
         accepted = [dependence for dependence in dependences if self.is_accepted(dependence)]
         sentences = [f"accepted: {dependence.sentence()}{self.sampled}" for dependence in accepted]
         if len(accepted) < len(dependences):
+            # where nothing may be decided, all that narrows is only warned of
             refused = self.undoing if self.decides else ()
             narrowing = [candidate for candidate in self.unaccepted if candidate not in refused]
             sentences += [f"{dependence.sentence()}{self.sampled}" for dependence in narrowing]
@@ -116,6 +120,7 @@ class Implied:
         pairs = {
             (column, candidate.quasi) for candidate in dependences for column in candidate.columns
         }
+        # an acceptance without a finding hides a mistake, or the next finding
         unused = [
             f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in pairs
         ]
@@ -171,6 +176,7 @@ def _linkage_dict(linkage: Linkage) -> dict[str, float]:
 
 def not_accepted(implied: Implied, accepted: set[tuple[str, str]]) -> list[str]:
     """Pairs that undo a release and are not among those that are accepted, in words."""
+    # judged with fewer acceptances: what the owner accepted but did not certify counts as found
     strict = dataclasses.replace(
         implied,
         accepted={

@@ -31,10 +31,12 @@ def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: S
     half such as were set aside.
     """
     pair.original.require(knows)
+    # a stream of its own: how many people are drawn changes no other draw
     draw = seed.stream("attack: whom to look for")
     groups = [np.arange(len(pair.original), dtype=np.int64)]
     if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
         groups = [pair.learnt_from, pair.held_out]
+    # at least one of each group
     room = [sample // len(groups) or 1] * len(groups)
     if len(groups) == 2:  # who needs less room leaves it to the others
         room = [max(room[0], sample - len(groups[1])), max(room[1], sample - len(groups[0]))]
@@ -43,6 +45,7 @@ def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: S
         draw.choice(g, limit, replace=False) if len(g) > limit else g
         for g, limit in zip(groups, room, strict=True)
     ]
+    # in the order of the table, whichever group they are from
     rows = np.sort(np.concatenate(samples))
     return Intruder(pair.original.take(rows), tuple(knows), rows, sampled=is_sampled)
 
@@ -63,6 +66,7 @@ def intruder_with(
     then the file may have nothing in common with the release.
     """
     common = [c for c in file.columns if c in pair.original.columns]
+    # what the intruder can compare: columns of the file that were released, but for the key
     columns = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
     file.require([*columns, *([by] if by else [])])
     if not len(file):
@@ -82,8 +86,10 @@ def intruder_with(
             f"{file.source.name} and the table have no column in common; say by which both identify"
             " people"
         )
+    # without a key, all common columns together must point at one row
     on = [by] if by else common
     pair.original.require(on)
+    # codes that two files use for different values would link the wrong people
     for name in on:
         theirs_of, ours_of = (table.encoded(name).labels for table in (file, pair.original))
         require_same_codes(theirs_of, ours_of, name, between="the intruder's file and the table")
@@ -92,11 +98,13 @@ def intruder_with(
         _as_labels(file, on),
         _as_labels(pair.original, on).with_row_index("row"),
     )
+    # rows that look alike cannot be told apart: they describe nobody
     alone = (
         own_labels.group_by(positions)
         .agg(pl.col("row").first(), pl.len().alias("rows"))
         .filter(pl.col("rows") == 1)
     )
+    # missing equals missing here, as a file repeats what its people left open
     joined = file_labels.join(
         alone, on=positions, how="left", nulls_equal=True, maintain_order="left"
     )
@@ -115,6 +123,7 @@ def renamed(file: Table, names: Mapping[str, str]) -> Table:
     repeated = [
         own_name
         for own_name in names.values()
+        # a name that is itself renamed makes room for the new one
         if own_name in file.columns and own_name not in names
     ]
     if repeated or len(set(names.values())) < len(names):
@@ -196,12 +205,14 @@ def _pseudonymous(pair: TablePair, name: str) -> bool:
 
 def most_telling(pair: TablePair, columns: Sequence[str], count: int) -> tuple[str, ...]:
     """The columns with the most entropy as released, most telling first."""
+    # by name where entropy is equal, so that the choice is the same everywhere
     return tuple(sorted(columns, key=lambda name: (-_entropy(pair, name), name))[:count])
 
 
 def _entropy(pair: TablePair, name: str) -> float:
     """The bits that a released cell of a column tells; counted once for a pair."""
     if ("entropy", name) not in pair.memo:
+        # released values: what an intruder can recognise
         counts = pair.frequencies(name)
         shares = counts / max(1, counts.sum())
         positive = shares[shares > 0]

@@ -23,6 +23,7 @@ def is_on_level(
     asked.
     """
     level, top = level_entry["level"], level_entry["top"]
+    # without a hierarchy there is no level but 0
     if not 0 <= level <= top or (spec.get("hierarchy") is None and top):
         return False
     if (
@@ -31,6 +32,7 @@ def is_on_level(
         or recipes.keeps_back("hierarchies", spec["hierarchy"])
     ):
         return True
+    # some hierarchies have as many levels as their values ask for: here as many as certified
     hierarchy = registry.build("hierarchies", spec["hierarchy"]).of_height(top)
     if not is_fixed(hierarchy):
         return True
@@ -41,8 +43,10 @@ def is_on_level(
         return False
     if top not in (1, ladder.top):  # 1: a step that knows all or nothing
         return False
+    # a step that knows all or nothing calls the top level 1
     reached = ladder.top if level == top else level
     above = ladder.climb(0, reached)
+    # a label of the level stays itself when it climbs to that level
     return all(
         ladder.labels[reached][above[code]] == label for code, label in enumerate(ladder.labels[0])
     )
@@ -61,7 +65,9 @@ def nodes_above(spec: Any, labels: Sequence[str]) -> set[str] | None:
         ladder = bind(hierarchy, labels, [1] * len(labels))
     except SfumatoError:
         return None
+    # a ladder of one level has no parents
     up = min(1, ladder.top)
     above = ladder.climb(0, up)
     pairs = zip(ladder.labels[0], (ladder.labels[up][code] for code in above), strict=True)
+    # a label that is its own parent is an inner node, not a leaf
     return {TOP, *(label for label, parent in pairs if label is not None and label == parent)}

@@ -59,6 +59,7 @@ def judge_limits(
     released = pair.released if counted is None else counted
     checks = []
     for limit in limits_of(limits):
+        # only a register knows the other releases
         if memory is not None and about_all_releases(limit.name):
             checks.append(memory.kept(float(limit.bound), pair))
         else:
@@ -76,6 +77,7 @@ def _judge(limit: Limit, pair: TablePair | Pair, released: Any, context: Mapping
     if limit.name in registry.attacks(shape):
         return _check_by_attack(limit, pair, context)
     metric = registry.build_measured(limit, shape)
+    # risks of the file are measured on all records, utility on the pair
     if limit.name in registry.family("risk", shape):
         return kept_within(limit, metric.measure(gather(released, ())))
     pair_seen = metric.looks_at(pair)
@@ -86,6 +88,7 @@ def kept_within(limit: Limit, measure: Measure, where: str = "") -> Kept:
     """What was measured held against a limit, by which way is better."""
     bound = float(limit.bound)
     if measure.better == "lower":
+        # 1e-12: a rate that is the limit itself, but for rounding, keeps it
         return _limit_check(limit, measure.value, measure.value <= bound + 1e-12, "at most", where)
     return _limit_check(limit, measure.value, measure.value >= bound - 1e-12, "at least", where)
 
@@ -104,6 +107,7 @@ def _check_by_attack(limit: Limit, pair: TablePair | Pair, context: Mapping[str,
 
     report = attack_release(
         pair,
+        # without a time limit: a certificate must not depend on the machine
         only=[limit.spec],
         seconds=UNHURRIED,
         seed=context.get("seed"),
@@ -122,10 +126,12 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
     """
     bound = float(limit.bound)
     for skipped in (attempt for attempt in report.skipped if attempt.limit is not None):
+        # a limit of 1 accepts everything, so unknown is no reason to refuse
         if skipped.unknown and limit.name in USUAL_LIMITS and bound >= 1:
             return _limit_check(
                 limit, 1.0, True, "at most", where
             )  # what nobody can tell counts as the worst there is
+        # unknown is not a pass: not a number, and not kept
         if skipped.unknown:
             sentence = (
                 f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
@@ -170,4 +176,5 @@ def with_usual_limits(recipe: Recipe) -> Recipe:
     """
     if accounts(recipe.steps, recipe.schema):
         return recipe
+    # what the recipe says replaces the usual limit of the same name
     return dataclasses.replace(recipe, limits={**USUAL_LIMITS, **recipe.limits})

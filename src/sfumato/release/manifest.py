@@ -101,6 +101,7 @@ DATA = "data"
 def sha256_of_parts(folder: Path) -> str:
     """SHA-256 of the names and digests of all parts of a table, in the order of their names."""
     with ThreadPoolExecutor() as pool:
+        # sorted: the order in which a disk lists files says nothing
         files = sorted(folder.iterdir())
         lines = [
             f"{file.name} {digest}\n"
@@ -118,6 +119,7 @@ def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
             return Claim(name, "fails", "a document that stands alone lists files")
         return Claim(name, "holds", "the document stands alone")
     entries = dict(_entries(share))
+    # links and devices first: reading them could lead anywhere, or never end
     odd = [path for path, plain in entries.items() if not plain]
     if odd:
         return Claim(
@@ -169,6 +171,7 @@ def _entries(share: Path) -> Iterator[tuple[str, bool]]:
     link.
     """
     for path in sorted(share.rglob("*")):
+        # lstat: a link is not followed
         mode = path.lstat().st_mode
         if not stat.S_ISDIR(mode):
             yield path.relative_to(share).as_posix(), stat.S_ISREG(mode)

@@ -78,6 +78,7 @@ def suppressed_count(certificate: Fields, shared: SharedFolder, original: Origin
         return None if data is None else Claim(name, "holds", words)
     if data is None:
         return Claim(name, "needs original", GIVE_ORIGINAL)
+    # people or records, as the shape counts them
     certified, missing = certificate[f"suppressed_{released.units}"], data.size - released.size
     if certified is None:
         return Claim(
@@ -161,6 +162,7 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
     files.
     """
     name = f"what the certificate tells{AGAINST_ORIGINAL}"
+    # of another release no field can be compared
     if not original.replayed.same:
         open_sections = [section for section in certificate if section not in RECOMPUTED]
         return Claim(name, "needs original", f"{NEEDS_BOTH}: {join_words(open_sections)}")
@@ -256,6 +258,7 @@ def attacks_against_original(
     release, section = original.replayed.release, certificate["attacks"]
     if release.attacks is not None:  # this process has tried them
         return _compare_attacks(section, release.attacks)
+    # a verification must not take as long as the attacks did
     if section["seconds"] > LONGEST:
         words = f"they took more than {LONGEST:g} seconds of computing"
         return Claim(ATTACKS, "needs original", words)
@@ -286,6 +289,7 @@ def _compare_attacks(section: Fields, report: AttackReport) -> Claim:
     outcomes = {_attempt(outcome): outcome for outcome in (*attacks["tried"], *attacks["skipped"])}
     for outcome in (*section["tried"], *section["skipped"]):
         outcome_again = outcomes.get(_attempt(outcome))
+        # tried now and not then, or the other way round: no contradiction, but no proof either
         if outcome_again is None or ("status" in outcome_again) != ("status" in outcome):
             unknown.append(outcome["attack"])
         elif not agree(outcome, outcome_again):

@@ -54,6 +54,7 @@ def promises_kept(certificate: Fields, shared: SharedFolder, original: Original)
         yield Claim(
             "promises", "fails", "the certificate judges other promises than its recipe names"
         )
+    # in the order of the recipe; other lengths were told above
     for spec, entry in zip(meet, verdicts, strict=False):
         title = promise_title(spec, shared.shape)
         try:
@@ -76,12 +77,14 @@ def _judge(spec: Any, entry: Fields, shared: SharedFolder, original: Original) -
         return "needs original", LISTED_VALUES
     model: Model = registry.build("models", spec, shape=shared.shape)
     # What is required is a parameter of the promise, whatever else can be judged: t, k, l …
+    # what the certificate requires must be one of the promise's own numbers
     parameters = vars(getattr(model, "method", model)).values()  # of a placed promise, its own
     numbers = [value for value in parameters if isinstance(value, int | float)]
     if entry["required"] is not None and not any(
         near(entry["required"], number) for number in numbers
     ):
         return "fails", "the certificate requires something else than its recipe"
+    # before anything is computed: it fails by its own word
     if not entry["holds"]:
         return "fails", "the certificate itself says that it does not hold"
     columns = {column for schema in released.schemas.values() for column in schema.attributes}
@@ -90,9 +93,11 @@ def _judge(spec: Any, entry: Fields, shared: SharedFolder, original: Original) -
     before = original.as_judged
     reason = lacking_for(model, released, before)
     if reason:
+        # with the original at hand bounds are not needed
         bounded = _judge_bounded(model, entry, shared) if before is None else None
         return bounded or ("needs original", reason)
     verdict = model.judge(released.evidence([model], original=before))
+    # rows that are nobody's: the promise is about the file
     if "synthetic" in shared.certificate and not entry.get("of_persons", True):
         verdict = verdict.of_the_file
     return _compare(verdict, entry)
@@ -104,6 +109,7 @@ def _judge_bounded(model: Model, entry: Fields, shared: SharedFolder) -> tuple[s
     """
     certificate, released = shared.certificate, shared.judged
     suppressed = certificate[f"suppressed_{released.units}"]
+    # a person with several rows makes the number of records no bound
     if suppressed is None or entry["attained"] is None or released.schema.person is not None:
         return None
     if (
@@ -173,11 +179,13 @@ def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
     """
     certificate = shared.certificate
     cls: Any = registry.family("models", shared.shape).get(str(name_of(spec)))
+    # the model says nothing of a mechanism
     if cls is None or cls.released_by is Model.released_by:
         return None
     column = fields_of(spec).get("sensitive")
     quasi = [name for name, roles in certificate.get("roles", {}).items() if Role.QUASI in roles]
     public_steps = [step for step in certificate["recipe"]["steps"] if not hides(step)]
+    # both: the plan must tell of it, and the recipe must name it
     if told_in_plans(certificate["plan"], str(column), quasi) and _may_apply(spec, public_steps):
         return None
     return (
@@ -210,6 +218,7 @@ def released_unchanged(certificate: Fields, columns: Iterable[str]) -> bool:
     Quasi-identifiers are what recoding is for.
     """
     steps, plans = certificate["recipe"]["steps"], certificate["plan"]
+    # what is hidden may have changed any column
     if any(map(hides, steps)) or "synthetic" in certificate:
         return False
     if any(plan["step"] == AUTHORISED or plan.get("unit", "row") != "row" for plan in plans):
@@ -239,6 +248,7 @@ def _changed_by(spec: Any) -> Iterator[str]:
     step = registry.build("steps", spec)
     yield from step.masks
     if not step.masks:
+        # a step that does not say what it masks: every word of it may be a column
         yield from _words(
             {name: value for name, value in fields_of(spec).items() if name not in READ_ONLY}
         )
@@ -261,6 +271,7 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
     """ε, δ and whom they are about follow from the recipe; that it ran as it is written no file
     shows.
     """
+    # a plan with an ε and no section about it would let readers add up what does not hold
     section, plans = certificate.get("differential_privacy"), certificate["plan"]
     if section is None and any(
         plan.get("certified") is True or plan.get("epsilon") is not None for plan in plans
@@ -271,6 +282,7 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
     cost = (None, None) if section is None else (section["epsilon"], section["delta"])
     if stated and None in cost:
         return Claim("ε", "fails", "the certificate does not say which one is certified", True)
+    # an ε that is not certified must not stand there for readers to find
     if not stated and cost != (None, None):
         return Claim(
             "ε", "fails", "it stands in the certificate, which says that none is certified", True
@@ -281,6 +293,7 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
         else "ε"
     )
     try:
+        # judged anew from the recipe, not from what the certificate says of its steps
         recipe = recipes.any_from_dict(certificate["recipe"])
         privacy = certified(recipe, shared.first.seen, shared.judged.schema)
     except SfumatoError:
@@ -338,6 +351,7 @@ def _plans_otherwise(privacy: Certified, plans: Sequence[Fields], *, whole: bool
 
     Where none is certified for the ``whole`` recipe it may tell of none, and of no other.
     """
+    # other lengths of plan and recipe have a claim of their own
     for part, plan in zip(privacy.parts, plans, strict=False):
         if part.account.effect is not Effect.ACCOUNTED or (
             not whole and plan.get("epsilon") is None

@@ -73,11 +73,13 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
     form may take text for numbers: where that makes values one, the promises must hold for such a
     reader too.
     """
+    # Parquet keeps types, so equal columns end it here, without reading the whole file at once
     if form.format == "parquet" and _all_came_back(release.released, file):
         return release
     frame = _read_back(release, file, form)
     release = _with_rows(release, frame, form)
     text_only = text_only_columns(release.recipe.accept) if release.recipe.accept else set()
+    # a CSV does not say what is text: a guessing reader may see fewer values
     numbers = (
         {n: c for n, c in guessed(frame).items() if n not in text_only}
         if form.format == "csv"
@@ -101,6 +103,7 @@ def as_it_stands(release: TableRelease, table: Table, data: Mapping[str, Any]) -
     ``table`` is what was read of the file that stands, which the ``data`` section of its
     certificate describes.
     """
+    # as a rule the file holds what was made: then nothing is written a second time
     if table.columns == release.released.columns and all(
         len(column) == len(release.released) and _came_back(release.released, column)
         for column in map(table.column, table.columns)
@@ -133,6 +136,7 @@ def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsO
     """Refuse a release that a default reader would find broken, because it takes several values for
     one.
     """
+    # both tables as that reader sees them: promises may compare them
     table = reading.of(dataclasses.replace(release.released, frame=frame))  # type: ignore[arg-type]
     try:
         judge_again(dataclasses.replace(release, original=reading.of(release.original)), table)
@@ -158,6 +162,7 @@ def _all_came_back(released: Table, file: Path) -> bool:
             if not all(_came_back(released, column, start) for column in part.iter_columns()):
                 return False
             ends |= dict.fromkeys(part.columns, start + len(part))
+    # all columns, in their order, and every one to its last row
     return list(ends) == list(released.columns) and set(ends.values()) <= {len(released)}
 
 
@@ -169,6 +174,7 @@ def _read_back(release: TableRelease, file: Path, form: Form) -> pl.DataFrame:
             f"the file would not be readable as {form.format}, so it is not written: {error}"
         ) from None
     expected = (len(release.released), release.released.columns)
+    # lost rows or columns are no matter of promises: the file is not written
     if (frame.height, frame.columns) != expected:
         raise OutputError(
             f"{form.format} does not keep this table: {frame.height:,} rows and {frame.width:,}"
@@ -201,6 +207,7 @@ def _came_back(released: Table, column: pl.Series, start: int | None = None) -> 
         original = original.slice(start, len(column))
     plain = []
     for values in (original, column):
+        # widths of integers mean nothing, but 64 unsigned bits do not fit into signed ones
         if values.dtype.is_integer() and values.dtype != pl.UInt64:
             plain.append(values.cast(pl.Int64, strict=False))
         elif values.dtype in (pl.Categorical, pl.Enum):
@@ -265,6 +272,7 @@ class Target:
         if is_same_table(source.name, self.shown):
             raise self._is_original()
         database = address(self.given)
+        # a file that this makes is taken away again if nothing comes of it
         fresh = database.kind != "postgresql" and not database.file.exists()
         running = begun(database, write=True)
         try:
@@ -281,6 +289,7 @@ class Target:
         name = Name.of(self.table)
         with running.guarded():
             exists = running.exists(name)
+        # by identity: another address may lead to the same table
         if exists and source.identity is not None and running.identity(name) == source.identity:
             raise self._is_original()
         if exists and not self.force:
@@ -288,6 +297,7 @@ class Target:
                 f"{self.shown} is there already; choose another name, or replace it with force=True"
                 " (--force)"
             )
+        # force must not delete a table that only has the name
         if exists and columns is not None and list(running.columns(name)) != list(columns):
             raise OutputError(
                 f"{self.shown} has other columns than this release, so it is no earlier one;"
@@ -336,6 +346,7 @@ def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
         digest = _write_rows(release, running, name)
         database_table = DatabaseTable.within(running, name)
         table = LazyTable(database_table, source=Source(target.shown))  # type: ignore[arg-type]
+        # inside the transaction: what does not hold is never seen by anybody
         _require_same(release, table, digest)
         yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest}
         running.commit()
@@ -350,6 +361,7 @@ def _write_rows(release: TableRelease, running: Transaction, name: Name) -> str:
         else [release.released.to_polars()]
     )
     for number, batch in enumerate(batches):
+        # digest of what the database can hold, as that is what comes back
         rows = running.storable(batch)
         digest.add(rows)
         running.put(name, rows, create=number == 0)
@@ -371,6 +383,7 @@ def _require_same(release: TableRelease, table: LazyTable, digest: str) -> None:
         if release.parts
         else table_described.collected()
     )
+    # promises beside the original were judged on the same rows
     models = [m for m in release.recipe.meet if not _needs_rows(m, release)]
     verdicts = judge_all(
         gather(shared, models, original=release.original, population=release.population), models
@@ -410,5 +423,6 @@ def has_words(values: pl.Series) -> bool:
         values = values.cast(pl.String)
     if values.dtype != pl.String:
         return values.dtype == pl.Boolean
+    # a star marks a suppressed cell, in columns of numbers too
     texts = values.filter(values.str.strip_chars() != "*")
     return 2 * int((~texts.str.contains(r"\d")).sum()) > texts.len()

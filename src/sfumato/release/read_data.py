@@ -76,6 +76,7 @@ def read_recipe_data(
         options = {} if intake is None else intake.options()
         return read_one_table(data, recipe=recipe, engine=engine, table=table, options=options)
     tables = tables_for(data, recipe, people=people, stated_intake=intake)
+    # with an ε, types and layout must not depend on single rows
     if accounts(recipe.steps, recipe.schema):
         tables = _in_fixed_form(kind, tables, recipe)
     return describe_tables(tables, recipe.shape, recipe.schemas, format=format)
@@ -91,6 +92,7 @@ def _in_fixed_form(
         return tables
     changed = {}
     for name, table in tables.items():
+        # committed to is what was given, not the form it is brought into
         source = dataclasses.replace(table.source, digest=digest_of({"given": table}))
         changed[name] = TableRead(fixed[name], source)
     return changed
@@ -107,6 +109,7 @@ def read_one_table(
     """One table from a path, a database or a frame, in memory or held by an engine;
     see :func:`sfumato.read`.
     """
+    # what the caller says goes before what the recipe says
     about_values = {**(recipe.intake.about_values.options() if recipe else {}), **options}
     if is_address(data):
         return from_database(data, table, engine, about_values)
@@ -129,8 +132,10 @@ def read_one_table(
     if not isinstance(data, str | Path):
         return take_frame(data, recipe.intake if recipe else Intake(), options)
     require_named(data)
+    # standard input can be read once only, so no engine can hold it
     if str(data) != "-" and (lazy_table := opened(data, engine, about_values, recipe)) is not None:
         return lazy_table
+    # all as text: what a column is would otherwise be found by looking at its cells
     if recipe is not None and accounts(recipe.steps, recipe.schema):
         options = {"text": True, **options}
     frame, source = read_table(data, otherwise=None if recipe is None else recipe.intake, **options)
@@ -165,6 +170,7 @@ def tables_for(
         }
         return {name: _name_table(name, table) for name, table in read.items()}
     beside = recipe.others.get(PEOPLE)
+    # the recipe may name the second file, from its own folder
     if people is None and beside is not None and beside.file is not None:
         people = recipe.base / beside.file
     return tables_of(
@@ -197,6 +203,7 @@ def tables_of(
     ``text`` leaves all columns of a CSV as text: what they are then does not depend on single
     people.
     """
+    # formats of a shape hold all its tables at once
     tables = _read_own_format(data, shape) or {
         DATA: _read_table(data, intake or Intake(), stated_intake or Intake(), text=text)
     }
@@ -209,6 +216,7 @@ def tables_of(
         )
     if isinstance(people, str | Path):
         require_plain(people, limit=MOST_BYTES, purpose="the table of people's own columns")
+    # only codes of values are shared: the second file has a layout of its own
     about_values = (intake or Intake()).about_values
     return {
         **tables,
@@ -262,6 +270,7 @@ def describe_tables(
     _require_numbers(tables, schemas)
     frames, notes = {}, list[str]()
     has_names = shape in SEVERAL_TABLES
+    # the first file says how all are written
     first = next(iter(tables.values())).source
     for name, table in tables.items():
         schema, file_format = schemas[name], format or _format(first)
@@ -279,6 +288,7 @@ def describe_tables(
     )
     source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=table_schemas)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
+    # direct identifiers end here: no step and no promise sees them
     bare = {name: schemas[name].without(schemas[name].dropped_columns) for name in tables}
     return registry.data_class(shape).from_tables(frames, bare, source)
 
@@ -386,6 +396,7 @@ def digest_of(tables: Mapping[str, TableRead]) -> str:
     JSON lines.
     """
     return joint_digest(
+        # a frame has no file: its content is hashed
         [table.source.digest or digest_of_frame(table.frame) for table in tables.values()]
     )
 

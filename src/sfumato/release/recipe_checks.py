@@ -94,6 +94,7 @@ def steps_in_plan(certificate: Fields, shared: SharedFolder, original: Original)
     see is so.
     """
     specs, plans = certificate["recipe"]["steps"], certificate["plan"]
+    # before the plans are compared one by one: each must be about its own step
     if [name_of(spec) for spec in specs] != [plan["step"] for plan in plans]:
         return Claim("steps", "fails", "the plan tells of other steps than the recipe names")
     for spec, plan in zip(specs, plans, strict=True):

@@ -136,11 +136,13 @@ class Release(Reportable):
         """The release with these data in its place, judged as if they had come out; ``bounds``:
         limits and contract are measured too.
         """
+        # all is measured on the data as they would be shared, not as they are in memory
         release, recipe = dataclasses.replace(self, released=released), self.recipe
         if bounds:
             limits: tuple[Kept, ...] = ()
             contract: tuple[Kept, ...] = ()
             if recipe.limits or recipe.contract:
+                # where an ε is accounted for, what cannot be measured must not end the run
                 pair, fixed = release.pair, accounts(recipe.steps, recipe.schema)
                 limits = judge_limits(
                     recipe.limits,
@@ -155,6 +157,7 @@ class Release(Reportable):
                     check_agreement(agreement, pair, fixed=fixed) for agreement in recipe.contract
                 )
             release = dataclasses.replace(release, limits=limits, contract=contract)
+        # after the bounds: models may be shown what attacks believe, which options give
         evidence = released.evidence(
             recipe.meet, original=self.original, **release.judging_options()
         )
@@ -206,6 +209,7 @@ class Release(Reportable):
             for name in ("limits", "contract")
         }
         attacks = None if self.attacks is None else self.attacks.to_dict()
+        # beside promises the ε stands in a section of its own
         privacy = None if self.verdicts else self.certified  # where an ε is all that is promised
         private = {} if privacy is None else {"differential_privacy": privacy.to_dict()}
         return headline(
@@ -261,6 +265,7 @@ class Release(Reportable):
     @property
     def notes(self) -> tuple[str, ...]:
         """What reading merged or put right, in counts."""
+        # a note from reading and one from the data may be the same
         return tuple(dict.fromkeys((*self.original.source.notes, *self.original.notes)))
 
     @property
@@ -328,12 +333,14 @@ class Release(Reportable):
         from sfumato.release.attack_run import AttackContext, attack_release
 
         base = AttackContext() if context is None else context
+        # what the caller says goes first; an empty entry means that nothing was said
         complete = dataclasses.replace(
             base,
             steps=base.steps or self.recipe.steps,
             models=base.models or self.recipe.meet,
             limits=base.limits or self.recipe.limits,
         )
+        # the seed of the release: whoever verifies it can try the same again
         keywords.setdefault("seed", self.seed)
         return attack_release(self.pair, context=complete, **keywords)
 
@@ -410,8 +417,10 @@ class Release(Reportable):
         none, but for synthetic rows, of which nothing else tells what they give away
         (``attack=0``: none there, either).
         """
+        # None: by default; 0: not at all
         if attack or (attack is None and self.needs_attack):
             attacked = self.attacked(seconds=attack) if attack else self.attacked()
+            # attacked now, so that the second call only writes
             return attacked.write(
                 folder, format=format, force=force, sign=sign, attack=0, options=options
             )
@@ -458,6 +467,7 @@ class Release(Reportable):
         """What became of the data."""
         was, now = self.original.counts(), self.released.counts()
         rows = tuple(
+            # columns of counts that only one of both has are shown as well
             (plain_name(name), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])
         )
         return [TableBlock((str(self.shape), "before", "after"), rows)]

@@ -141,6 +141,7 @@ def with_policies(original: Any, owner: Path | None) -> Any:
         kinds = pl.read_parquet(owner / POLICIES)
     except (OSError, pl.exceptions.PolarsError):
         raise UnreadableLock(f"{owner / POLICIES} cannot be read") from None
+    # not of this original: without them it is compared as it is
     if len(kinds) != len(original) or set(kinds.columns) & set(original.columns):
         return original
     return original.with_columns({name: kinds[name] for name in kinds.columns})
@@ -188,6 +189,7 @@ def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) ->
     Of a table in parts the columns that promises look at, counted.
     """
     if in_parts(shared.certificate):
+        # only combinations that promises look at; the rows may not fit into memory
         columns = shared.first.seen
         table: Table = original.counted(name for name in columns if name in original.columns)
     else:
@@ -200,6 +202,7 @@ def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
     """The original in the form that its recipe alone decides, where a step accounts for an ε; as it
     is otherwise.
     """
+    # with an ε, types and labels follow from the recipe alone, and promises compare with those
     if (
         recipe is None
         or not accounts(recipe.steps, recipe.schema)
@@ -211,6 +214,7 @@ def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
 
 def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) -> str | None:
     """The format the release was made for, which may be another than it was written in."""
+    # where no lock says it, it is the format of the file
     format_name = (lock or {}).get("made_for", certificate["data"].get("format"))
     return format_name if format_name is None else require_format(format_name)
 
@@ -229,13 +233,16 @@ def _replay(original: Original) -> Replayed:
             "needs original", "give --population with the second table it was made with"
         )
     is_table = shared.shape is Shape.TABLE
+    # the steps saw this column too, and only the owner has it
     data = with_policies(original.data, inputs.owner) if is_table else original.data
     try:
         recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
         if recipe.shape is not shared.shape:
             return Replayed("fails", f"the lock is about data of shape {recipe.shape}")
+        # draws of a certified ε come from the system and cannot be repeated
         if (words := unseeded(recipe, seed)) is not None:
             return Replayed("needs original", words)
+        # what this process made need not be made twice, but only if the lock is about it
         own_release = _made_here(inputs.release, data, lock)
         if own_release is not None:
             release: Any = own_release
@@ -253,6 +260,7 @@ def _replay(original: Original) -> Replayed:
                 in_order = _is_in_order(release, shared.released, shared.certificate)
         else:
             is_equal, words = _compare_files(release, shared.certificate)
+    # an edited or foreign lock: no error, the claim fails
     except KeyError:
         return Replayed("fails", "the lock lacks what a release is made again from")
     except SfumatoError as error:
@@ -291,6 +299,7 @@ class AsCertified(Memory):
 
     certificate: Mapping[str, Any]
 
+    # the register is not at hand, so what it said is taken from the certificate
     def kept(self, limit: float, pair: TablePair) -> Kept:
         """As it is certified."""
         entry = next(
@@ -335,6 +344,7 @@ def _make_people_again(
         Seed.of(lock["seed"]),
         shuffle=certificate["shuffled"],
         format=lock["made_for"],
+        # a broken promise is compared, not refused: verify tells it
         refuse=False,
     )
     release: Release = make_release(original, recipe, context)
@@ -350,6 +360,7 @@ def _compare_files(release: Release, certificate: Mapping[str, Any]) -> tuple[bo
         first = next(iter(table_sections.values()))
         defused = bool(first.get("form", {}).get("defused"))
         sections_again = write_tables(release, Path(folder), first["format"], defuse=defused)
+    # both in the same order of tables; only digests are compared, the files are gone
     digests = [
         {name: section["sha256"] for name, section in tables.items()}
         for tables in (sections_again, table_sections)
@@ -372,6 +383,7 @@ def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool
     order.
     """
     if in_parts(certificate):
+        # a sum of keyed row hashes does not depend on the order of rows
         keys = (
             secrets.randbits(63),
             secrets.randbits(63),
@@ -383,6 +395,7 @@ def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool
         rows
     ):
         return True  # as a rule the file gives the values back as they were
+    # a format may change values (a day becomes text): compare what it gives back
     table = _as_written(release.released, certificate)
     return table.columns == released.columns and _same_rows(_rows_as_text(table), rows)
 
@@ -400,6 +413,7 @@ def _is_in_order(release: Any, released: Any, certificate: Mapping[str, Any]) ->
 def _hash_in_order(table: LazyTable) -> str:
     digest = hashlib.sha256()
     for rows in table.batches():
+        # row by row, so that batches of other sizes give the same digest
         digest.update(rows.to_polars().hash_rows().to_numpy().tobytes())
     return digest.hexdigest()
 
@@ -440,5 +454,6 @@ def _same_rows(left_rows: pl.DataFrame, right_rows: pl.DataFrame) -> bool:
         right_rows
     ):  # as a rule the seed gives the order too, and sorting takes longest
         return True
+    # counts of equal rows: duplicates must come as often, the order is free
     row_counts = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (left_rows, right_rows)]
     return row_counts[0].equals(row_counts[1])

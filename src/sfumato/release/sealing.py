@@ -37,13 +37,16 @@ def seal(
     besides.
     """
     share, owner = folder / "share", folder / "owner"
+    # words are left out: only fields are certified and compared
     fields = without_words(_unsealed(body))
+    # the page names the key, which must be known before the certificate is signed
     page = describe_certificate(
         fields if sign is None else {**fields, "signature": public_half(sign)}
     )
     replace_file(share / REPORT, render_page(page).encode())
     if pictures:
         write_pictures(share / PICTURES, charts_of(page.blocks))
+    # after page and pictures, because it lists them
     certificate = seal_certificate(share, fields, sign)
     record = {**record, "certificate": certificate, "words": words_in(body)}
     write_json(owner / "release.json", record)
@@ -58,6 +61,7 @@ def seal(
         else:
             with path.open("rb") as handle:
                 os.fsync(handle.fileno())
+    # last, as before that files are still written there
     keep_private(owner)
 
 
@@ -67,6 +71,7 @@ def seal_certificate(share: Path, fields: Document, sign: Path | None) -> dict[s
     """
     listed = {**_unsealed(fields), "sfumato_certificate": VERSION, "files": manifest_of(share)}
     certificate = {**listed, "digest": digest_of(listed)}
+    # over everything, the digest included
     if sign is not None:
         certificate = signed(certificate, sign)
     write_json(share / FILE, certificate)
@@ -86,6 +91,7 @@ def describe_certificate(certificate: Document) -> ReportPage:
     the page itself.
     """
     document = with_words(_unsealed(certificate))
+    # the value of the signature covers the page, so the page cannot tell it
     if "signature" in certificate:
         signature = certificate["signature"]
         document["signature"] = {key: signature[key] for key in ("algorithm", "public_key")}
@@ -110,6 +116,7 @@ def write_pictures(folder: Path, charts: Mapping[str, ChartBlock]) -> None:
     go.
     """
     folder.mkdir(exist_ok=True)
+    # pictures of an earlier report would be listed without being drawn from this one
     for old in folder.glob("*.png"):
         if old.stem not in charts:
             old.unlink()

@@ -100,6 +100,7 @@ class SharedFolder:
         """The data of the files; :class:`UnreadableData` where they are not what the certificate
         says.
         """
+        # before anything is opened: a pipe would be waited for
         self.require_plain_parts()
         try:
             return _open_table(self) if self.shape is Shape.TABLE else _open_people(self)
@@ -161,6 +162,7 @@ class SharedFolder:
 
 def _file_of(folder: Path, section: Mapping[str, Any]) -> Path:
     name = own_file(section)
+    # a link could lead out of the folder
     if "parts" in section and (folder / name).is_dir() and not (folder / name).is_symlink():
         return folder / name
     return require_plain_file(folder, name)

@@ -27,6 +27,7 @@ ALGORITHM = "Ed25519"
 
 def canonical(document: Mapping[str, Any]) -> bytes:
     """The bytes that are hashed and signed: sorted keys, no spaces, UTF-8."""
+    # one spelling for one document, so that digest and signature have one meaning
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -37,6 +38,7 @@ def digest_of(document: Mapping[str, Any]) -> str:
 
 def signed(document: Mapping[str, Any], key_file: Path) -> dict[str, Any]:
     """A document with a signature over all of it."""
+    # the digest is signed as well: whoever edits both is noticed
     value = _private_key(key_file).sign(canonical(_without(document, "signature")))
     return {**document, "signature": {**public_half(key_file), "value": _text(value)}}
 
@@ -62,6 +64,7 @@ def signature_holds(document: Mapping[str, Any], trusted: Path | None = None) ->
             or signature["algorithm"] != ALGORITHM
         ):
             return False
+        # decoded strictly: another spelling of the same bytes would be an unsigned change
         public, value = _bytes(signature["public_key"]), _bytes(signature["value"])
         if trusted is not None and public != _raw(_public_key(trusted)):
             return False
@@ -84,6 +87,7 @@ def new_key(path: Path) -> None:
     )
 
     key = Ed25519PrivateKey.generate()
+    # first the permissions, then the key: nobody can read it in between
     path.touch(mode=PRIVATE_FILE, exist_ok=False)
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)

@@ -149,5 +149,6 @@ def _gone(pair: TablePair, sample: TablePair, column: str) -> float:
     records, each for as many.
     """
     lost = float((sample.losses(column) >= 1 - 1e-12).sum())
+    # the sample stands for all released records
     lost *= len(pair.released) / max(1, len(sample.released))
     return (lost + pair.suppressed) / max(1, len(pair.original))

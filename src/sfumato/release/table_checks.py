@@ -58,6 +58,7 @@ def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
 def _expected_schema(shared: SharedFolder) -> Schema:
     """What the columns are once the steps that the recipe shows were taken."""
     schema = shared.recipe.schema
+    # steps may rename, add or recode columns: the file is held to what is left after all of them
     for step in shared.recipe.steps:
         schema = step.released_schema(schema, list(shared.tables[DATA].columns))
     return schema
@@ -80,6 +81,7 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
     )
     if strange := [c for c in names if c not in expected_columns and c not in unknown]:
         yield f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}"
+    # a hidden step may release a dropped column under its name, as a pseudonym
     replaced = {
         c for c in unknown if c not in expected_columns or expected_columns[c].has(Role.DROP)
     }
@@ -95,6 +97,7 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
             f"{count_of(len(differing), 'column')} have another role than the recipe gives them:"
             f" {first_names(differing)}"
         )
+    # in the order of the recipe, and with those that steps left out
     dropped = [c for c in certificate["recipe"]["columns"] if c not in names]
     gone = [c for c in dropped if c in expected_columns and not expected_columns[c].has(Role.DROP)]
     if gone := [c for c in gone if c not in left_out_columns(certificate)]:
@@ -118,6 +121,7 @@ def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
         hides(spec) and "suppressed_cells" in plan for spec, plan in pairs
     )  # which columns it may empty is not told
     ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in rules}
+    # suppressed cells match everything, also where the recipe says otherwise
     wild = [c for c in rules if rules[c] == Missing.WILDCARD and (c in emptied or has_hidden_step)]
     if differing := [c for c in rules if rules[c] != ruled[c] and c not in wild]:
         yield f"missing_rule: {first_names(differing)} count otherwise than the recipe says"
@@ -132,6 +136,7 @@ def numbers_of_recipe(
     """
     expected, released, unknown = _expected_schema(shared), shared.judged, _unknown(certificate)
     columns = [c for c in released.columns if c in expected.attributes and c not in unknown]
+    # quasi-identifiers are recoded to labels, which need not be numbers
     exact = [
         c
         for c in columns
@@ -155,6 +160,7 @@ def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original
     """
     levels = dict[str, Any]()
     for plan in certificate["plan"]:
+        # a later step may have changed the values: then the earlier level says nothing
         changed = {*plan.get("masked", ()), *plan.get("columns", ())}
         levels = {
             c: level_entry for c, level_entry in levels.items() if c not in changed
@@ -178,6 +184,7 @@ def records_gone(certificate: Fields, shared: SharedFolder, original: Original) 
     """
     certified, plans = certificate["suppressed_records"], certificate["plan"]
     suppressed = sum(plan.get("suppressed_records", 0) + _not_drawn(plan) for plan in plans)
+    # only where every step tells how many it suppressed must the numbers be equal
     whole = all("suppressed_records" in plan for plan in plans)
     if certified is None or (certified == suppressed if whole else suppressed <= certified):
         return None
@@ -193,6 +200,7 @@ def _not_drawn(plan: Mapping[str, Any]) -> int:
     if plan["step"] != SAMPLE or plan["unit"] != "row":
         return 0
     rows, share = int(plan["rows"]), float(plan["fraction"])
+    # rows are what is left of rows / share
     return round(rows / share) - rows
 
 
@@ -220,6 +228,7 @@ def _drawn_wrongly(certificate: Fields, story: Mapping[str, Any]) -> Iterator[st
         story["suppressed_cells"],
     )
     card_columns, map_columns = [card["column"] for card in cards], maps["columns"]
+    # one distance for every two columns: n(n − 1) / 2
     pairs = len(map_columns) * (len(map_columns) - 1) // 2
     if any(c not in columns for c in (*card_columns, *map_columns, *gone)) or len(
         set(card_columns)
@@ -244,6 +253,7 @@ def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> 
     they came.
     """
     touched = touched_columns(certificate)
+    # what was measured on a sample, or in parts, follows from other rows
     if records is None or "sampled" in certificate or "parts" in certificate["data"]:
         return
     cards, gone = certificate["story"]["cards"], certificate["story"]["suppressed_cells"]
@@ -251,6 +261,7 @@ def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> 
     lossy_columns = [
         c for c, share in gone.items() if c not in touched and share > went / max(1, records) + NEAR
     ]
+    # cards with a loss, though no step touched their column
     lost = [card["column"] for card in cards if card["loss"] and card["column"] not in touched]
     coarse = {
         c: _came_coarse(certificate["recipe"]["columns"][c], released, c)
@@ -259,6 +270,7 @@ def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> 
     # a format that cannot write a cell (infinities in Excel and JSON lines) leaves it missing in
     # the file
     empty = {c: released.column(c).null_count() if c in released.columns else 0 for c in coarse}
+    # every column loses at least what went with the records
     if any(share < went / max(1, records) - NEAR for share in gone.values()) or any(
         gone[c] > (went + coarse[c] + empty[c]) / max(1, records) + NEAR for c in lossy_columns
     ):
@@ -281,6 +293,7 @@ def _came_coarse(spec: Mapping[str, Any], released: Table, column: str) -> int:
         return released.records
     counts = released.column(column).cast(pl.String).drop_nulls().rename("label").value_counts()
     different, amounts = counts["label"].to_list(), counts["count"].to_list()
+    # without a hierarchy only the top stands for several values
     coarse = {TOP} if hierarchy is None else nodes_above(hierarchy, different)
     return sum(
         amount
@@ -305,12 +318,14 @@ def utility_of_file(certificate: Fields, shared: SharedFolder, original: Origina
     ]
     specs = certificate["recipe"].get("contract") or []
     lines = [
+        # lines of the contract that its owner keeps have no entry in the public recipe
         line for spec, line in zip(specs, certificate["contract"], strict=True) if not hides(spec)
     ]
     agreements = zip(shared.recipe.contract, lines, strict=True)
     stated += [(agreement.metric, line["value"]) for agreement, line in agreements]
     wrong = []
     for metric, value in stated:
+        # some measures need the original: they say nothing alone
         measure = metric.told_alone(shared.judged, shared.recipe.schema, records)
         if measure is not None and not near(measure, value):
             wrong.append(metric.name)
@@ -332,6 +347,7 @@ def implied_of_recipe(
         "released columns beside the labels",
     )
     if (
+        # each pair is one column and one quasi-identifier
         not section["unknown"]
         <= section["compared"]
         <= len(certificate["roles"]) * len(recipe.schema.quasi)
@@ -355,6 +371,7 @@ def class_sizes(certificate: Fields, shared: SharedFolder, original: Original) -
     assessment, section = assess(shared.judged), certificate["classes"]
     sizes = {str(size): count for size, count in assessment.class_sizes.items()}
     risks = {measure.name: measure.value for measure in assessment.measures}
+    # the certificate may leave out a risk, but not tell another
     risks_fit = all(
         name in risks and near(risks[name], value) for name, value in section["risks"].items()
     )

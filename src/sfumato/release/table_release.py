@@ -91,6 +91,7 @@ class TableRelease(Release):
     def assess_original(cls, original: Any, recipe: Recipe, context: Context) -> Any:
         """Assess the table as it is, without its direct identifiers, while the steps run."""
         table = original.drop(original.schema.dropped_columns)
+        # a hierarchy could refuse a value, and with an ε no single record may end the run
         if accounts(recipe.steps, recipe.schema):
             table = without_hierarchies(table, table.schema.quasi)
         return meanwhile(assessing(table, recipe.goals, population=context.population))
@@ -109,6 +110,7 @@ class TableRelease(Release):
             shuffled=context.shuffle,
             created=environment.now(),
             made_for=chosen_format(original.source, context.format),
+            # assessed in another thread while the steps ran: here it is waited for
             before=before.result(),
             scores=scores_of(steps.plans),
             population=context.population,
@@ -155,6 +157,7 @@ class TableRelease(Release):
         attacks believe.
         """
         posteriors: tuple[Posterior, ...] = ()
+        # posteriors are dear, so they are worked out only where a promise asks for them
         if needed(self.recipe.meet, self.released.schema).posteriors:
             from sfumato.release.posteriors import posteriors_of
 
@@ -176,6 +179,7 @@ class TableRelease(Release):
         it the recipe accepts.
         """
         # It is remembered with the released table, so that it is looked for once.
+        # the largest crowd that is promised decides how few people count as found
         k = max((verdict.crowd for verdict in self.verdicts if verdict.crowd), default=None)
         recipe, memo = self.recipe, self.released.memo
         key = ("implied", k, recipe.accept)
@@ -183,6 +187,7 @@ class TableRelease(Release):
             pair = self.pair
             dependences = find_dependences(pair, k=k)
             accepted = accepted_pairs(recipe.accept) if recipe.accept else {}
+            # with an ε nothing may be refused by looking at the original
             decides = not accounts(recipe.steps, recipe.schema)
             memo[key] = Implied(dependences, accepted, k, decides, pair.of_a_sample)
         implied: Implied = memo[key]
@@ -201,6 +206,7 @@ class TableRelease(Release):
         nearly number the records, and lost links.
         """
         of_the_table: list[str] = []
+        # both look at all rows, so only where such columns are there
         if self.released.schema.columns(Role.WEIGHT):
             of_the_table += weight_warnings(self.released)
         if self.released.schema.units:
@@ -213,9 +219,11 @@ class TableRelease(Release):
         """That people set aside were looked at all the same: a control that steps before have
         learnt from is none.
         """
+        # the step that set people aside; the steps before it saw them
         drawing = next(
             (index for index, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0
         )
+        # steps that work cell by cell learn nothing from other people
         step_names = [
             step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS
         ]
@@ -237,6 +245,7 @@ class TableRelease(Release):
         """
         run = (self.original, self.recipe, self.plans)
         remembered = self.released.memo.get(("release", name))
+        # the objects themselves, not equal ones: comparing tables would take longer
         if remembered is not None and all(
             remembered_part is part
             for remembered_part, part in zip(remembered[0], run, strict=True)
@@ -250,6 +259,7 @@ class TableRelease(Release):
     def before_step(self, index: int) -> Table:
         """The table as a step of the recipe saw it, by its place."""
         shared = self.original.drop(self.original.schema.dropped_columns)
+        # steps from the index on are not applied: zip stops where the slice ends
         for step, (_, plan) in zip(self.recipe.steps[:index], self.plans, strict=False):
             shared = step.apply(shared, plan)
         return shared
@@ -286,6 +296,7 @@ class TableRelease(Release):
         """Number of records that were dropped; none where rows were drawn anew, which stand for
         nobody.
         """
+        # drawn rows replace the table as a whole, so nobody was left out
         return 0 if self.released.drawn else self.original.records - self.released.records
 
     @property
@@ -316,6 +327,7 @@ class TableRelease(Release):
         if self.released.drawn:
             return []
         after = {measure.name: measure for measure in self.after.measures}
+        # a measure that only a population tells has no counterpart after
         return [
             (before, after[before.name]) for before in self.before.measures if before.name in after
         ]
@@ -411,6 +423,7 @@ class TableRelease(Release):
             for assessment in (self.before, self.after)
         )
         sizes = [v.crowd for v in self.verdicts if v.crowd]
+        # k promises a chance of at most 1/k
         chart = chart_risks(was, now, 1 / max(sizes) if sizes else None)
         return None if chart is None else plot_chart(chart)
 
@@ -442,4 +455,5 @@ class TableRelease(Release):
         """What intruders found, strongest first."""
         if self.attacks is None:
             return [] if self.certified is not None else [Paragraph(NOT_ATTACKED, "quiet")]
+        # the first block is a headline, which the release has itself
         return [Heading("Attacks"), *self.attacks.blocks()[1:]]

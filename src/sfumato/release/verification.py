@@ -82,6 +82,7 @@ class Verification(Reportable):
         for name in {**on_file, **beside_original}:
             first = sorted(on_file.get(name, ()), key=WORSE.index, reverse=True)
             second = sorted(beside_original.get(name, ()), key=WORSE.index, reverse=True)
+            # worst with worst: an open promise is not settled by another one of the same name
             pairs = itertools.zip_longest(first, second, fillvalue=WORSE[0])
             statuses += [(name, max(pair, key=WORSE.index)) for pair in pairs]
         return statuses

@@ -57,6 +57,7 @@ def verify(
                 f"{folder} holds a release of shape {shape}, and the original given is of shape"
                 f" {original.shape}"
             )
+        # an engine counts otherwise than memory does: compare like with like
         original = as_released(certificate, original)
     shared = SharedFolder(folder, certificate)
     inputs = Original(shared, original, trusted_key, ReplayInputs(owner, population, release))
@@ -67,6 +68,7 @@ def verify(
     for section, check in checks_for(certificate):
         try:
             claims += _claims_of(check, section, certificate, shared, inputs)
+        # no claim about data can follow: the others would fail for the same reason
         except UnreadableData as error:
             claims.append(Claim("readable data", "fails", str(error), section=section))
             break
@@ -81,6 +83,7 @@ def _claims_of(
     original: Original,
 ) -> list[Claim]:
     """The claims of a check; that it fails, where an edited certificate lacks what it needs."""
+    # an edited certificate may raise anything; each error must end in a claim that fails
     try:
         claims = check(certificate, shared, original)
         if claims is None:
@@ -91,6 +94,7 @@ def _claims_of(
         ]
     except UnreadableRecipe:
         return []  # that the recipe is none is a claim of its own
+    # these end the whole verification, or all of its checks of data
     except (UnreadableData, UnreadableLock):
         raise
     except SfumatoError as error:

@@ -67,6 +67,7 @@ def write_section(
         "format": format,
         "form": form.to_dict(),
     }
+    # told of a CSV only, where a spreadsheet may run text
     if format == "csv":
         section["formulas"] = runnable_cells(frame)
     return WrittenTable(file, form, section)
@@ -90,6 +91,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 def replace_file(file: Path, content: bytes) -> None:
     """Write a file anew: one that another folder shares by a link is left alone."""
+    # unlink first: writing into a linked file would change the other folder too
     file.unlink(missing_ok=True)
     file.write_bytes(content)
 

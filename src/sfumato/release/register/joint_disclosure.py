@@ -178,6 +178,7 @@ def together(
     )
     joint = joint_classes(class_matrix)
     own_classes = JointClasses(joint.member[own_rows], joint.sizes, joint.compatible[own_rows])
+    # people of the original of whom something was released
     present = class_matrix[own_rows][:, 0] != ABSENT
     sizes = own_classes.of_person[present] if classes else np.zeros(0, dtype=np.int64)
     class_diversity = {
@@ -230,6 +231,7 @@ def _beside(
         reason = _not_aligned(entry, person, classes=classes)
         comparable = tuple(entry.person) == tuple(person)
         shared = len(np.intersect1d(registered_people.hashes, people.hashes)) if comparable else 0
+        # by whole rows only a table that holds all of the other can be aligned
         if (
             comparable
             and tuple(person) == BY_CONTENT
@@ -267,6 +269,7 @@ def _spent(
     earlier = [*beside.aligned, *beside.others]
     columns = [np.ones(len(people.hashes), dtype=bool)]
     columns += [
+        # people who cannot be compared may all be the same: the worst is counted
         columns[0]
         if registered_people is None
         else np.isin(people.hashes, registered_people.hashes)
@@ -302,6 +305,7 @@ def _matrix(
     everybody = np.unique(np.concatenate([release_people.hashes for release_people in columns]))
     class_matrix = np.full((len(everybody), len(columns)), ABSENT, dtype=np.int64)
     for number, release_people in enumerate(columns):
+        # everybody is sorted, so that positions are found by bisection
         positions = np.searchsorted(everybody, release_people.hashes)
         class_matrix[positions, number] = release_people.classes
     return class_matrix, np.searchsorted(everybody, people.hashes)

@@ -76,6 +76,7 @@ def classes_shown(pair: TablePair) -> NDArray[np.int64]:
     if not pair.aligned:
         return classes
     if not pair.quasi:
+        # without quasi-identifiers all records are one class
         classes[pair.rows] = 0
         return classes
     codes = np.stack([pair.released.encoded(name).codes for name in pair.quasi], axis=1)
@@ -114,6 +115,7 @@ def people_of(register: Register, pair: TablePair, columns: Sequence[str]) -> Re
 
 def _sets(which: NDArray[np.int64], classes: NDArray[np.int64], persons: int) -> NDArray[np.int64]:
     """Per person a number for the set of classes of all rows; absent where no row was released."""
+    # sorted by person, each class once: the set of classes of a person is a slice
     pairs = np.unique(np.stack([which, classes], axis=1)[classes != ABSENT], axis=0)
     starts = np.searchsorted(pairs[:, 0], np.arange(persons + 1))
     numbers: dict[bytes, int] = {}

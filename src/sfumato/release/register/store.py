@@ -202,6 +202,7 @@ class Register:
         for number, entry in enumerate([*self.journal.read().entries, *self._pending]):
             if isinstance(entry, PlannedRelease):
                 fields = dataclasses.asdict(entry)
+                # people are large, and read only when somebody asks for them
                 del fields["hashes"], fields["rows"]
                 releases[number] = RegisteredRelease(number=number, **fields)
             elif isinstance(entry, ReleaseState):
@@ -338,6 +339,7 @@ def open_register(path: str | Path, *, key: RegisterKey = None) -> Register:
         raise ParameterError(f"others may read {file}; take that away first (chmod 600)")
     secret = _read_key(Path(key) if key is not None else key_file(file))
     start = _read_start(file)
+    # with another key nobody would be known again
     if not hmac.compare_digest(start.mark.encode(), mark_of(secret, start.id).encode()):
         raise ParameterError(
             f"{file} was made with another key than the one given: nobody would be known again."

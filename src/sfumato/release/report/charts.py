@@ -95,6 +95,7 @@ def bin_sizes(largest: int, k: int | None = None) -> tuple[Bin, ...]:
     borders = {*SINGLE, k or 1}
     powers = [10**power for power in range(3, len(str(reach)) + 2)]
     for border in (*ROUND, *powers):
+        # a round border close to k would leave a bin too narrow to mean anything
         if k is None or abs(border - k) > CLOSE * k:
             borders.add(border)
     used = sorted(border for border in borders if border <= reach)
@@ -108,6 +109,7 @@ def fill_bins(bins: Sequence[Bin], sizes: Mapping[int, int], *, classes: bool = 
     """
     totals = [0] * len(bins)
     index = 0
+    # sizes ascend as bins do, so one pass over both is enough
     for size in sorted(sizes):
         while size > bins[index].high:
             index += 1
@@ -326,6 +328,7 @@ def chart_pairs(
     """
     if len(columns) < 2:
         return None
+    # below the diagonal: every pair once
     cells = [(row, column) for row in range(len(columns)) for column in range(row)]
     order = sorted(zip(cells, values, strict=True), key=lambda cell: -abs(cell[1]))
     words = []
@@ -461,6 +464,7 @@ def chart_uniqueness_curves(
             attributes_known for _, _, points in entries for attributes_known, _ in points
         ]
         low, high = min(known_values), max(known_values)
+        # a single point needs room on both sides
         if low == high:
             low, high = low - 1, high + 1
         room = 0.03 * (high - low)
