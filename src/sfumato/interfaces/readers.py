@@ -56,6 +56,7 @@ def read_data(
     be written in, and ``text`` leaves all columns of a CSV as text, as a step that accounts for an
     ε asks for.
     """
+    # These two are about the release and the columns, not about how a file is read.
     release_format = options.pop("format", None)
     text = options.pop("text", False)
     details = {"hierarchy": columns.hierarchies, "kind": columns.kinds, "unit": columns.units}
@@ -166,6 +167,7 @@ def _schema_of(roles: Roles, details: Mapping[str, Mapping[str, Any]]) -> Schema
     schema = Schema.from_roles(roles)
     for detail, by_column in details.items():
         for column, value in by_column.items():
+            # Details are given by column for both tables; those of the other one are skipped.
             if column in schema.attributes:
                 schema = schema.replace(column, **{detail: value})
     return schema

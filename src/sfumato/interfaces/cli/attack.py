@@ -120,6 +120,7 @@ def attack(
             "--keep, --sign and --others are about a folder that run wrote; leave them out here"
         )
     foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
+    # Findings are kept unless it was said otherwise, but never those under other roles.
     keep = files.recipe is None if files.keep is None else files.keep
     release: Any = foreign or read_release(folder)
     # A table made elsewhere always has a recipe; a second one is refused, but for tables.
@@ -129,6 +130,7 @@ def attack(
         release.recipe.shape, knowledge, people=files.people, recipe=second_recipe, sample=sample
     )
     other_recipe = None if files.recipe is None else load(files.recipe)
+    # A signature is needed in the end: that its key is missing is told before the attacks.
     if keep:
         release.require_key(files.sign)
     dataset = open_data(
@@ -166,6 +168,7 @@ def attack(
                 on_outcome=lambda outcome: _tell_outcome(outcome, quiet=files.quiet),
             ),
         )
+    # Kept before it is shown: who stops reading must not lose what was found.
     if keep:
         release.add("attacks", report.to_dict(), sign=files.sign)
     present(report, json=files.json)
@@ -247,6 +250,7 @@ def _intruder(
         )
     if columns is None:
         return None
+    # A fixed seed: the same call looks for the same people again.
     return intruder_from(pair, columns, sample=sample or DEFAULT_SAMPLE, seed=Seed(0))
 
 

@@ -77,6 +77,8 @@ def query(
         alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"),
     )
     answers: tuple[Answer, ...] = ()
+    # Reading and answering lie within one reply, which leaves at a multiple of the quantum: how
+    # long the work took says nothing about records.
     with replies.reply(since=time.monotonic()):
         terms["budget"] = files.total
         terms["ledger"] = files.ledger or recipe.with_suffix(".ledger")
@@ -124,6 +126,7 @@ def _read_whole(data: str, intake: Intake, recipe: Recipe) -> Table:
             raise UnreadableInput("one odd sign must not decide how everybody's are read")
         return dataset
     except UnreadableInput:
+        # A wrong path is no secret, and its own message helps.
         if data != "-" and not Path(data).is_file():
             raise
         raise UnreadableInput(

@@ -46,6 +46,7 @@ class RegisterOptions(TableRegisterOptions):
 def show_disclosure(disclosure: Together) -> None:
     """Print what releases tell together."""
     mark = "[green]✓[/]"
+    # Unknown is shown like a finding: nobody may take it for safe.
     if disclosure.alone or disclosure.unknown:
         mark = "[yellow]![/]"
     for sentence in disclosure.sentences:

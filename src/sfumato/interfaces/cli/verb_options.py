@@ -64,6 +64,7 @@ def verb_options(name: str, without: Collection[str] = ()) -> list[DeclaredOptio
                 metavar=record["metavar"],
             )
             kind, panel = KINDS[record["kind"]], record["panel"]
+            # Without a default an option must be given; None would be a default.
             default = record.get("default", inspect.Parameter.empty)
             options.append(DeclaredOption(record["name"], kind, option, default, panel))
     return [declared for declared in options if declared.name not in without]
@@ -85,6 +86,7 @@ def _with_typed_default(declared: DeclaredOption) -> DeclaredOption:
     if isinstance(default, str | int | float):
         return declared
     kind: Any = declared.kind
+    # None stands for "not typed", and the verb's own default is taken.
     return replace(declared, kind=kind | None, default=None)
 
 
