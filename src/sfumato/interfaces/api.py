@@ -634,6 +634,7 @@ def compare(
             "the candidates read the table in different ways (missing_values, header, text …); make"
             " them agree"
         )
+    # All of them read the table alike, so the first speaks for them.
     first_recipe = recipes_to_run[0].recipe if recipes_to_run else None
     table = read(dataset, recipe=first_recipe).in_memory("compare")
     return _compare(

@@ -213,6 +213,7 @@ class _Reader:
         definition, config = self.xml("input/definition.xml"), self.xml("input/config.xml")
         about = self.xml("project.xml") if "project.xml" in parts else None
         columns, hierarchies, levels = self.columns(definition, parts)
+        # Columns that only the table has need a role too, or the recipe would not fit it.
         columns = {**columns, **self.unnamed(columns, parts, about)}
         document = {
             "sfumato": 1,
@@ -475,6 +476,7 @@ def _pour(archive: zipfile.ZipFile, part: str, target: IO[bytes], limit: int) ->
 
 def _first_line(archive: zipfile.ZipFile, part: str) -> bytes:
     with _part(archive, part) as source:
+        # A bound, for a table without line ends would be read whole.
         return source.readline(MEGABYTE)
 
 

@@ -77,6 +77,7 @@ def _shape(word: str) -> Shape:
         raise ParameterError(
             "several tables are read by sf.read_tables({'people': …, 'visits': …}, relations)"
         )
+    # Tables have verbs of their own.
     table_shapes = ONE_TABLE | SEVERAL_TABLES
     names = [str(shape) for shape in registry.installed_shapes() if shape not in table_shapes]
     if str(word) not in names:

@@ -210,6 +210,7 @@ def _call(name: str, arguments: Mapping[str, str]) -> str:
     """
     words = [f"{key.strip()}={value}" if key.strip() else value for key, value in arguments.items()]
     line = f"{name}({', '.join(words)})"
+    # A recipe is written over several lines in any case: it is there to be read.
     if len(line) <= WIDTH and "\n" not in line and name != "sf.Recipe":
         return line
     return f"{name}(\n" + "".join(f"    {_indented(word)},\n" for word in words) + ")"

@@ -59,6 +59,7 @@ def _has_index(frame: Any) -> bool:
 
 def _renamed(frame: Any) -> tuple[Any, list[str]]:
     """A pandas or Arrow frame whose columns have different names; polars frames always have."""
+    # Arrow renames columns by a list of names, pandas by its axis.
     arrow = hasattr(frame, "rename_columns")
     names = [str(name) for name in getattr(frame, "column_names" if arrow else "columns", ())]
     if not (repeated_names := repeated(names)):

@@ -138,6 +138,7 @@ def _write_recipe(text: str, output: Path | None) -> None:
         documents_to_stdout().write(text)
         return
     try:
+        # Mode x refuses a file that exists, with no moment between asking and writing.
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:

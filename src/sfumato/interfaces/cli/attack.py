@@ -144,6 +144,7 @@ def attack(
     pair = release.beside(dataset)
     limits = release.recipe.limits
     if other_recipe is not None:
+        # Other roles on the same rows: nothing of the release is read again.
         pair = pair.with_roles_of(other_recipe.schema)
         limits = other_recipe.limits
     aux = _read_table(knowledge.aux)

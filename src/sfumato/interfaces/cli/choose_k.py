@@ -72,6 +72,7 @@ def show_choice(
     else:
         from sfumato.methods.formulas.choice_of_k import choose_k
 
+        # The branches above leave only the case in which a risk was given.
         k_choice = choose_k(risk or 0.0, population=choice.population, records=choice.records)
         document = k_choice.to_dict()
     if figures.json:

@@ -164,6 +164,7 @@ def _takes_all(stream: object) -> bool:
     # A stream that names no encoding, such as one in memory, takes all letters.
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
+        # UTF-8, UTF-16 and their kin take every letter.
         return codecs.lookup(encoding).name.startswith("utf")
     except LookupError:
         return False

@@ -91,6 +91,7 @@ def _write_table(people: Table, table: Path, *, quiet: bool) -> None:
 
     text = people.to_polars().write_csv()
     try:
+        # Mode x refuses a file that exists, with no moment between asking and writing.
         with table.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:

@@ -231,6 +231,7 @@ def _describe(text: str) -> list[dict[str, Any]]:
     for family in families:
         for shape in _shapes(family):
             members = _members(family, shape)
+            # Also of families that have no such name: a guess may come from any.
             names += members
             if name in members:
                 descriptions.append(_describe_member(family, shape, name, members[name]))

@@ -97,5 +97,6 @@ def foreign_file(
             f"{path.name} was made elsewhere; give a recipe that says what columns are with -r"
             " (sfumato profile writes one)"
         )
+    # Its steps and promises did not make this file, so they are left out.
     description = dataclasses.replace(load(recipe), steps=(), meet=())
     return ForeignFile(path, description, alignment.align, alignment.control, intake)

@@ -166,6 +166,7 @@ def _node_table(level: LevelView, show: int) -> RichTable:
     nodes = list(level.nodes)
     hidden = []
     if show:
+        # Stable: nodes of one size keep the order of the hierarchy.
         nodes.sort(key=lambda node: -node.records)
         nodes, hidden = nodes[:show], nodes[show:]
     table = RichTable(

@@ -225,6 +225,7 @@ def _list(log: OutputLog) -> None:
     out().print(table)
     for sentence in _warnings(log):
         out().print(sentence, markup=False, soft_wrap=True)
+    # A file that nobody added was not checked, so it may not leave with the others.
     if strangers := log.strangers():
         out().print(
             f"{len(strangers):,} files beside them were added by nobody; they are never released",

@@ -105,6 +105,7 @@ def lint(
             if not json:
                 out().print(f"{path}: {remark}", markup=False, soft_wrap=True)
             if remark.severity == "error":
+                # Warnings are told but do not fail a pipeline.
                 broken.add(remark.rule)
     if broken:
         # Of a file that cannot be read nothing is known, which outweighs a broken rule.

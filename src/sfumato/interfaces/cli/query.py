@@ -101,6 +101,7 @@ def _open_session(
     dataset = _read_whole(data, intake, loaded)
     if not terms["ledger"].exists():
         options = terms["options"]
+        # A ledger belongs to a dataset by its name, not to a file; the recipe gives it one.
         options = replace(options, name=options.name or recipe.stem)
         if statement is not None:
             questions(statement, declared(loaded.schema), options.name)

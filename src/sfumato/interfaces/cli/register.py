@@ -114,6 +114,7 @@ def check(
 
     with open_register(register, **secret) as opened:
         release, _, candidate = _read_candidate(opened, folder, files, reading.intake)
+        # A release is known by its certificate, wherever its folder lies.
         digest = release.certificate["digest"]
         # A release that is registered already must not be held against itself.
         own = [entry.number for entry in opened.standing if entry.certificate == digest]

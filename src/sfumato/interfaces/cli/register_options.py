@@ -73,6 +73,7 @@ def open_memory(options: RegisterOptions, output: str) -> Remembering:
         if options.to or options.person or options.register_key:
             raise ParameterError("--to, --person and --register-key go with --register")
         return Remembering()
+    # Without --to the register refuses further down, and says what it wants.
     if options.to and output == "-":
         raise ParameterError(
             "--register goes with a folder (-o out/), which holds the certificate it writes down"

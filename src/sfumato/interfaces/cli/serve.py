@@ -83,6 +83,7 @@ def serve(
     from sfumato.interfaces.web.workbench import Workbench
 
     reach = _reach(address, to_others=files.to_others)
+    # A wrong address is refused before anything is opened or made.
     reach.check()
     require("nicegui", extra="web", to="open the workbench")
     intake = reading.intake.options()

@@ -51,6 +51,7 @@ def _key_reference(file: Path | None, variable: str | None, options: str) -> dic
     if (file is None) == (variable is None):
         raise ParameterError(f"say where the key is with one of {options}")
     if variable is not None:
+        # Only where a key is goes on from here; the vault reads it.
         return {"env": variable}
     return {"file": str(file)}
 

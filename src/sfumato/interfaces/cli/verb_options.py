@@ -92,6 +92,7 @@ def _with_typed_default(declared: DeclaredOption) -> DeclaredOption:
 
 def record_of(declared: DeclaredOption) -> dict[str, object]:
     """An option as the file holds it. One that has no default must be given."""
+    # The file names types by words, for JSON has none of Python's.
     names = [name for name, kind in KINDS.items() if kind == declared.kind]
     record: dict[str, object] = {"name": declared.name, "kind": names[0]}
     if declared.default is not inspect.Parameter.empty:
