@@ -89,6 +89,7 @@ def parquet_parts(file: Path) -> Iterator[tuple[int, pl.DataFrame]]:
         names, rows = lazy.collect_schema().names(), int(lazy.select(pl.len()).collect().item())
     # So many columns that a part with all its rows has about PART_CELLS cells.
     width = max(1, PART_CELLS // max(1, min(rows, PART)))
+    # Once at least: an empty table gives a part as well.
     for first in range(0, max(1, len(names)), width):
         columns = lazy.select(names[first : first + width])
         for start in range(0, max(1, rows), PART):

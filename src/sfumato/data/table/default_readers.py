@@ -98,6 +98,7 @@ class Reader:
 
     def key_for(self, values: Iterable[str]) -> Key:
         """What this reader makes of the values of a column that has these."""
+        # Words for missing do not decide what a column is.
         present = [value for value in values if value not in self.missing]
         # The first kind that all values can be; a single word among numbers makes the column text.
         kind = next(

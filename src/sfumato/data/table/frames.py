@@ -32,6 +32,7 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Tab
             f"a frame takes no reading option {join_words(idle, 'or')}: it is read already; it"
             f" takes {', '.join(ABOUT_FRAMES)}"
         )
+    # What a recipe says of files, such as a delimiter, means nothing for a frame.
     defaults = {
         f.name: getattr(otherwise, f.name)
         for f in dataclasses.fields(otherwise)

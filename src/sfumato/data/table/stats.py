@@ -141,6 +141,7 @@ def _settled(frame: pl.DataFrame) -> pl.DataFrame:
         if column.dtype != pl.Float64:
             return column
         bare = column.fill_nan(None).drop_nulls()
+        # Beyond 2⁵³ a double that looks whole may have been rounded.
         whole = bool((bare == bare.round()).all()) and bool((bare.abs() < _EXACT).all())
         return column.fill_nan(None).cast(pl.Int64) if whole else column.fill_nan(None)
 
@@ -189,6 +190,7 @@ def surviving_labels(
     """Value labels of the codes that still occur, per column that still holds codes."""
     labels_kept = {}
     for name in (column for column in frame.columns if column in values):
+        # A label whose code is gone would tell which values there were.
         present = set(frame[name].unique().drop_nulls())
         labels = {code: label for code, label in values[name].items() if code in present}
         if labels:

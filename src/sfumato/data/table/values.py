@@ -159,6 +159,7 @@ def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
     if intake.blanks == "strip":
         text = text.str.strip_chars()
         text = text.set(text == "", None)
+    # The same object tells the caller that nothing changed.
     return column if text.equals(column.cast(pl.String), null_equal=True) else text
 
 
