@@ -142,6 +142,7 @@ def acceptance_problems(
     problems: list[str] = []
     for index, acceptance in enumerate(accepted):
         problem = _problem(acceptance, schema, claimed)
+        # Only what stands before is compared, so of two equal ones the second is reported.
         if problem is None and acceptance in accepted[:index]:
             problem = "the same is accepted twice"
         if problem is None and isinstance(acceptance, ImpliedQuasi):
@@ -157,6 +158,7 @@ def _problem(acceptance: Acceptance, schema: Schema, claimed: set[str]) -> str |
     columns, name = schema.attributes, acceptance.column
     if name not in columns:
         return f"the recipe has no such column.{did_you_mean(name, columns)}"
+    # A direct identifier that a step claims is released as what the step makes of it.
     if columns[name].has(Role.DROP) and name not in claimed:
         return "its role is drop, so it is dropped and there is nothing to accept"
     if isinstance(acceptance, TextOnly):

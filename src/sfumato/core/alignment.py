@@ -84,6 +84,7 @@ def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
             raise ParameterError(
                 f"align: {table.source.name} has no column {key!r}.{hint} Otherwise {CHOICES}"
             )
+        # As text: a key may be a number in one table and text in the other.
         column = table.column(key).cast(pl.String, strict=False)
         missing, repeated = column.null_count(), len(column) - column.n_unique()
         if missing or repeated:
@@ -123,6 +124,7 @@ def _unaligned(original: Table, released: Table, control: Table | None) -> Table
         )
     if not len(control):
         raise SchemaError(f"control: {control.source.name} has no rows")
+    # Control people stand behind the originals, so that they are known by their row numbers.
     frame = pl.concat(
         [original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed"
     )

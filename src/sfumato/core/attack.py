@@ -182,6 +182,7 @@ class Scene:
         ``cost`` is the work that one takes, at most where ``spent`` tells how much was done so far:
         then the first few say what one takes.
         """
+        # Drawn from the seed alone: with less work the beginning of the same order is tried.
         order = self.seed.stream(f"{purpose}: in what order").permutation(count).tolist()
         for start, end in self.portions(count, cost=cost, spent=spent):
             for number in order[start:end]:
@@ -197,13 +198,18 @@ class Scene:
         ``cost`` and ``spent`` are those of :meth:`sampled`. How many people there will be follows
         from the work alone, never from the clock.
         """
+        # Work that was done before does not count here.
         before = 0 if spent is None else spent()
+        # Where work is counted as it is done, all people are the target until the first ones told
+        # what one takes.
         target = self.affordable(count, cost) if spent is None else count
         finished, decided = 0, spent is None
         while finished < target:
             self.require_time()
+            # As many people as take about a tenth of a second.
             size = max(1, min(MOST_AT_ONCE, AT_ONCE // max(1, cost)))
             end = min(target, finished + size)
+            # The first portion is just large enough to tell what one takes.
             if not decided and finished < AT_LEAST:
                 end = min(end, AT_LEAST)
             yield finished, end
@@ -270,6 +276,7 @@ class Finding:
         baseline), never below 0.
         """
         if self.baseline is None or self.baseline >= 1:
+            # Where guessing finds everybody nothing is left to gain.
             return self.value if self.baseline is None else 0.0
         return max(0.0, (self.value - self.baseline) / (1 - self.baseline))
 

@@ -79,6 +79,7 @@ def render_html(
                 role = ' role="note"' if tone == "warning" else ""
                 html += f'<p class="{tone}"{role}>{inline(text)}</p>'
             case VerdictBlock(headline=True):
+                # A notebook has headings of its own: there a headline is a paragraph.
                 tag = "h1" if top_level == 1 else "p"
                 state = STATES[block.holds]
                 html += f'<{tag} class="headline {state}">{inline(block.text)}</{tag}>'
@@ -152,6 +153,7 @@ def _table(table: TableBlock, most_rows: int | None) -> str:
             side = ' class="number"' if right else ""
             html += f'<td{side} data-label="{escape(head)}">{inline(cell_text(cell))}'
             if isinstance(cell, Share) and cell.bar:
+                # A bar never leaves its cell.
                 html += f'<span class="bar" style="--share: {min(1.0, cell.value):.3f}"></span>'
             html += "</td>"
         html += "</tr>"

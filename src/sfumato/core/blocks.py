@@ -198,11 +198,13 @@ class ChartBlock:
 
     def data_table(self) -> TableBlock:
         """The numbers of the chart: a row for each name on the x axis, or else for each point."""
+        # A map has names on both axes: one row a name could not hold its values.
         if self.x.names and self.kind != "map":
             header = (self.x.title or "name", *(series.name for series in self.series))
             rows = [[name, *[None] * len(self.series)] for name in self.x.names]
             for column, series in enumerate(self.series, 1):
                 for point in series.points:
+                    # On an axis with names a coordinate is the place of the name.
                     rows[round(point.x)][column] = self._value_text(point)
             return TableBlock(header, tuple(tuple(row) for row in rows))
         header = ("series", self.x.title or "x", self.y.title or "y", "value")
@@ -259,6 +261,7 @@ def numeric_columns(table: TableBlock) -> list[bool]:
         columns.append(
             bool(cells)
             and all(isinstance(cell, int | float | Share) for cell in cells)
+            # True and False are numbers to Python, and words to a reader.
             and not any(isinstance(cell, bool) for cell in cells)
         )
     return columns

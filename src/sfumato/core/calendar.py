@@ -42,6 +42,7 @@ def dates_of(column: pl.Series, table: str) -> pl.Series:
             f"column {name!r} of {table} must hold dates, times or ISO text; it is {column.dtype}"
         )
     read = column.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    # Behind a day stands nothing, a T or a blank: 2024-01-150 is no date.
     after = column.str.slice(10, 1)
     read = read.set(~after.is_in(["", "T", " "]).fill_null(True), None)
     lost = read.null_count() - column.null_count()

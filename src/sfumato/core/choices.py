@@ -66,6 +66,7 @@ def weakest(cls: Any, arguments: Mapping[str, Any]) -> tuple[Any, tuple[str, ...
     if not open_fields:
         return cls(**arguments), ()
     legal, refused = [], None
+    # All combinations of the ends of ranges; some break a rule that ties fields to each other.
     for values in itertools.product(*(_ends(cls, name) for name in open_fields)):
         try:
             legal.append(cls(**arguments, **dict(zip(open_fields, values, strict=True))))
@@ -74,6 +75,7 @@ def weakest(cls: Any, arguments: Mapping[str, Any]) -> tuple[Any, tuple[str, ...
     for candidate in legal:
         if all(rival.implies(candidate) for rival in legal):
             return candidate, tuple(open_fields)
+    # Where nothing is legal the first refusal says why.
     raise (
         refused
         if refused and not legal
@@ -119,6 +121,7 @@ def trivial(model: Model) -> bool:
     weakest_model, _ = weakest(
         cls, {name: value for name, value in arguments.items() if name not in degrees}
     )
+    # Without a degree nothing can be made weaker, so the model is not trivial.
     return bool(degrees) and weakest_model.implies(model)
 
 
@@ -155,6 +158,7 @@ def _numbers(cls: type, name: str) -> Iterator[float]:
     low, high = _limits(cls, name)
     whole = int in _kinds(cls, name)
     usual = (1, 2, 3) if whole else (0.1, 0.5, 1.0, 2.0)
+    # NEAR only stands for an end that is excluded; nobody would choose it.
     yield from dict.fromkeys(
         v for v in (low, *usual, high) if v is not None and _inside(v, low, high) and v != NEAR
     )

@@ -28,13 +28,16 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
     Columns of the highest bits that do not climb make the runs; the other columns make few cells in
     each.
     """
+    # The kernel adds up records alone; it does not tell which class went where.
     bare = not classes.counts and classes.weights is None and classes.population is None
     if not bare or classes.keys.shape[1] > 1 or not kernels.keys.FEW < len(classes) < 2**31:
         return None
     layout, ladders = classes.layout, classes.ladders
     sizes = [len(ladder.labels[level]) for ladder, level in zip(ladders, levels, strict=True)]
+    # Columns from the lowest bits to the highest.
     inside = sorted(range(len(sizes)), key=lambda a: int(layout.shifts[a]))
     run_shift = 64
+    # The highest columns that stay as they are make the runs, until the cells of a run are few.
     while (
         inside
         and levels[inside[-1]] == classes.levels[inside[-1]]
@@ -45,6 +48,7 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
     if cells > LARGEST_RUN:
         return None
     climbs = [ladders[a].climb(classes.levels[a], levels[a]).astype(np.uint32) for a in inside]
+    # Mixed radix: with sizes 3 and 4 the codes 2 and 1 are cell 2 + 1 * 3 = 5.
     steps = [
         climb * np.uint32(prod(sizes[b] for b in inside[:i])) for i, climb in enumerate(climbs)
     ]

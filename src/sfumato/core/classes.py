@@ -59,6 +59,7 @@ class Counts:
     def taken(self, keep: NDArray[np.bool_]) -> Counts:
         """Counts of some of the classes."""
         sizes = np.diff(self.starts)
+        # Per entry of codes whether its class is kept.
         inside = np.repeat(keep, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes[keep])])
         return Counts(starts, self.codes[inside], self.counts[inside], self.labels, self.worked_out)
@@ -78,9 +79,12 @@ def count_values(dataset: Table, column: Column, ids: NDArray[np.int64], groups:
     """Count the values of one column (or of a combination of columns) in every class."""
     encoded = encode_column(dataset, column)
     domain = max(1, len(encoded.labels))
+    # One number for class and value: class 2 and value 1 of 3 make 7. In order, classes stay
+    # together.
     pairs = ids * domain + encoded.codes
     members, distinct = in_order(pairs.view(np.uint64).reshape(-1, 1), groups * domain)
     classes, codes = np.divmod(distinct[:, 0].astype(np.int64), domain)
+    # Where each class begins; one without values gets an empty slice.
     starts = np.searchsorted(classes, np.arange(groups + 1))
     return Counts(
         starts, codes, tallied(members, len(distinct), dataset.copies), tuple(encoded.labels)
@@ -113,6 +117,7 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
 
     Keys of one word are below ``span``.
     """
+    # Few possible keys: all are marked and numbered in a table, without sorting or hashing.
     if keys.shape[1] == 1 and is_dense(span, len(keys)):
         flat = keys[:, 0].view(np.int64)
         occurs = np.zeros(span, dtype=np.bool_)
@@ -121,11 +126,13 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
         rank = np.empty(span, dtype=np.min_scalar_type(max(1, len(present)) - 1))
         rank[present] = np.arange(len(present))
         return rank[flat], present.astype(np.uint64).reshape(-1, 1)
+    # A table of bits may be much longer than the rows are many: a key takes one bit.
     if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and span <= MOST_BITS * len(keys):
         ranks, distinct = kernels.keys.rank_keys(keys, span)
         return ranks.astype(
             np.min_scalar_type(max(1, len(distinct)) - 1), copy=False
         ), distinct.reshape(-1, 1)
+    # Where nearly all keys differ hashing would merge nothing, and they are sorted at once.
     if keys.shape[1] == 1 and (
         len(keys) <= kernels.keys.FEW or kernels.keys.mostly_distinct(keys[:, 0])
     ):
@@ -133,6 +140,7 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
         return ranks.astype(
             np.min_scalar_type(max(1, len(distinct)) - 1), copy=False
         ), distinct.reshape(-1, 1)
+    # Keys that repeat are hashed, so that only the distinct ones are sorted.
     ids, first = kernels.keys.group(keys)
     if keys.shape[1] == 1:
         order = np.argsort(keys[first, 0])
@@ -164,6 +172,7 @@ class Layout:
         words, shifts, widths = [], [], []
         word = used = 0
         for size in sizes:
+            # A column with one code takes a bit as well: every column has a place in the key.
             width = max(1, (size - 1).bit_length())
             if used + width > WORD:
                 word, used = word + 1, 0
@@ -250,12 +259,14 @@ class ClassTable:
         reached = tuple(
             [levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)]
         )
+        # Runs are worth their preparation only where classes are many.
         if len(self) > kernels.keys.FEW:
             from sfumato.core.class_runs import rolled_up_in_runs
 
             if (rolled := rolled_up_in_runs(self, reached)) is not None:
                 return rolled
         climbs, offsets = self._climbs(climbing, levels)
+        # One column is a slice, which numpy views; a list of columns would be copied.
         columns_climbing = slice(climbing[0], climbing[0] + 1) if len(climbing) == 1 else climbing
         layout = self.layout
         keys, records, ids = kernels.lattice.roll_up(
@@ -332,6 +343,7 @@ class ClassTable:
             maps = [codes.astype(np.min_scalar_type(max(1, largest) - 1)) for codes in maps]
         if len(maps) == 1:
             return maps[0], np.zeros(1, dtype=np.int64)
+        # Maps of lengths 3 and 4 begin at 0 and 3.
         offsets = np.cumsum([0, *(len(m) for m in maps[:-1])]).astype(np.int64)
         return np.concatenate(maps), offsets
 
@@ -350,6 +362,7 @@ class ClassTable:
     def project(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Group the classes by some of their columns only: the group of each class."""
         position = {name: a for a, name in enumerate(self.columns)}
+        # The bits of other columns are cleared: keys that differ only there become equal.
         ids, _ = kernels.keys.group(
             self.keys & self._key_mask([position[name] for name in columns])
         )
@@ -375,6 +388,7 @@ class ClassTable:
         Nobody asks which class is whose, so that most keys need neither be sorted nor grouped.
         """
         if len(columns) == len(self.columns):
+            # By all columns every class is a group of its own.
             return int((self.records == 1).sum())
         positions = [self.columns.index(name) for name in columns]
         width = int(self.layout.widths[positions].sum())
@@ -470,6 +484,7 @@ def count_classes(
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *(part for column in counted for part in parts_of(column))])
     person = dataset.schema.person
+    # Persons are counted even if nobody asked: they are what the sizes of classes count.
     counted_columns: dict[Column, None] = dict.fromkeys([*counted, *([person] if person else [])])
     grouping = _grouped(dataset, names, at, by_row=bool(counted_columns) or weight is not None)
     counts = {name: grouping.count_column(dataset, name) for name in counted_columns}
@@ -488,6 +503,7 @@ def count_rows(
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require(names)
     grouping = _grouped(dataset, names, None, by_row=True)
+    # The grouping was remembered by the table, so rows are not packed a second time.
     return count_classes(dataset, names), grouping.ids(dataset)
 
 
@@ -544,6 +560,7 @@ def _grouped(
     class of every row will be asked for.
     """
     attributes = tuple(dataset.schema.attributes.get(name) for name in names)
+    # Two schemas of the same rows may differ in hierarchies, and so in ladders.
     remembered = dataset.known.classes.setdefault(names, []) if at is None else []
     for grouping in remembered:
         if grouping.attributes == attributes:
@@ -608,15 +625,19 @@ def _sorted_classes(
         repeated_rows = np.flatnonzero(copies != 1)
     if len(repeated_rows) > rows // FEW_COPIES:
         return None
+    # Taken before sorting moves the keys away from their rows.
     sought = line[repeated_rows]
     line.sort()
+    # Where a key equals the one before it: 5, 5, 7 gives place 1.
     repeats = np.flatnonzero(line[1:] == line[:-1]) + 1
     distinct, records = line, np.ones(rows, dtype=np.int64)
     if len(repeats):
+        # The first row of each run of equal keys; the way to the next one is its size.
         begins = np.delete(np.arange(rows), repeats)
         distinct = line[begins]
         records = np.append(begins[1:], rows) - begins
     if copies is not None and len(repeated_rows):
+        # Such a row was counted once already.
         np.add.at(records, np.searchsorted(distinct, sought), copies[repeated_rows] - 1)
     return distinct.reshape(-1, 1), records
 
@@ -645,6 +666,7 @@ def pack_rows(
     rows = len(dataset)
     keys = np.zeros((rows, placement.layout.length), dtype=np.uint64)
 
+    # Threads share the array of keys, and each writes only its own rows.
     def packed(part: slice) -> None:
         for (encoded, remap), word, shift in zip(
             columns, placement.layout.words, placement.layout.shifts, strict=True
@@ -661,6 +683,7 @@ def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
     if not column.dtype.is_numeric():
         raise SchemaError(f"weight column {name!r} is not numeric")
     values = column.to_numpy().astype(np.float64)
+    # Comparisons with NaN are false, so missing weights count as bad too.
     bad = int((~((values >= 0) & (values < np.inf))).sum())
     if bad:
         raise SchemaError(
@@ -680,6 +703,8 @@ def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, 
     ids = classes.project(columns)
     groups = int(ids.max()) + 1 if len(ids) else 0
     first = np.full(groups, len(ids), dtype=np.int64)
+    # Any class of a group has the key of the group once other columns are masked; the first is
+    # taken.
     np.minimum.at(first, ids, np.arange(len(ids)))
     mask = np.zeros(classes.keys.shape[1], dtype=np.uint64)
     for a in order:

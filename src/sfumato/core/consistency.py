@@ -145,6 +145,8 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
     beginning of released keys that fits it so far, so the work is that of the result and not of all
     pairs.
     """
+    # Pair i is the fine class kept_originals[i] and reached[i], the beginning of released keys that
+    # fits it so far.
     kept_originals = np.arange(len(fine), dtype=np.int64)
     reached = np.zeros(len(fine), dtype=np.int64)
     beginnings = np.zeros(len(released), dtype=np.int64)
@@ -154,22 +156,28 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
                 released.levels[released.columns.index(name)]
             ]
         )
+        # A beginning and the code of this column make a longer one; those that occur are numbered
+        # anew.
         prefixes, beginnings = np.unique(
             beginnings * width + released.codes(name), return_inverse=True
         )
         values = fine.codes(name)[kept_originals]
         amounts = cover.starts[values + 1] - cover.starts[values]
         _require_size(int(amounts.sum()))
+        # Each pair once for every label that generalises its value.
         source = np.repeat(np.arange(len(kept_originals)), amounts)
+        # The place within these: amounts 2 and 3 give 0, 1, 0, 1, 2.
         within = np.arange(len(source)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
         prefixes_sought = (
             reached[source] * width + cover.codes[cover.starts[values][source] + within]
         )
+        # Beginnings that no released class has are dropped.
         at = np.searchsorted(prefixes, prefixes_sought)
         is_present = at < len(prefixes)
         is_present[is_present] = prefixes[at[is_present]] == prefixes_sought[is_present]
         kept_originals, reached = kept_originals[source[is_present]], at[is_present]
     classes = np.empty(len(released), dtype=np.int64)
+    # Whole keys are distinct: a beginning is one class now.
     classes[beginnings] = np.arange(len(released))
     return kept_originals, classes[reached] if len(released) else reached[:0]
 
@@ -196,6 +204,8 @@ def coverings_of(
     coverings = []
     for a, name in enumerate(released.columns):
         values = fine.ladders[a].labels[0]
+        # Zero for values of the fine table alone: they must not shape hierarchies made from
+        # frequencies.
         counts = {**dict.fromkeys(values, 0), **counts_known.get(name, {})}
         attribute = schema.attributes.get(name)
         ladder = bind(
@@ -339,6 +349,7 @@ def pair_up(
     fine_classes, coarse_classes = consistent(
         fine, classes, coverings_of(fine, classes, released.schema, value_tables)
     )
+    # One number for each pair of classes; without any class the divisor is 1.
     class_pairs, amounts = np.unique(fine_rows * max(1, len(classes)) + rows, return_counts=True)
     wrong = int(
         amounts[~np.isin(class_pairs, fine_classes * max(1, len(classes)) + coarse_classes)].sum()

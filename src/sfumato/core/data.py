@@ -343,6 +343,7 @@ class PeopleData(Data, Protocol):
         released: Any = self
         plans = []
         for index, step in enumerate(recipe.steps):
+            # No population: it belongs to tables.
             plan = step.plan(
                 released, Goal(recipe.meet, context.seed, context.progress, None, index)
             )
@@ -474,6 +475,7 @@ class Evidence:
 def require_alignment(original: Data, released: Data) -> None:
     """Raise where it is not known who is who: scores would be wrong without a word."""
     origin = released.origin
+    # None says that all are there, in their order.
     if origin is None:
         if released.size != original.size:
             raise InternalError("a step left people out without saying whom")

@@ -135,6 +135,7 @@ class Described(Data):
     def with_schema(self, schema: Schema) -> Self:
         """A dataset with another schema; columns the table lacks are refused."""
         self.require(schema.attributes)
+        # In the order of the table, however columns were named.
         ordered = {n: schema.attributes[n] for n in self.columns if n in schema.attributes}
         return dataclasses.replace(self, schema=Schema(ordered))
 
@@ -145,6 +146,7 @@ class Described(Data):
         are numeric, dates dates, and the ordered categories of pandas and Arrow ordinal, with their
         order.
         """
+        # roles={'age': 'quasi'} is the wrong way round, which is an easy slip.
         names_columns = roles and set(roles) <= set(self.columns)
         if names_columns and not set(roles) <= {str(role) for role in Role}:
             raise ParameterError(
@@ -154,6 +156,8 @@ class Described(Data):
         requested = Schema.from_roles(roles)
         self.require(requested.attributes)
         old = self.schema.attributes
+        # A column that is described already keeps its kind and hierarchy; a new one has those of
+        # its type.
         merged = {
             n: (
                 dataclasses.replace(old[n], roles=a.roles)
@@ -190,6 +194,7 @@ class Described(Data):
     def _type_description(self, name: str) -> dict[str, Any]:
         """What a column's type says of it: its kind and, of ordered categories, their order."""
         dtype = self.frame.collect_schema()[name]
+        # Asked first: by type alone ordered categories would pass for nominal.
         if (order := _ordered_categories(self.frame.to_native(), name)) is not None:
             return {"kind": Kind.ORDINAL, "order": order}
         if dtype.is_numeric():
@@ -214,6 +219,8 @@ def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
         dtype = native[name].dtype
         return tuple(map(str, dtype.categories)) if getattr(dtype, "ordered", False) else None
     if room == "pyarrow" and getattr(native.schema.field(name).type, "ordered", False):
+        # Every chunk may have a dictionary of its own; once unified the first one has all
+        # categories.
         chunks = native.column(name).unify_dictionaries().chunks
         return tuple(map(str, chunks[0].dictionary.to_pylist())) if chunks else None
     return None

@@ -37,9 +37,11 @@ def strata_of(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDAr
     if not names or not len(dataset):
         return np.zeros(len(dataset), dtype=np.int64), min(1, len(dataset))
     codes = [dataset.encoded(name).codes for name in names]
+    # Codes of one column follow its sorted labels already.
     if len(codes) == 1:
         return codes[0].astype(np.int64), int(codes[0].max()) + 1
     ids, first = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))
+    # Groups are numbered by rows; ranked by their labels they do not depend on the order of rows.
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.lexsort([c[first] for c in reversed(codes)])] = np.arange(len(first))
     return rank[ids], len(first)
@@ -62,6 +64,7 @@ def units_of(dataset: Table, unit: str | None = None) -> NDArray[np.int64] | Non
     codes = np.array(encoded.codes, dtype=np.int64)
     if None in encoded.labels:
         alone = codes == encoded.labels.index(None)
+        # Numbers behind all labels: each of these rows is a unit of its own.
         codes[alone] = len(encoded.labels) + np.arange(int(alone.sum()))
     return codes
 
@@ -84,6 +87,7 @@ def labelled_strata(
     names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
     codes, count = strata_of(dataset, within)
     example_rows = np.zeros(count, dtype=np.int64)
+    # Any row of a stratum shows its labels; the last one is taken.
     example_rows[codes] = np.arange(len(dataset))
     encoded = [dataset.encoded(name) for name in names]
     labels = [[e.labels[code] for code in e.codes[example_rows].tolist()] for e in encoded]
@@ -210,6 +214,7 @@ def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
         split = int((counts > 1).sum())
         if not split:
             continue
+        # Pairs of records of one unit, n (n - 1) each: within its released parts, and in all.
         whole = np.bincount(unit_pairs[:, 0])
         linked, pairs = (float((n * (n - 1.0)).sum()) for n in (sizes, whole))
         warnings.append(
@@ -257,6 +262,8 @@ class Renumbering:
         fresh = dict[str, pl.Series]()
         for name, (unit_keys, numbers) in self.numbers.items():
             keys = row_keys(rows, self._told_by(rows, name))
+            # Places stay inside of the array; a key that is not there is found by the comparison
+            # below.
             positions = np.minimum(np.searchsorted(unit_keys, keys), max(0, len(unit_keys) - 1))
             if (unit_keys[positions] != keys).any():
                 raise InternalError(

@@ -168,6 +168,7 @@ class Mark:
 
     def svg(self) -> str:
         """The mark in SVG."""
+        # The size is the square of the width.
         half, ink = math.sqrt(self.size) / 2, _ink(self.pen)
         if self.shape == "circle":
             kind, position = (
@@ -321,12 +322,15 @@ class Drawing:
     def _layers(self) -> Iterator[dict[str, Any]]:
         """Neighbours of one look share a layer; every line has one of its own."""
         width, height = self.extent
+        # Lines have their number in the key, so that no two share a layer; all other shapes share
+        # -1.
         alike = itertools.groupby(
             enumerate(self.drawn),
             lambda n: (n[0] if isinstance(n[1], Stroke) else -1, n[1].as_mark()),
         )
         for (_, mark), group in alike:
             rows = [row for _, shape in group for row in shape.as_rows()]
+            # Places begin left of and above the plot, where axes have their words.
             channels = {"x": _pixels("x", -self.left, width), "y": _pixels("y", -self.top, height)}
             yield {
                 "data": {"values": rows},
@@ -438,6 +442,7 @@ def width_of(words: str, size: float) -> float:
     """
     width = sum(_LETTER_WIDTHS.get(letter, 0.667) for letter in words)
     if not words.isascii():
+        # Wide signs of East Asia take a full square: 0.667 and a third.
         width += sum(unicodedata.east_asian_width(letter) in "WF" for letter in words) / 3
     return size * width
 
@@ -470,6 +475,7 @@ def step_of(low: float, high: float, count: int) -> float:
     for step, border in ((2, 2), (5, 10), (10, 50)):
         if over >= math.sqrt(border):
             factor = step
+    # Division is exact where a factor of 0.1 is not: 2 / 10 is 0.2.
     return factor * 10.0**power if power >= 0 else factor / 10.0**-power
 
 
@@ -481,6 +487,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
     """
     step = step_of(low, high, count)
     digits = max(0, -math.floor(math.log10(step)))
+    # 1e-9 forgives rounding: 0.3 / 0.1 is a little less than 3.
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(i * step, digits) for i in range(first, last + 1)]
 
@@ -491,6 +498,7 @@ def rounded_out(low: float, high: float) -> tuple[float, float]:
     >>> rounded_out(0, 0.87), rounded_out(0, 10300)
     ((0.0, 0.9), (0.0, 11000.0))
     """
+    # A wider range may ask for a larger step, which widens it again: three rounds settle it.
     for _ in range(3):
         step = step_of(low, high, 10)
         digits = max(0, -math.floor(math.log10(step)))

@@ -63,6 +63,7 @@ def fixed(moment: datetime.datetime, salt: bytes) -> Iterator[None]:
     ...     timestamp(), fresh_salt(6)
     ('2024-05-01T00:00:00+00:00', '73616c747361')
     """
+    # A copy: the one object is changed in place, for others hold it.
     before = dataclasses.replace(_environment)
     _environment.moment, _environment.salt = moment, salt
     try:

@@ -70,17 +70,22 @@ class Paths:
 
         Labels that no row has may be left out, but for the top.
         """
+        # On level 0 a leaf counts once, however often it is listed.
         leaves = [dict.fromkeys(counts[0], 1.0), *(dict(level) for level in counts[1:])]
         for row in rows:
+            # What follows is for inner nodes that stand as values in the table.
             if row[0] in leaves[0]:
                 continue
             leaves[-1].setdefault(row[-1], 1.0)
+            # From the top down: a label that no leaf has covers as much as the one above it.
             for level in range(len(leaves) - 2, -1, -1):
                 if row[level] not in leaves[level]:
                     leaves[level][row[level]] = leaves[level + 1][row[level + 1]]
         loss: list[dict[str, float]] = []
         for level_leaves in leaves:
             if total > 1:
+                # With n leaves a leaf loses (1 - 1) / (n - 1) = 0 and the top (n - 1) / (n - 1) =
+                # 1.
                 loss.append({label: (n - 1.0) / (total - 1.0) for label, n in level_leaves.items()})
             else:
                 loss.append(dict.fromkeys(level_leaves, 0.0 if total else 1.0))
@@ -302,6 +307,7 @@ class Ladder:
         """The code on level 0 of each label, −1 where it has none; looked up once for each list of
         labels.
         """
+        # By identity: comparing a million labels would cost as much as looking them up.
         for known_labels, codes in self._codes:
             if known_labels is labels:
                 return codes
@@ -400,6 +406,7 @@ def bind_column(hierarchy: Hierarchy | None, encoded: Encoded) -> Ladder:
 
 def _single(values: Labels) -> Ladder:
     """The ladder of one level: every value is its own."""
+    # Labels that are sorted already are the codes; nothing is copied.
     if isinstance(values, TextLabels) and values.series.is_sorted(nulls_last=True):
         return Ladder((values,), (), (np.ones(len(values)),), (np.zeros(len(values)),))
     present = sorted(dict.fromkeys(v for v in values if v is not None))
@@ -410,11 +417,14 @@ def _single(values: Labels) -> Ladder:
 def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     """The ladder of these paths, its codes in the order of the labels from the top down."""
     depth = len(paths.leaves)
+    # By the label at the top first, then downwards: values under one node become neighbours.
     rows: list[tuple[str | None, ...]] = sorted(paths.rows, key=lambda row: row[::-1])
     top = next(iter(paths.leaves[-1]), TOP)
     if missing:
+        # Missing on all levels but the top, where it becomes what all others become.
         rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
     columns: list[Sequence[str | None]] = list(zip(*rows, strict=True)) if rows else [()] * depth
+    # Codes are given in the order in which labels first come.
     codes = [
         {label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns
     ]
@@ -451,6 +461,7 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], title: str) -> None:
         torn = {
             row[level]
             for row in rows
+            # The first parent that is met is kept; a second one for the same node tears it.
             if parents.setdefault(row[level], row[level + 1]) != row[level + 1]
         }
         if torn:
@@ -488,6 +499,7 @@ class ValueByValue:
         listed = hierarchy.listed()
         if listed is not None:
             self._learn([value for value in dict.fromkeys(values) if value is not None])
+        # The height is that of any path: of a listed value, which is surely known, or of a probe.
         paths = [
             path
             for value in (*(listed or ())[:1], *PROBES)
@@ -525,6 +537,7 @@ class ValueByValue:
             return
         settled = [self.hierarchy.settled(value) for value in values]
         try:
+            # Each counts once: no label may depend on how often a value occurs.
             ladder = bind(self.hierarchy, list(dict.fromkeys(settled)), [1] * len(set(settled)))
         except SchemaError:
             if len(values) == 1:

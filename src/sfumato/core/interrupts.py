@@ -58,6 +58,7 @@ class Ending:
     def __call__(self, number: int, frame: Any) -> None:
         """Raise KeyboardInterrupt, unless it is on its way already."""
         self.presses += 1
+        # A second press while the first one is dealt with would cut off what is told.
         if self.ended or (self.presses > 1 and sys.exception() is not None):
             return
         raise KeyboardInterrupt
@@ -104,5 +105,6 @@ def undisturbed() -> Iterator[None]:
     waiting: list[tuple[int, FrameType | None]] = []
     with interrupts_to(lambda number, frame: waiting.append((number, frame))):
         yield
+    # Several presses count as one.
     for number, frame in waiting[:1]:
         usual(number, frame)

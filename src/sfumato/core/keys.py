@@ -80,11 +80,13 @@ class KeyReference:
             raise ParameterError(
                 f"the environment variable {self.env} is not set; it must hold the key"
             )
+        # A variable may hold bytes that are no text; they come back as they were.
         return value.encode("utf-8", "surrogateescape")
 
     def _from_file(self) -> bytes:
         try:
             with Path(str(self.file)).open("rb") as handle:
+                # One byte more than allowed tells that the file is too large.
                 content = handle.read(MOST_BYTES + 1)
         except OSError as error:
             raise ParameterError(f"cannot read {self.place}: {error.strerror}") from None
@@ -136,6 +138,7 @@ def derived(key: bytes, purpose: str, domain: str = "") -> bytes:
     >>> derived(b"k" * 16, "pseudonym", "a") == derived(b"k" * 16, "pseudonym", "b")
     False
     """
+    # The zero byte parts purpose and domain: "ab" and "c" is not "a" and "bc".
     message = f"sfumato {purpose}".encode() + b"\0" + domain.encode("utf-8", "surrogatepass")
     return hmac.digest(key, message, hashlib.sha256)
 
@@ -150,9 +153,11 @@ def digests(secret: bytes, texts: Iterable[str]) -> NDArray[np.uint8]:
     The padded key is hashed once and copied: twice as fast as ``hmac.digest`` for a million short
     texts.
     """
+    # HMAC hashes keys that are longer than a block.
     if len(secret) > BLOCK:
         secret = hashlib.sha256(secret).digest()
     padded = secret.ljust(BLOCK, b"\0")
+    # 0x36 and 0x5C are the inner and outer pads of HMAC (RFC 2104).
     inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded))
     outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
 

@@ -111,6 +111,7 @@ def some_of(labels: Labels, positions: NDArray[np.int64]) -> Labels:
     """
     if isinstance(labels, TextLabels):
         texts = labels.series.gather(positions)
+        # Where they were taken from is kept: looking them up there later costs nothing.
         return TextLabels(texts, (labels, positions)) if len(texts) > MANY else labels_of(texts)
     return tuple([labels[position] for position in positions.tolist()])
 
@@ -157,6 +158,7 @@ def positions_in(labels: Labels, sought: Labels) -> NDArray[np.int64]:
     >>> positions_in(("a", "b", None), (None, "a", "c")).tolist()
     [2, 0, -1]
     """
+    # Lists are often the same, and comparing is far cheaper than looking up.
     if labels is sought or (len(labels) == len(sought) and labels == sought):
         return np.arange(len(labels), dtype=np.int64)
     if isinstance(sought, TextLabels) and sought.drawn is not None and sought.drawn[0] is labels:
@@ -184,6 +186,7 @@ def _pairs(
     short_side: pl.Series, long_side: pl.Series
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of equal labels in both lists."""
+    # Where few are sought, most of the long list is cut away before the join.
     among = (
         long_side.is_in(short_side.implode(), nulls_equal=True).arg_true()
         if len(short_side) < len(long_side) // 8

@@ -72,6 +72,7 @@ class Book:
     @property
     def is_current(self) -> bool:
         """Whether the journal was only added to since it was counted, not read anew."""
+        # A journal that was read anew has another list of entries.
         return self._entries is self._journal.entries
 
     def spend(self, questions: Mapping[str, tuple[str, PrivacyLoss]]) -> None:
@@ -79,6 +80,7 @@ class Book:
         computed.
         """
         losses = [loss for _, loss in questions.values()]
+        # All losses together: a batch is paid as a whole or not asked.
         if not self.terms.budget.affords(self.spending.plus(losses)):
             raise BudgetExceeded(self._refusal(losses))
         if questions:
@@ -154,8 +156,10 @@ class Ledger:
     def hold(self) -> Iterator[Book]:
         """The ledger, ours alone until the end of the block."""
         with self._journal.turn() as journal:
+            # What is kept in memory nobody can replace.
             if self.path is not None and journal.entries[0] != self.terms:
                 raise ParameterError(f"the ledger {self.path} was replaced by one with other terms")
+            # The book goes on counting where it stopped; only a journal read anew is counted again.
             if self._book is None or not self._book.is_current:
                 self._book = Book(self.terms, journal)
             yield self._book

@@ -88,6 +88,7 @@ def _limit(name: str, spec: Any) -> Limit:
             )
         way, number = ways[0], spec[ways[0]]
         parameters = {word: plain_data(value) for word, value in spec.items() if word != way}
+    # "not >= 0" refuses NaN as well.
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
         raise ParameterError(f"limits: {name} must be a number that is not negative")
     return Limit(name, number, parameters, way)
@@ -123,6 +124,7 @@ def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
         if name not in plain:
             plain[name] = spec
             continue
+        # The same name may come twice, as a word and as an object.
         first, added = (
             entry if isinstance(entry, list | tuple) else [entry] for entry in (plain[name], spec)
         )

@@ -75,6 +75,7 @@ def applied_mechanisms(
     for name in sorted(columns & set(released.columns) & set(original.columns)):
         for step_taken in steps_taken:
             rule = step_taken.step.mechanisms.get(name)
+            # Another step that masks the column would be a second rule on top of the first.
             alone = all(
                 another is step_taken or name not in another.step.masks for another in steps_taken
             )
@@ -114,6 +115,7 @@ def _are_equal(table: Table, other_table: Table, columns: Sequence[str]) -> bool
         min(int(rows.min(initial=0)), int(other_rows.min())) < 0
     ):  # somebody's row was drawn anew: it is nobody's
         return False
+    # By original row the row of the first table, -1 where it is gone.
     position = np.full(
         max(int(rows.max(initial=-1)), int(other_rows.max())) + 1, -1, dtype=np.int64
     )
@@ -148,6 +150,8 @@ def told_in_plans(plans: Sequence[Mapping[str, Any]], column: str, quasi: Sequen
         if column in (plan.get("fixed_mechanism") or ()):
             is_told = True
         elif is_told:
+            # Whatever touches the column, the quasi-identifiers or the records afterwards undoes
+            # it.
             changed = {*plan.get("masked", ()), *plan.get("levels", ()), *plan.get("columns", ())}
             gone = plan.get("suppressed_records", 0) or plan.get("suppressed_cells")
             is_told = not gone and not changed & {column, *quasi}

@@ -57,6 +57,7 @@ class Measure(Reportable):
             f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parts"
         }
         extra = {"interval", "raw", "per_column"}
+        # An interval is told even where there is none, the others only where they say something.
         return {
             key: value
             for key, value in plain.items()
@@ -107,6 +108,7 @@ class Metric(abc.ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         own = vars(cls)
+        # A base class without a name gives its subclasses no title.
         if "name" in own:
             cls.title = own.get("title") or cls.name.replace("_", " ").capitalize()
             cls.line = own.get("line") or first_sentence(cls.__doc__).rstrip(".")

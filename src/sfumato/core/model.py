@@ -200,6 +200,7 @@ class Verdict(Reportable):
             "failing_records": self.records,
             "missing_rule": self.missing_rule,
             "sentence": self.sentence,
+            # Only said where it is not the usual case.
             **({} if self.of_persons else {"of_persons": False}),
         }
 
@@ -260,6 +261,7 @@ class Model(Protocol):
         """
         ...
 
+    # Defaults from here on claim nothing: a search may neither prune nor take shortcuts by them.
     @property
     def monotone(self) -> bool:
         """Whether merging classes never breaks it."""
@@ -401,6 +403,7 @@ def make_verdict(
         required=required,
         sentence=sentence,
         per_class=none,
+        # Mere numbers: only how many there are is told.
         failing=np.arange(broken, dtype=np.int64),
         failing_sizes=none,
         records=people,

@@ -32,6 +32,7 @@ class NodesOfLevel(Mapping[str | None, NDArray[np.int64]]):
     def _spans(self) -> dict[str | None, tuple[int, int]]:
         """Per label of the level where its leaves begin and end."""
         labels = self._ladder.labels[self._level]
+        # Codes of a level never fall along the values, so one search finds where each node begins.
         starts = np.searchsorted(
             self._ladder.climb(0, self._level), np.arange(len(labels) + 1)
         ).tolist()
@@ -52,6 +53,7 @@ class NodesOfLevel(Mapping[str | None, NDArray[np.int64]]):
 
     def __getitem__(self, label: str | None) -> NDArray[np.int64]:
         start, end = self._spans[label]
+        # Values need not be in the order of the ladder.
         return np.sort(self._codes[start:end])
 
     def __iter__(self) -> Iterator[str | None]:

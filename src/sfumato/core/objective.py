@@ -135,6 +135,7 @@ def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[
     """
     if ladder.measured:
         return list(ladder.loss)
+    # The top stands for all leaves.
     every = max(1.0, float(ladder.leaves[-1].max(initial=1.0))) if ladder.top else 1.0
     return [np.where(leaves > 1, leaves / every, 0.0) for leaves in ladder.leaves]
 
@@ -170,6 +171,7 @@ def _ambiguity(spread: Spread) -> float:
     mean = (
         spread.kept @ np.exp(spread.costs - spread.most) + gone
     ) / n  # relative to the most: nothing overflows
+    # exp(-700) is close to the least positive float: the logarithm stays finite.
     return 1.0 + math.log(max(float(mean), math.exp(-700.0))) / spread.most
 
 
@@ -181,7 +183,10 @@ def _divergence(spread: Spread) -> float:
     occurs = spread.records > 0
     records, retained, costs = spread.records[occurs], spread.kept[occurs], spread.costs[occurs]
     gone, finest = n - int(retained.sum()), spread.finest[spread.finest > 0]
+    # log(0) is -inf, as it should be: where nothing is kept, or gone, that part adds nothing.
     with np.errstate(divide="ignore"):
+        # How likely a record's own combination is after the release: its class is spread over what
+        # it may stand for, suppressed records over all combinations.
         density = np.logaddexp(
             np.log(retained) - costs, np.log(float(gone)) - spread.most
         ) - math.log(max(1, n))
@@ -194,6 +199,7 @@ def _misclassified(spread: Spread) -> float:
     """The share of records that are suppressed or differ from the majority of their class."""
     if spread.majority is None:
         raise InternalError("the objective classification was given no label")
+    # A class of which nothing is kept shows no majority to anybody.
     n, right = int(spread.records.sum()), int(spread.majority[spread.kept > 0].sum())
     return (n - right) / n if n else 0.0
 
@@ -429,6 +435,7 @@ class Landscape:
         recipe's).
         """
         within: NDArray[np.bool_] = self.suppressed <= (self.budget if budget is None else budget)
+        # Of a table without records nothing can be left, so that is not asked.
         return within if self.records == 0 else within & (self.classes > 0)
 
     def position(self, levels: Mapping[str, int]) -> int | None:
@@ -451,6 +458,7 @@ class Landscape:
         )
         if not len(allowed):
             return None
+        # Scores that only rounding tells apart are ties, which the preferences decide.
         lowest = float(self.score[allowed].min())
         near = allowed[self.score[allowed] <= lowest + SLACK * max(1.0, abs(lowest))]
         return int(min(near.tolist(), key=self._preference))
@@ -469,9 +477,13 @@ class Landscape:
         shape = [high - low + 1 for low, high in zip(self.low, self.high, strict=True)]
         if not self.whole:
             return feasible
+        # Whether some node at or below is feasible: spread upwards along one column after the
+        # other.
         reached = feasible.reshape(shape)
         for axis in range(len(shape)):
             reached = np.logical_or.accumulate(reached, axis=axis)
+        # A node is beaten if one a step lower in some column is reached, for then a feasible one
+        # lies strictly below it.
         beaten = np.zeros(shape, dtype=np.bool_)
         for axis in range(len(shape)):
             upper, lower = (
@@ -506,6 +518,7 @@ class Landscape:
 
         Nodes that release nothing are left out.
         """
+        # Nodes that release something, within the budget or beyond it.
         feasible = np.flatnonzero(self.classes > 0)
         if not len(feasible):
             return feasible, feasible
@@ -513,7 +526,9 @@ class Landscape:
             _cells(self.along(name)[feasible], count)
             for name, count in zip((across, up), cells, strict=True)
         )
+        # Every cell twice: for nodes beyond the budget and for those within.
         cell = (x * cells[1] + y) * 2 + self.feasible()[feasible]
+        # Stable, so that the same node is drawn every time.
         order = np.argsort(cell, kind="stable")
         _, starts, nodes = np.unique(cell[order], return_index=True, return_counts=True)
         # a node that is there, and not on the edge of its cell more often than not
@@ -527,11 +542,13 @@ class Landscape:
         far = np.zeros(len(feasible))
         for name, value in zip((across, up), at, strict=True):
             values = self.along(name)[feasible]
+            # The axis of a risk is logarithmic, and so is the point on it.
             origin = math.log(max(value, TINY)) if name in RISKS else value
             span = float(np.ptp(values)) if len(values) else 0.0
             far += (
                 (values - origin) / (span or 1.0)
             ) ** 2  # where all are alike, they are equally far
+        # lexsort takes the last key first: distance, then suppression, then levels.
         order = np.lexsort(
             (self.levels[feasible].sum(axis=1), self.suppressed[feasible], np.round(far, 15))
         )
@@ -552,6 +569,7 @@ class Landscape:
         points = np.column_stack([getattr(self, name)[nodes].astype(np.float64) for name in names])
         points[:, 0] = np.round(points[:, 0], 12)  # what only rounding tells apart is equal
         ties = self.levels[nodes].sum(axis=1)
+        # The first name decides first; nodes that are alike in all names go by their levels.
         order = np.lexsort((ties, *points.T[::-1]))
         front: NDArray[np.int64] = nodes[kernels.skyline.find_skyline(points, order)]
         return front[np.lexsort((getattr(self, names[1])[front], getattr(self, names[0])[front]))]
@@ -563,6 +581,7 @@ _SHIFT = (slice(1, None), slice(None, -1))
 def _cells(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Which of so many equal intervals each value lies in."""
     smallest, span = values.min(), max(float(np.ptp(values)), TINY)
+    # The greatest value would fall into an interval behind the last one.
     cells: NDArray[np.int64] = np.minimum(
         ((values - smallest) / span * count).astype(np.int64), count - 1
     )

@@ -153,6 +153,8 @@ class TablePair:
             own_reading = read_codes(
                 name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name)
             )
+            # Only a level that the plan tells, of rows that can be followed, can be contradicted by
+            # cells.
             if (
                 name in self.levels
                 and self.aligned
@@ -179,6 +181,7 @@ class TablePair:
         pair = dataclasses.replace(
             self, released=self.released.take(rows), origin=self.origin[rows]
         )
+        # With copies a row stands for several records, and counts of rows would be wrong.
         for name in self.columns if self.released.copies is None else ():
             reading: Reading | None = self.memo.get(name)
             if reading is not None and self._read_alike(reading):
@@ -213,6 +216,7 @@ class TablePair:
         """
         if not self.aligned:
             before, after = self.encoded(name)
+            # Nobody's rows cannot be followed: it is enough that every label is an original value.
             return Rung(0, 0) if (positions_in(before.labels, after.labels) >= 0).all() else None
         if len(self.released) != len(self.rows):
             return None
@@ -225,6 +229,8 @@ class TablePair:
         if ("encoded", name) not in self.memo:
             before = encode_column(self.original, name)
             codes, rows = self.released.known.codes, self.origin
+            # A large column that was released as it is has the codes of the original: taking them
+            # along costs less than encoding it again.
             if len(rows) >= LARGE and len(rows) == len(self.released) and name not in codes:
                 self._know_unchanged(name, before)
             self.memo["encoded", name] = (before, encode_column(self.released, name))
@@ -257,6 +263,7 @@ class TablePair:
         """
         if ("as it was", name) not in self.memo:
             joint = self.joint(name)
+            # A cell is as it was where its label is written like the record's own value.
             self.memo["as it was", name] = self.own_values(name)[joint.label] == joint.value
         is_unchanged: NDArray[np.bool_] = self.memo["as it was", name]
         return is_unchanged
@@ -315,6 +322,7 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
         for name, entry in plan.get("levels", {}).items():
             fresh = Rung(int(entry["level"]), int(entry["top"]))
             levels[name] = max(levels.get(name, fresh), fresh, key=lambda rung: rung.level)
+        # One that was recoded before it was masked has its level by now.
         mixed |= set(plan.get("masked", ())) - set(levels)
     return {name: rung for name, rung in levels.items() if name not in mixed}
 

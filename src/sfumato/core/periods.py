@@ -43,6 +43,7 @@ def write_period(level: Level, day: datetime.date) -> str:
     ['2024-W10', '2024-03', '2024-Q1', '2020s']
     """
     if level == "week":
+        # The year of the week: the first days of January may belong to the year before.
         year, week, _ = day.isocalendar()
         return f"{year:04d}-W{week:02d}"
     if level == "day":
@@ -62,6 +63,7 @@ def bounds(level: Level, day: datetime.date) -> tuple[int, int]:
     if level == "week":
         return first - day.weekday(), first - day.weekday() + 7
     months = {"month": 1, "quarter": 3, "year": 12, "decade": 120}[level]
+    # Months since year 0, cut to a multiple of the period: in quarters month 5 becomes 3.
     start = (day.year * 12 + day.month - 1) // months * months
     return _first_of(start), _first_of(start + months)
 

@@ -63,9 +63,11 @@ def joined(
     _check(population, names, dataset.schema)
     placement = _shared_placement(dataset, population, names)
     classes = count_classes(dataset, names, counted=counted, weight=weight, at=placement)
+    # At the same placement equal values have equal bits, so keys of both tables can be compared.
     keys, _ = pack_rows(population, names, placement)
     ids, first = kernels.keys.group(keys)
     amounts = np.bincount(ids, minlength=len(first))
+    # The class with that key, -1 where only the population has it.
     at = kernels.keys.look_up(classes.keys, keys[first])
     own = np.zeros(len(classes), dtype=np.int64)
     own[at[at >= 0]] = amounts[at >= 0]
@@ -98,6 +100,7 @@ def _extended(
 def _padded(counts: Counts, empty: int) -> Counts:
     """Counts with some classes more, in which nothing occurs."""
     return dataclasses.replace(
+        # Empty classes begin where the last one ends: starts 0, 3, 5 become 0, 3, 5, 5.
         counts, starts=np.concatenate([counts.starts, np.full(empty, counts.starts[-1])])
     )
 
@@ -115,6 +118,7 @@ def _shared_placement(dataset: Table, population: Table, names: Sequence[str]) -
         require_same_codes(
             table_counts, population_counts, name, between="the table and the population"
         )
+        # Zero for what only the population has: hierarchies made from frequencies must not see it.
         counts = {**dict.fromkeys(population_counts, 0), **table_counts}
         ladders.append(bind(dataset.schema[name].hierarchy, list(counts), list(counts.values())))
     return Placement(
@@ -132,6 +136,7 @@ def matched(
     labels they gave when the release was planned.
     """
     _check(population, classes.columns, schema)
+    # Without a schema people are counted by their own values, not by levels.
     fine = count_classes(dataclasses.replace(population, schema=Schema({})), classes.columns)
     originals = {name: _known_counts(classes, name, original) for name in classes.columns}
     for a, name in enumerate(classes.columns):

@@ -69,6 +69,7 @@ def range_of_numbers(text: str) -> Range | None:
         low, high = float(match[1]), float(match[2])
         return (low, high) if low <= high else None
     if match := _BELOW.fullmatch(text):
+        # Either spelling filled one of the two groups: <20 or 20-.
         return -math.inf, float(match[1] or match[2])
     if match := _ABOVE.fullmatch(text):
         return float(match[1] or match[2]), math.inf
@@ -98,6 +99,7 @@ def range_of_days(text: str, *, timed: bool = False) -> Range | None:
     [24.0, 48.0]
     """
     first, apart, last = text.partition("..")
+    # fromisoformat takes more than dates with dashes, such as 20240101, which is a number here.
     ends = [
         day(end) if _DAY.match(end) else None
         for end in ((first, last) if apart else (first, first))
@@ -121,6 +123,7 @@ def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:
     """
     if text in ranks:
         return ranks[text], ranks[text]
+    # A value may itself hold two dots, so every cut is tried.
     for cut in (at for at in range(1, len(text)) if text.startswith("..", at)):
         if text[:cut] in ranks and text[cut + 2 :] in ranks:
             return ranks[text[:cut]], ranks[text[cut + 2 :]]
@@ -146,6 +149,7 @@ def places_of(
         return [math.nan if v is None else ranks.get(v, math.nan) for v in values], partial(
             range_in_order, ranks=ranks
         )
+    # Numbers before days; the kind must fit all values.
     for locate, read in ((number, range_of_numbers), (day, range_of_days)):
         positions = [None if v is None else locate(v) for v in values]
         if all(f is not None or v is None for f, v in zip(positions, values, strict=True)):

@@ -105,6 +105,7 @@ class Agreement:
         does not survive.
         """
         limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
+        # A text says why nothing was measured; NaN passes no comparison.
         if isinstance(value, str):
             return Kept(
                 self.metric.name,
@@ -114,6 +115,7 @@ class Agreement:
                 f"{self.promise}: {value}",
                 self.refuse,
             )
+        # 1e-12 forgives rounding where a bound is met exactly.
         holds = value <= limit + 1e-12 if self.at_most is not None else value >= limit - 1e-12
         sentence = f"{self.promise}: it is {value:.4g}{where}"
         return Kept(self.metric.name, value, limit, holds, sentence, self.refuse)

@@ -109,6 +109,7 @@ def read_document(file: Path) -> Any:
             raise RecipeError(
                 f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe"
             )
+        # Some editors put a mark of the encoding before the first letter; -sig takes it off.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RecipeError(f"{file} is not UTF-8 text; save the recipe as UTF-8") from None
@@ -150,6 +151,7 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
             hint = did_you_mean(str(section), SECTIONS)
             problems.append(f"{section!r} is no part of a recipe.{hint}")
     version = document.get("sfumato", VERSION)
+    # True equals 1 in Python, and is no version.
     if version != VERSION or isinstance(version, bool):
         problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
     # The shape that the recipe says; else several tables where it has such, and one otherwise.
@@ -297,13 +299,16 @@ def _related(
     tables: dict[str, TableDescription] = {
         name: table for name, table in read_tables.items() if table is not None
     }
+    # Without one table its children would look as if they belonged to none.
     if len(tables) < len(specs):
         return {}
+    # People first and every table behind its parent, which is the order of the ties.
     links = problems.collect(links_of, {name: table.schema for name, table in tables.items()}) or ()
     return {link.table: tables[link.table] for link in links}
 
 
 def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
+    # Problems of their own, so that each can say which table it is about.
     problems, where = _Problems(), f"table {name!r}"
     if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
         raise RecipeError(
@@ -400,6 +405,7 @@ def _said_once(problems: Sequence[str]) -> list[str]:
     """
     columns: dict[str, list[str]] = {}
     for problem in problems:
+        # A name is quoted as Python does: in double quotes where it holds a single one.
         about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
         columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
     return [
@@ -469,6 +475,7 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
     order = spec.get("order")
     if order is not None:
         is_list = isinstance(order, list | tuple)
+        # type() and not isinstance(): true is a whole number to Python.
         if not is_list or not all(isinstance(value, str) or type(value) is int for value in order):
             raise RecipeError(
                 f"{where}: order must list the values from low to high; put quotes around what is"
@@ -585,11 +592,13 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     plain = to_dict(recipe)
     table_dicts = plain.get("tables") or {DATA: plain, PEOPLE: plain.get(PEOPLE)}
     for table, schema in recipe.schemas.items():
+        # How the owner's files are called is not published.
         table_dicts[table].pop("file", None)
         for name, spec in table_dicts[table]["columns"].items():
             hierarchy = schema[name].hierarchy
             if hierarchy is not None and hierarchy.secret:
                 spec["hierarchy"] = {hierarchy.name: KEPT}
+            # An order lists values of the data.
             if "order" in spec:
                 spec["order"] = {"order": KEPT}
     metrics = [agreement.metric for agreement in recipe.contract]

@@ -157,6 +157,7 @@ def _is_package_of_shape(package: Any) -> bool:
     families = getattr(package, "FAMILIES", None)
     if not isinstance(families, Mapping) or not callable(getattr(package, "noun", None)):
         return False
+    # Hierarchies are the same for all shapes: no package has to bring its own.
     own = set(FAMILIES) - {"hierarchies"}
     has_families = own <= set(families) and all(isinstance(families[n], Members) for n in own)
     return has_families and isinstance(package.noun(), type) and Data in package.noun().__mro__
@@ -178,6 +179,7 @@ def installed_shapes() -> tuple[Shape, ...]:
     shapes = []
     for shape in known_shapes():
         package = SHAPES.get(shape)
+        # What is imported is there; any other is only looked for, not imported.
         is_there = package is None or package in sys.modules
         if is_there or importlib.util.find_spec(str(package)) is not None:
             shapes.append(shape)
@@ -209,7 +211,9 @@ def _belongs(cls: Any, family_name: str) -> bool:
         or not isinstance(getattr(cls, "name", None), str)
     ):
         return False
+    # By what the class inherits: to ask a protocol would compare members one by one.
     kind = next((kind for kind in KINDS[family_name] if kind in cls.__mro__), None)
+    # A method that is still the inherited one was not written by the plug-in.
     return kind is not None and all(
         getattr(cls, m) is not getattr(kind, m) for m in METHODS.get(family_name, ())
     )
@@ -388,6 +392,7 @@ def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Sha
     except TypeError as error:
         raise RecipeError(f"{prefix}{name}: {_error_words(error)}") from None
     except ParameterError as error:
+        # The message begins with the name of a class, which who writes recipes does not know.
         raise RecipeError(f"{prefix}{name}: {str(error).split(': ', 1)[-1]}") from None
 
 
@@ -484,6 +489,7 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
 def _asked_model(text: str, cls: Any, parts: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
     """A model of the parameters of a short form, and the fields that were left open."""
     arguments = _arguments(text, cls, parts)
+    # Degrees may be left open in models that judge classes; every other field must be said.
     required = [f for f in required_fields(cls) if not (_judges_classes(cls) and is_number(cls, f))]
     missing_fields = [
         word for word in map(spelled(cls).__getitem__, required) if word not in arguments
@@ -510,6 +516,7 @@ def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
     arguments: dict[str, str] = {}
     for position, part in enumerate(parts):
         key, equals, value = part.partition("=")
+        # An equals sign behind anything but a name belongs to the value.
         if not equals or not key.strip().isidentifier():
             key, value = names[position] if position < len(names) else "", part
         key = key.strip()
@@ -564,6 +571,7 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
             bounds = limits_of({name: spec})
             if any(_measured_family(limit, shape) is None for limit in bounds):
                 problems.append(f"limits: {unknown_name('utility', name, shape)}")
+            # A single plain number has no parameters that could be wrong.
             elif len(bounds) > 1 or bounds[0].way is not None:
                 _require_limits(bounds, shape)
         except (ParameterError, RecipeError) as error:
@@ -655,6 +663,7 @@ def _nature(cls: Any) -> dict[str, Any]:
     """
     usual = variants(cls)[0]
     traits = ("monotone", "shrinking", "scope")
+    # A trait that is a property depends on parameters, and its docstring says how.
     depends = {t: getattr(cls, t).__doc__ for t in traits if isinstance(getattr(cls, t), property)}
     return {
         "facts": dataclasses.asdict(cls.facts),

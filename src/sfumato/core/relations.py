@@ -66,6 +66,7 @@ def canonical(keys: pl.Series) -> pl.Series:
     ['7', '7', '07', '7.5']
     """
     keys = keys.fill_nan(None) if keys.dtype.is_float() else keys
+    # Whole keys with gaps are often read as floats: 7 became 7.0 and is the same key.
     if keys.dtype.is_float() and bool((keys.drop_nulls() == keys.drop_nulls().round(0)).all()):
         keys = keys.cast(pl.Int64, strict=False)
     return keys if keys.dtype.is_integer() else keys.cast(pl.String).str.replace(WHOLE, "$1")
@@ -79,6 +80,7 @@ def links_of(schemas: Mapping[str, Schema]) -> tuple[Link, ...]:
     """
     links = {name: Link.of(name, schema) for name, schema in schemas.items()}
     problems = [*_people_problems(links.values()), *_parent_problems(links)]
+    # A circle can only be looked for where all parents exist.
     if not problems:
         problems = _cycle_problems(links)
     if problems:
@@ -190,6 +192,7 @@ def _said_problems(
         )
     if orphans not in ORPHANS:
         problems.append(f"{where}: orphans is 'refuse' or 'drop', not {str(orphans)!r}")
+    # The checks below need names of columns.
     if not all(isinstance(column, str) and column for column in columns):
         problems.append(
             f"{where}: key and belongs_to name columns, like 'key: visit_id, belongs_to: {{people:"

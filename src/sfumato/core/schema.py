@@ -127,6 +127,7 @@ class Attribute:
     orphans: Literal["refuse", "drop"] = "refuse"
 
     def __post_init__(self) -> None:
+        # In a fixed order, so that the same roles said in two ways are equal.
         roles = tuple(sorted({_member(Role, r, "role") for r in self.roles}, key=list(Role).index))
         if not roles:
             raise ParameterError("a column needs at least one role: " + ", ".join(ANSWERS))
@@ -146,6 +147,7 @@ class Attribute:
             )
         if not isinstance(self.free_text, bool):
             raise ParameterError("free_text must be true or false")
+        # The class is frozen: checked values are set past its guard.
         object.__setattr__(self, "roles", roles)
         object.__setattr__(self, "kind", _member(Kind, self.kind, "kind"))
         object.__setattr__(self, "missing", _member(Missing, self.missing, "missing"))
@@ -175,6 +177,7 @@ def checked_bounds(bounds: object) -> tuple[float, float]:
     ends: Sequence[Any] = ()
     if isinstance(bounds, Sequence) and not isinstance(bounds, str):
         ends = bounds
+    # True is a number to Python, and no bound.
     if len(ends) != 2 or any(isinstance(v, bool) or not isinstance(v, Real) for v in ends):
         raise ParameterError("bounds must be two numbers, [lowest, highest], like [0, 120]")
     low, high = float(ends[0]), float(ends[1])
@@ -196,6 +199,7 @@ def checked_domain(domain: object) -> tuple[str, ...]:
     """
     if isinstance(domain, str) or not isinstance(domain, Sequence):
         raise ParameterError("domain must list the values that may occur, like [f, m]")
+    # type() and not isinstance(): true is a whole number to Python.
     if not domain or not all(isinstance(v, str) or type(v) is int for v in domain):
         raise ParameterError(
             "domain must list at least one value; put quotes around what is neither word nor number"
@@ -229,6 +233,7 @@ class Schema:
     attributes: Mapping[str, Attribute]
 
     def __post_init__(self) -> None:
+        # A copy of its own: whoever made the mapping may change it later.
         object.__setattr__(self, "attributes", dict(self.attributes))
 
     @classmethod
@@ -315,6 +320,7 @@ class Schema:
     def problems(self, columns: Sequence[str], source: Source, shape: str = "table") -> list[str]:
         """Everything that does not fit the columns of a table, one sentence each."""
         problems = missing_column_problems(columns, source, self.attributes)
+        # Nobody decided whether a column without a role may be released.
         if not self.attributes.keys() >= set(columns):
             problems += without_role(columns, source, self.attributes, ", ".join(answers(shape)))
         roles = {role for attribute in self.attributes.values() for role in attribute.roles}

@@ -431,6 +431,7 @@ class Step(Protocol):
         hand.
         """
         facts = goal.facts
+        # Facts that were given are complete; only without any are they learnt here.
         while goal.facts is None and (learner := self.learner(goal, facts)) is not None:
             facts = learnt_by(learner, [dataset])
         return facts
@@ -532,6 +533,7 @@ def over_budget(
     that is not asked.
     """
     gone = description.get("suppressed_records", 0)
+    # 1e-9 forgives rounding: a share of records that is whole must allow that many.
     if records is None or schema.units or 0 <= gone <= math.floor(share * records + 1e-9):
         return None
     return (
@@ -625,6 +627,7 @@ class Masked(Plan):
 
     def applied(self, dataset: Table) -> Table:
         """The dataset with the new values in place."""
+        # Columns first: new values stand for all rows of the table, also for those that go.
         masked = dataset.with_columns(dict(self.columns)) if self.columns else dataset
         for name, attribute in self.attributes.items():
             masked = masked.with_attribute(name, attribute)

@@ -44,6 +44,7 @@ def meanwhile(work: Callable[[], Made]) -> Future[Made]:
     try:
         return aside.submit(work)
     finally:
+        # The thread ends by itself when the work is done; nobody waits here.
         aside.shutdown(wait=False)
 
 

@@ -54,6 +54,7 @@ def percent(share: float | None, digits: int | None = None) -> str:
         return "<0.01 %"
     if 0.999 < share < 1:
         return ">99.9 %"
+    # Whole but for rounding: 100 * 0.29 is 28.999999999999996.
     if abs(hundredths - round(hundredths)) < 1e-9:
         return f"{hundredths:.0f} %"
     return f"{hundredths:.2f} %" if abs(share) < 0.01 else f"{hundredths:.1f} %"

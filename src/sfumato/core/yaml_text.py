@@ -81,6 +81,7 @@ def _reader(until: float | None = None) -> Any:
             self.flatten_mapping(node)
             for key, _ in node.value:
                 if isinstance(key, ScalarNode):
+                    # Otherwise keys such as no, on or 7 would become truth values and numbers.
                     key.tag = "tag:yaml.org,2002:str"
             return super().construct_mapping(node, deep)
 
@@ -94,6 +95,7 @@ def _reader(until: float | None = None) -> Any:
 
         def construct_yaml_int(self, node: Any) -> Any:
             digits = self.construct_scalar(node)
+            # A code such as 007 would lose its zeros as a number.
             padded = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
             return digits if padded else super().construct_yaml_int(node)
 
@@ -108,6 +110,8 @@ def _size(node: Any, sizes: dict[int, int]) -> int:
     if not isinstance(node, list | dict):
         return 1
     if id(node) not in sizes:
+        # While its parts are counted a node counts as too large: so one that contains itself is
+        # noticed.
         sizes[id(node)] = MAX_NODES
         sizes[id(node)] = 1 + sum(
             _size(part, sizes) for part in (node.values() if isinstance(node, dict) else node)

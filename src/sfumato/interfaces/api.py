@@ -134,6 +134,7 @@ def _members(value: Any, argument: str, example: str) -> tuple[Any, ...]:
     """
     members = as_tuple(value)
     for member in members:
+        # sf.KAnonymity in place of sf.KAnonymity(5) is a common slip: a class has a name as well.
         if isinstance(member, type) or not hasattr(member, "name"):
             kind = member.__name__ if isinstance(member, type) else type(member).__name__
             raise ParameterError(
@@ -155,6 +156,7 @@ def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
     from sfumato.guidance.profiling.proposal import propose_recipe
     from sfumato.guidance.profiling.table_relations import propose_relations
 
+    # A path may be a folder of tables or a database: then several tables are looked at.
     locations = locations_in([str(dataset)]) if isinstance(dataset, str | Path) else None
     source = dataset if locations is None else locations
     if isinstance(source, Mapping):
@@ -167,6 +169,8 @@ def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
         return propose_relations(
             {name: (table.to_polars(), table.source) for name, table in tables.items()}
         )
+    # Large Parquet is looked at column by column: a file by its path, or the parts of a table that
+    # an engine holds.
     table: Any = parquet_columns(dataset) or read(dataset)
     table = parquet_columns(table) or table.in_memory("profile")
     return propose_recipe(
@@ -260,6 +264,7 @@ def assess(
     released as they are; the result is
     a :class:`~sfumato.release.data_assessment.DataAssessment`.
     """
+    # Wrong arguments are refused before the data are read.
     models = _members(meet, "meet", "sf.KAnonymity(5)")
     data = _read_with_roles(dataset, roles, "assess")
     seconds = options.seconds
@@ -267,6 +272,7 @@ def assess(
     if data.attacked_by_run:
         from sfumato.release.data_assessment import assess_data
 
+        # 0 seconds is an answer (no attacks); None alone means the default.
         budget = DEFAULT_SECONDS if seconds is None else seconds
         return assess_data(data, models, seconds=budget, progress=progress)
     everyone = population_of(models, population, options.base)
@@ -472,6 +478,7 @@ def attack(
     ``options`` are those of :func:`sfumato.release.attack_run.attack_release`. ``roles`` says what
     the columns of frames are. A release has the method :meth:`Release.attack`.
     """
+    # One attack may be given without a list around it.
     if (only := keywords.get("only")) is not None:
         keywords["only"] = as_tuple(only)
     pair = _pair(original, released, roles, align, control, "attack")
@@ -535,6 +542,7 @@ def evaluate(
     from sfumato.core.pair import TablePair as _Pair
 
     chosen_metrics = None if metrics is None else as_tuple(metrics)
+    # A release or a pair holds both tables; anything else needs the second one.
     alone = isinstance(original, _Pair | Pair | Release)
     if alone == (released is not None):
         raise ParameterError(
@@ -619,12 +627,14 @@ def compare(
         options.sample,
     )
     store = None if remember is None else Path(remember)
+    # All candidates run on one table in memory, which can be read in one way only.
     intakes = [candidate.recipe.intake for candidate in recipes_to_run]
     if any(intake != intakes[0] for intake in intakes):
         raise ParameterError(
             "the candidates read the table in different ways (missing_values, header, text …); make"
             " them agree"
         )
+    # All of them read the table alike, so the first speaks for them.
     first_recipe = recipes_to_run[0].recipe if recipes_to_run else None
     table = read(dataset, recipe=first_recipe).in_memory("compare")
     return _compare(
@@ -692,6 +702,7 @@ def verify(
 
     certificate = read_certificate(Path(folder))
     owner_folder = None if owner is None else Path(owner)
+    # Only releases of records were made of data that have to be read again as they were.
     if original is not None and is_shape(certificate["shape"]):
         from sfumato.release.originals import original_of
 

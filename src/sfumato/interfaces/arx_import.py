@@ -27,6 +27,7 @@ from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, UnreadableInput
 
+# Bounds on what is read: an archive can be made to fill memory and disk.
 MOST_ARCHIVE = 16 * 1024 * MEGABYTE
 MOST_XML = 16 * MEGABYTE
 MOST_HIERARCHY = 256 * MEGABYTE
@@ -55,6 +56,7 @@ WITHOUT_EFFECT = {"suppressionString": "*", "practicalMonotonicity": "false"}
 off.
 """
 
+# Numbers as Java writes them: 5, 0.2, 1.0E-4.
 _NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 _OF = r" for attribute '(.*)'"
 _Model = Callable[..., dict[str, Any]]
@@ -95,6 +97,7 @@ over.
 
 
 def _whole(number: str) -> int:
+    # A whole degree may be written 5 or 5.0.
     value = float(number)
     if not value.is_integer():
         raise RecipeError("a degree that should be a whole number is none")
@@ -140,6 +143,7 @@ class ArxProject:
         target = Path(folder)
         if target.exists():
             raise ParameterError(f"{target} is there already; name a folder that is not")
+        # Made beside the target and renamed when whole: there is a complete folder or none.
         making = target.with_name(f".{target.name}.making")
         shutil.rmtree(making, ignore_errors=True)
         try:
@@ -152,7 +156,9 @@ class ArxProject:
         return target
 
     def _written_to(self, making: Path) -> None:
+        # Hierarchies and the table hold values of people: nobody else may look.
         (making / "hierarchies").mkdir(parents=True, mode=0o700)
+        # Files are numbered, for columns may have names that no file can have.
         files = {
             column: f"hierarchies/{number:02d}.csv"
             for number, column in enumerate(self.hierarchies, 1)
@@ -207,6 +213,7 @@ class _Reader:
         definition, config = self.xml("input/definition.xml"), self.xml("input/config.xml")
         about = self.xml("project.xml") if "project.xml" in parts else None
         columns, hierarchies, levels = self.columns(definition, parts)
+        # Columns that only the table has need a role too, or the recipe would not fit it.
         columns = {**columns, **self.unnamed(columns, parts, about)}
         document = {
             "sfumato": 1,
@@ -254,7 +261,9 @@ class _Reader:
                 raise UnreadableInput(
                     f"{self.name}: input/definition.xml describes a column without a name"
                 )
+            # A role that is not known here must not become a harmless one: somebody decides.
             role = ROLES.get(_text(entry, "type"), "ask")
+            # A format may follow the first word.
             kind = KINDS.get(_text(entry, "datatype").split(" ")[0])
             columns[name] = {"role": role, **({"kind": kind} if kind and kind != "ordinal" else {})}
             self._without_order(name, kind)
@@ -308,6 +317,7 @@ class _Reader:
         if "data/input.csv" not in parts:
             return {}
         delimiter = _text(about, "separator") if about is not None else ""
+        # Only names are taken from this line, so a sign that cannot be read does no harm here.
         head = _first_line(self.archive, "data/input.csv").decode("utf-8", errors="replace")
         names = next(
             csv.reader(io.StringIO(head), delimiter=delimiter if len(delimiter) == 1 else ";"), []
@@ -332,8 +342,10 @@ class _Reader:
                 try:
                     spec = model(*match.groups())
                     built = registry.build("models", spec)
+                # A degree that our model refuses is named as not taken over.
                 except SfumatoError:
                     return None
+                # A promise about a column that is not there could never be judged.
                 return spec if set(built.about) <= set(columns) else None
         return None
 
@@ -351,6 +363,7 @@ class _Reader:
         quasi_weights = {
             n: w for n, w in weights.items() if columns.get(n, {}).get("role") == "quasi"
         }
+        # Equal weights change nothing, and a recipe is shorter without them.
         if len(set(quasi_weights.values())) > 1:
             step["weights"] = quasi_weights
         if levels:
@@ -406,6 +419,7 @@ def _opened(path: Path) -> zipfile.ZipFile:
         raise UnreadableInput(
             f"{path.name} is no project of ARX: it is not a zip archive, or it is damaged"
         ) from None
+    # The first problem is enough to refuse the archive.
     for problem in _hostile(archive):
         archive.close()
         raise UnreadableInput(f"{path.name} is not read: {problem}")
@@ -418,6 +432,7 @@ def _hostile(archive: zipfile.ZipFile) -> Iterator[str]:
     if len(parts) > MOST_PARTS:
         yield f"the archive has {len(parts):,} parts; a project has {MOST_PARTS:,} at most"
     names = [part.filename for part in parts]
+    # Two parts of one name: a check could see one of them, and reading the other.
     if len(set(names)) < len(names):
         yield "the archive holds two parts of one name"
     if any(
@@ -425,6 +440,7 @@ def _hostile(archive: zipfile.ZipFile) -> Iterator[str]:
         for name in names
     ):
         yield "a part of the archive has a name that leads out of it"
+    # Bit 0 of the flags of a zip entry marks encryption.
     if any(part.flag_bits & 1 for part in parts):
         yield "parts of the archive are encrypted"
     if any(part.file_size > MOST_SWELLING * max(1, part.compress_size) for part in parts):
@@ -460,6 +476,7 @@ def _pour(archive: zipfile.ZipFile, part: str, target: IO[bytes], limit: int) ->
 
 def _first_line(archive: zipfile.ZipFile, part: str) -> bytes:
     with _part(archive, part) as source:
+        # A bound, for a table without line ends would be read whole.
         return source.readline(MEGABYTE)
 
 

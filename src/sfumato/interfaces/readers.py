@@ -56,6 +56,7 @@ def read_data(
     be written in, and ``text`` leaves all columns of a CSV as text, as a step that accounts for an
     ε asks for.
     """
+    # These two are about the release and the columns, not about how a file is read.
     release_format = options.pop("format", None)
     text = options.pop("text", False)
     details = {"hierarchy": columns.hierarchies, "kind": columns.kinds, "unit": columns.units}
@@ -76,6 +77,7 @@ def _shape(word: str) -> Shape:
         raise ParameterError(
             "several tables are read by sf.read_tables({'people': …, 'visits': …}, relations)"
         )
+    # Tables have verbs of their own.
     table_shapes = ONE_TABLE | SEVERAL_TABLES
     names = [str(shape) for shape in registry.installed_shapes() if shape not in table_shapes]
     if str(word) not in names:
@@ -166,6 +168,7 @@ def _schema_of(roles: Roles, details: Mapping[str, Mapping[str, Any]]) -> Schema
     schema = Schema.from_roles(roles)
     for detail, by_column in details.items():
         for column, value in by_column.items():
+            # Details are given by column for both tables; those of the other one are skipped.
             if column in schema.attributes:
                 schema = schema.replace(column, **{detail: value})
     return schema

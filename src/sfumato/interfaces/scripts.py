@@ -82,6 +82,7 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
         "import sfumato as sf",
         *sorted(f"from {module} import {name}" for name, module in names.items()),
     ]
+    # The standard library stands first, with a blank line below.
     first = sorted(line for line in imports if line.startswith("from pathlib"))
     own_imports = [line for line in imports if line not in first]
     top = "\n".join([*first, *([""] if first else []), *own_imports])
@@ -89,6 +90,7 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
     format_argument = {} if errand.format is None else {"format": _literal(errand.format)}
     options = {**format_argument, **({"memory": "register.memory"} if errand.register else {})}
     option_arguments = {"options": _call("sf.RunOptions", options)} if options else {}
+    # Blank names are arguments by place; two of them take two different blanks.
     run_call = _call("sf.run", {"": "table", " ": "recipe", **seed, **option_arguments})
     folder = {
         "": _literal(errand.output),
@@ -102,6 +104,7 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
         }
         file = _literal(errand.register["file"])
         opened = f"register = {_call('remember', {'': file, **register_arguments})}\n"
+        # The register writes the release, so that it is entered only when it was written.
         write_call = (
             f"{_call('register.write', {' ': 'release', **folder})}\n"
             'print(*register.found.sentences, sep="\\n")\n'
@@ -142,6 +145,7 @@ def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
         parts["intake"] = _call(
             "Intake", {name: _literal(value) for name, value in recipe.intake.options().items()}
         )
+    # Such models name files beside the recipe, which a script elsewhere could not find.
     if any(model.population is not None for model in recipe.meet):
         names["Path"] = "pathlib"
         parts["base"] = f"Path({_literal(str(recipe.base.absolute()))})"
@@ -206,6 +210,7 @@ def _call(name: str, arguments: Mapping[str, str]) -> str:
     """
     words = [f"{key.strip()}={value}" if key.strip() else value for key, value in arguments.items()]
     line = f"{name}({', '.join(words)})"
+    # A recipe is written over several lines in any case: it is there to be read.
     if len(line) <= WIDTH and "\n" not in line and name != "sf.Recipe":
         return line
     return f"{name}(\n" + "".join(f"    {_indented(word)},\n" for word in words) + ")"
@@ -250,6 +255,7 @@ def _literal(value: Any) -> str:
         return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
+    # repr writes inf, which is no Python.
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return f'float("{value}")'
     return repr(value)
@@ -257,6 +263,7 @@ def _literal(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     """Text in double quotes, whatever is in it; what cannot be seen is spelled out."""
+    # Backslashes are doubled first: those of the escapes that follow must stay single.
     printable = "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text.replace("\\", "\\\\")
@@ -298,6 +305,7 @@ def _flag(name: str, value: Any) -> list[str]:
     if value is True:
         return [flag]
     if value is False:
+        # Only the header has a negative form; other switches are off when they are left out.
         return [f"--no-{name}"] if name == "header" else []
     if isinstance(value, list | tuple):
         return [flag, ",".join(f'"{item}"' if "," in str(item) else str(item) for item in value)]
@@ -316,6 +324,7 @@ def to_notebook(recipe: Recipe, errand: Errand = Errand()) -> str:
             f"# A release of {errand.example or Path(errand.data).name}\n\nWhat is promised, and"
             " the means to get there, are in `recipe`."
         ),
+        # Imports and recipe belong together: no words between them.
         None,
         "The table is read as the recipe says.",
         "The release is judged on what would be shared; what it prints holds no value of a person.",

@@ -40,6 +40,7 @@ def assert_promise(
     from sfumato.errors import ParameterError
     from sfumato.interfaces import api
 
+    # Exactly one of the two: none or both make the comparison true.
     if (recipe is None) == (not promises):
         raise ParameterError(
             "say what must hold: promises such as 'k_anonymity:5' with roles, or"
@@ -81,6 +82,7 @@ def pytest_configure(config: Any) -> None:
     """Register the fixture with pytest, which is imported already where this is called."""
     import pytest
 
+    # Within the function, for the module itself must not import pytest.
     class Fixtures:
         @pytest.fixture(name="assert_promise", scope="session")
         def promised(self) -> Callable[..., tuple[Verdict, ...]]:

@@ -72,6 +72,7 @@ def bytes_needed(frame: pl.LazyFrame, rows: int, quasi: Sequence[str]) -> tuple[
     """About how many bytes a run over a table takes in memory, and how many combinations its
     quasi-identifiers have.
     """
+    # Three places, since sorted files have few distinct values in any one of them.
     offsets = sorted({0, max(0, rows // 2), max(0, rows - LOOKED_AT)})
     sample = pl.concat([frame.slice(offset, LOOKED_AT).collect() for offset in offsets])
     cells = sample.estimated_size() * rows // max(1, sample.height)
@@ -91,5 +92,6 @@ def distinct_rows(sample: pl.DataFrame, columns: Sequence[str], rows: int) -> in
     1000
     """
     times = sample.group_by(columns).len()["len"]
+    # Chao's estimate from values seen once (f1) and twice (f2): d + f1 (f1 - 1) / (2 (f2 + 1)).
     once, twice = int((times == 1).sum()), int((times == 2).sum())
     return min(rows, len(times) + once * (once - 1) // (2 * (twice + 1)))

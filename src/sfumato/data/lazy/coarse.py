@@ -58,6 +58,8 @@ class AllValues:
         """The ladder, which also knows what some of its values do not tell: how many records share
         a value on average.
         """
+        # Level-0 codes of the ladder need not be those of the encoding: counts are moved to their
+        # place.
         counts = np.zeros(len(self.ladder.labels[0]), dtype=np.int64)
         counts[self.ladder.codes_of(self.encoded.labels)] = self.encoded.counts
         return dataclasses.replace(self.ladder, mean_log_count=mean_log_count(counts))
@@ -68,6 +70,7 @@ class AllValues:
 
     def next_level(self, level: int, *, highest: int) -> int | None:
         """The lowest level above with fewer values, up to a highest one; None: there is none."""
+        # Levels that merge nothing are skipped: climbing to them would lose detail of no use here.
         above = range(level + 1, highest + 1)
         return next((up for up in above if self.values_at(up) < self.values_at(level)), None)
 
@@ -92,6 +95,8 @@ class Bound(Hierarchy):
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder of values that were there."""
+        # Position -1 says that a label is no original value, so the known ladder has no answer for
+        # it.
         codes = positions_in(self.known.labels[0], [*values, *([None] if missing else [])])
         if (codes < 0).any():
             return self.hierarchy.ladder(values, missing=missing)
@@ -103,6 +108,7 @@ class Bound(Hierarchy):
         codes = positions_in(ladder.labels[0], list(values))
         if (codes < 0).any():
             return self.hierarchy.paths(values, counts)
+        # at[level][i] is the code of value i at that level.
         at = [ladder.climb(0, level)[codes].tolist() for level in range(ladder.depth)]
         columns = [
             [str(ladder.labels[level][code]) for code in level_codes]
@@ -139,6 +145,9 @@ class Coarse:
         names = [name for name in table.columns if name in set(column_names)]
         coder, count = Coder(), spare(names)
 
+        # Columns with a level are coded in the worker threads. The coder gives numbers in the order
+        # in which labels are met, so it is called below, in one thread and in the order of the
+        # pieces.
         def placed(rows: Table) -> tuple[Table, dict[str, pl.Series]]:
             return rows, {n: self._column_codes(rows, n) for n in names if n in self.levels}
 
@@ -156,6 +165,7 @@ class Coarse:
         )
         if combinations is None:
             return None
+        # Codes mean labels of the coder in some columns, places among the stand-ins in the others.
         columns = coder.decoded(combinations, [name for name in names if name not in self.levels])
         stands = {
             n: self.representatives[n].stand.gather(combinations[n]).alias(n)
@@ -171,11 +181,14 @@ class Coarse:
         """The places of what stands for the cells of a column, in the narrowest type."""
         stands, column = self.representatives[name], rows.column(name)
         codes = stands.places(column)
+        # Missing cells and NaN have no place by right. Any other cell without one was not in the
+        # table when its values were listed, so the table changed in between.
         absent = column.null_count()
         if column.dtype.is_float():
             absent += int(column.is_nan().sum() or 0)
         if column.dtype != stands.stand.dtype or codes.null_count() != absent:
             raise changed(rows.source.name)
+        # The type is taken from an empty series: 200 places fit into UInt8, which makes keys short.
         narrow = pl.Series(
             np.zeros(0, dtype=np.min_scalar_type(max(1, len(stands.stand)) - 1))
         ).dtype
@@ -202,6 +215,7 @@ class Coarse:
         for name, level in self.levels.items():
             hierarchy = schema[name].hierarchy
             if hierarchy is not None:
+                # A value stands for all under its label here; scores must count all of them.
                 whole_ladder = dataclasses.replace(
                     self.columns[name].whole_ladder, counted_at=level
                 )
@@ -239,6 +253,7 @@ def coarsely_counted(
     columns = _columns(table, steps, refused)
     chain = list(levels_in_turn(columns, steps[0]))
     start = _first_that_seems_to_fit(table, column_names, columns, chain)
+    # The start is an estimate from the first piece. Later nodes are counted in full until one fits.
     for levels in chain[start:]:
         coarse = Coarse(columns, levels)
         words = (
@@ -277,8 +292,10 @@ def _first_that_seems_to_fit(
             )
             for name, encoded_column in encoded.items()
         }
+        # The estimate is for all records, though only the first piece was looked at.
         return distinct_rows(pl.DataFrame(codes), names, table.records)
 
+    # Smallest node whose estimate fits: all before low do not fit, all from high on do.
     low, high = 0, len(chain)
     while low < high:
         middle = (low + high) // 2
@@ -297,11 +314,14 @@ def levels_in_turn(columns: Mapping[str, AllValues], step: Step) -> Iterator[dic
     order of their values, when none can climb below it.
     """
     levels = dict.fromkeys(columns, 0)
+    # First round: up to one level below the top. Second round: the top itself.
     for below_top in (1, 0):
         while True:
             ways = dict[str, int]()
             for name, column in columns.items():
                 up = column.next_level(levels[name], highest=column.ladder.top - below_top)
+                # A step may refuse to begin at a level, for instance above the highest it was
+                # allowed.
                 if up is not None and step.begun_at({name: up}) is not None:
                     ways[name] = up
             if not ways:
@@ -321,17 +341,20 @@ def _columns(
     """The quasi-identifiers that may be generalised: they have a hierarchy, no other role and not
     too many values themselves.
     """
+    # Workers elsewhere count where the rows are; batches in this process would draw all rows here.
     if not steps or steps[0].begun_at({}) is None or table.engine.workers is not None:
         raise refused
     quasi = [
         n
         for n in table.schema.quasi
+        # A column with a second role, say a weight, is needed as it is and cannot be replaced.
         if table.schema[n].roles == (Role.QUASI,) and table.schema[n].hierarchy
     ]
     columns = dict[str, AllValues]()
     for name in quasi:
         try:
             read = table.values_of(name)
+        # A column with too many values stays as it is; others may still be coarse enough together.
         except TooManyCombinations:
             continue
         encoded = encode_column(read, name)

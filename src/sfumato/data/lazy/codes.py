@@ -51,12 +51,15 @@ class Coder:
         encoded = rows.encoded(name)
         book = self.books.setdefault(name, {})
         before = len(book)
+        # Whether labels repeat is judged on the first batch alone. Later the numbers given so
+        # far must stay valid, and only too many labels end the numbering.
         if (not book and len(encoded.labels) * REPEATS > len(rows)) or len(book) + len(
             encoded.labels
         ) > self.most:
             self.plain.add(name)
             return rows.column(name)
         numbers = [book.setdefault(label, len(book)) for label in encoded.labels]
+        # None has no place in an Enum, so the quick path is for columns without missing values.
         if len(book) == before and None not in book:
             self.whole.setdefault(name, pl.Enum(list(book)))  # type: ignore[arg-type]
         table = np.array(numbers, dtype=np.min_scalar_type(max(1, len(book)) - 1))
@@ -66,9 +69,11 @@ class Coder:
         """The numbers of a column all of whose labels have one: half the work of encoding it. None:
         some have none yet.
         """
+        # Codes that are known already are cheaper than a cast.
         dtype = None if name in rows.known.codes else self.whole.get(name)
         if dtype is None:
             return None
+        # A label outside the Enum becomes null in a cast that is not strict.
         placed = rows.column(name).cast(dtype, strict=False)
         if placed.null_count():
             del self.whole[name]
@@ -104,6 +109,8 @@ class Coder:
         """Batches below each other; a column that is text in one of them is so in all. Numbers get
         the widest of their types.
         """
+        # Columns that were given up after some batches were numbered: those batches become text
+        # again.
         loose = {name for name in self.plain if name in self.books}
         return pl.concat(
             [self.decoded(batch, loose) for batch in rows] if loose else rows,
@@ -119,6 +126,7 @@ class Coder:
         )
 
     def _hash(self, column: pl.Series, key: int) -> pl.Series:
+        # Hashing each label once and gathering is the same as hashing every cell's text.
         if self.is_coded(column):
             return self.labels(column.name).hash(key).gather(column)
         wide = (
@@ -148,6 +156,7 @@ def counted_in_pieces(
     merged, fresh = None, list[pl.DataFrame]()
     for piece in pieces:
         fresh.append(tallied(piece, columns, name))
+        # A merge costs at most twice the new counts, so all merges together stay linear.
         if merged is None or sum(part.height for part in fresh) >= merged.height:
             merged, fresh = _merged([merged, *fresh], columns, name, coder), []
             if merged.height > max_combinations:
@@ -168,11 +177,13 @@ def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFra
     where the rows say it already.
     """
     packed = _packed(rows, columns)
+    # Without one number per row (text, floats, too wide) polars groups by several columns.
     if packed is None:
         amount = pl.col(name).sum() if name in rows.columns else pl.len().cast(pl.Int64).alias(name)
         return rows.group_by(list(columns)).agg(amount)
     keys, spans = packed
     span = math.prod(width for _, width in spans)
+    # Keys lie in a small range: a table of sums by key is one pass, without sorting.
     if name in rows.columns and is_dense(span, len(keys)):
         sums = np.bincount(
             keys.astype(np.int64, copy=False), weights=rows[name].to_numpy(), minlength=span
@@ -218,6 +229,7 @@ def _packed(
     size = math.prod(width for _, width in known_spans)
     if len(known_spans) < len(spans) or not known_spans or size >= WORD:
         return None
+    # Mixed radix: with widths 3 and 4 the row (2, 1) becomes 2*4 + 1 = 9.
     keys = np.zeros(rows.height, dtype=np.min_scalar_type(size))
     for name, (low, width) in zip(columns, known_spans, strict=True):
         keys *= keys.dtype.type(width)
@@ -251,6 +263,7 @@ def _unpacked(
 ) -> list[pl.Series]:
     """The columns that keys were made from."""
     decoded_columns = list[pl.Series]()
+    # The last column was added last, so it is the remainder of the first division.
     for column, (low, width) in zip(reversed(like.get_columns()), reversed(spans), strict=True):
         keys, remainder = np.divmod(keys, keys.dtype.type(width))
         values = pl.Series(column.name, remainder.astype(np.int64) + low)

@@ -120,6 +120,7 @@ def address(text: str) -> Address:
         )
     parts = urlsplit(text)
     user, _, host = parts.netloc.rpartition("@")
+    # A colon before the @ parts user and password: me:secret@host.
     if ":" in user or any(
         name in SECRETS for name, _ in parse_qsl(parts.query, keep_blank_values=True)
     ):
@@ -141,6 +142,7 @@ class Name:
         >>> Name.of('clinic."visits.2026"')
         Name(table='visits.2026', schema='clinic')
         """
+        # Each match has one of two groups: what stood in quotes, or a plain part.
         parts = [p.replace('""', '"') for pair in PART.findall(text) for p in pair if p]
         if not PARTS.fullmatch(text) or len(parts) > 2 or "\0" in text:
             raise ParameterError(
@@ -172,6 +174,7 @@ class Name:
         )
 
 
+# A part in quotes, where a quote is doubled, or a run of signs without dot and quote.
 _ONE = r'(?:"(?:[^"]|"")+"|[^."]+)'
 PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
 PARTS = re.compile(rf"{_ONE}(?:\.{_ONE})*")
@@ -211,6 +214,7 @@ class Transaction(abc.ABC):
         self.place, self.write, self.stands = place, write, False
         with self.guarded():
             self.connection: Any = self.opened()
+        # A transaction that nobody closed ends with its object; otherwise locks would stay.
         self._closing = weakref.finalize(self, _quietly_closed, self.connection)
         RUNNING.add(self)
 
@@ -294,6 +298,7 @@ class Transaction(abc.ABC):
 
     def query(self, sql: str, columns: Mapping[str, Column]) -> pl.DataFrame:
         """All rows of a query."""
+        # The empty frame gives the types where a query has no rows at all.
         empty = pl.DataFrame(schema={name: column.dtype for name, column in columns.items()})
         return pl.concat([empty, *self.batches(sql, columns)])
 
@@ -327,6 +332,7 @@ def _quietly_closed(connection: Any) -> None:
         connection.close()
 
 
+# SQLSTATE codes of PostgreSQL: two characters name a class, five one error.
 CODES = {
     "28": "the server does not let this user in; look at PGUSER, PGPASSWORD or ~/.pgpass",
     "08": "the connection was lost",

@@ -50,6 +50,7 @@ def _sum_of(texts: pl.Series) -> int:
     digests = b"".join(
         hashlib.blake2b(text.encode(), digest_size=32).digest() for text in texts.to_list()
     )
+    # A digest of 32 bytes is eight words of 4 bytes. Summed in 64 bits, 2³² rows cannot overflow.
     words = np.frombuffer(digests, dtype="<u4").reshape(-1, 8).sum(axis=0, dtype=np.uint64)
     return sum(int(word) << (32 * position) for position, word in enumerate(words))
 
@@ -61,6 +62,7 @@ def spelled(rows: pl.DataFrame) -> pl.Series:
     >>> spelled(pl.DataFrame({"b": ["x;y", None], "a": [1, 2]})).to_list()
     ['i1;3:x;y;', 'i2;-;']
     """
+    # Each cell ends with ';' and text says its length first, so no two rows share a spelling.
     cells = [
         _spelled(rows[name]).fill_null("-").alias(str(number))
         for number, name in enumerate(sorted(rows.columns))
@@ -86,12 +88,14 @@ def _spelled(column: pl.Series) -> pl.Series:
     if kind == pl.Boolean:
         return _build_series(column, pl.format("b{}", name.cast(pl.Int8)))
     if kind.is_decimal():
+        # 1.50 and 1.5 are one value: zeros at the end and a bare point are taken off.
         text = name.cast(pl.String).str.replace(r"(\.\d*?)0+$", "${1}").str.strip_suffix(".")
         return _build_series(column, pl.format("m{}", text))
     if kind.is_temporal():
         return _of_times(column)
     if kind == pl.Binary:
         return _build_series(column, pl.format("x{}", name.bin.encode("hex")))
+    # What has no rule of its own, such as lists: as Python spells it.
     texts = [None if value is None else repr(value) for value in column.to_list()]
     return pl.Series(
         [None if text is None else f"{len(text)}?{text}" for text in texts], dtype=pl.String
@@ -105,6 +109,7 @@ def _build_series(column: pl.Series, text: pl.Expr) -> pl.Series:
 def _of_floats(column: pl.Series) -> pl.Series:
     """Floats by their bits, so that no spelling of numbers matters; zero has no sign."""
     plain = column.cast(pl.Float64).fill_nan(None)
+    # Adding 0.0 turns -0.0 into 0.0, whose bits differ.
     bits = pl.Series((plain.fill_null(0.0).to_numpy() + 0.0).view(np.int64))
     is_present = plain.is_not_null()
     return (
@@ -118,6 +123,7 @@ def _of_times(column: pl.Series) -> pl.Series:
     """Dates by day, other times by microsecond, or by nanosecond where they are that fine."""
     if column.dtype == pl.Date:
         return _build_series(column, pl.format("d{}", pl.col(column.name).to_physical()))
+    # Factor to microseconds; 0 stands for nanoseconds, which are divided where nothing is lost.
     scale = {"ms": 1000, "us": 1, "ns": 0, None: 0}[getattr(column.dtype, "time_unit", None)]
     number = column.to_physical()
     letter = {pl.Datetime: "t", pl.Duration: "u"}.get(column.dtype.base_type(), "h")

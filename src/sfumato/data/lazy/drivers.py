@@ -53,6 +53,7 @@ class Postgres(Transaction):
             ) from None
         with contextlib.closing(connection.cursor()) as cursor:
             only = "" if self.write else ", READ ONLY"
+            # REPEATABLE READ: all queries see the table as it was at the first one.
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{only}")
             cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
             cursor.execute("SELECT current_setting('transaction_read_only')")
@@ -115,6 +116,8 @@ class Postgres(Transaction):
         """A numeric column as a decimal: of the declared precision, or of the scale that its values
         have.
         """
+        # PostgreSQL packs a declared numeric(p, s) as ((p << 16) | s) + 4; -1 means that none is
+        # declared.
         digits, scale = ((declared - 4) >> 16, (declared - 4) & 0x7FF) if declared >= 4 else (0, 0)
         if not digits:
             sql = (
@@ -228,6 +231,8 @@ class Sqlite(Transaction):
         connection = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
         if self.write:
             connection.execute("BEGIN IMMEDIATE")
+        # The version is taken before anything is read, so that every later query can be held
+        # against it.
         self.version = connection.execute(VERSION).fetchone()
         return connection
 

@@ -31,6 +31,8 @@ def are_known(table: LazyTable, combinations: Table) -> bool:
     their order.
     """
     in_order = getattr(table.engine, "keeps_order", None)
+    # All conditions together: one record a row, something left to read, and the same rows again in
+    # the same order. Options of reading could read a value otherwise in a batch than in all rows.
     return (
         is_one_record_each(combinations.copies)
         and len(table.columns) > len(combinations.columns)
@@ -58,6 +60,7 @@ class KnownRows:
         for name in self.originals.columns:
             if name in texts.cells and self.originals.dtype(name) == pl.String:
                 encoded = self.originals.encoded(name)
+                # Each distinct text once instead of every cell; the number of cells still counts.
                 labels = pl.Series(name, encoded.labels, dtype=pl.String)
                 missing = int(encoded.counts[labels.is_null().to_numpy()].sum())
                 texts.see_whole(name, labels.drop_nulls(), len(self.originals) - missing)
@@ -78,6 +81,8 @@ class KnownRows:
         """The rows from ``start`` on after the first step, without those that it dropped."""
         first, last = start, start + len(others)
         origin = self.recoded.origin
+        # origin is increasing: rows that the step dropped are gaps in it. With origin 0,2,3 the
+        # rows from 2 on begin at place 1.
         if origin is not None:
             first, last = np.searchsorted(origin, [first, last]).tolist()
         if origin is not None and last - first < len(others):
@@ -92,6 +97,7 @@ class KnownRows:
             )
             for name in table.columns
         }
+        # The step's own attributes come last: it may have changed what a column is.
         attributes = {**table.schema.attributes, **self.recoded.schema.attributes}
         rows = Table(
             nw.from_native(pl.DataFrame(columns), eager_only=True),
@@ -100,6 +106,7 @@ class KnownRows:
         ).with_schema(Schema(attributes))
         rows.known.codes.update(others.known.codes)
         for name, encoded in self.recoded.known.codes.items():
+            # Codes with more labels than rows cost more to carry along than to find again.
             if name in frame.columns and len(encoded.labels) <= len(rows):
                 rows.known.codes[name] = relabelled(encoded.narrow[first:last], encoded.labels)
         return rows

@@ -60,6 +60,7 @@ def counted(
         grouped = (
             plain.group_by(*columns)
             .agg(nw.len().cast(nw.Int64).alias(name))
+            # One more than allowed is asked for: that many rows already mean too many.
             .head(max_combinations + 1)
         )
         counts = pl.DataFrame(grouped.to_native().to_arrow_table())
@@ -122,6 +123,7 @@ def guarded() -> Iterator[None]:
 
     try:
         yield
+    # Running out of memory is no fault of the table, and is told as such.
     except duckdb.OutOfMemoryException:
         raise MemoryError from None
     except (duckdb.Error, OSError) as error:

@@ -64,6 +64,7 @@ def counted(
     name, coder = spare(columns), Coder()
     rows = batches(frame, columns, tick)
     first = next(rows)
+    # Grouping at once holds all groups, so it is safe only if even all rows are few enough.
     if hardly_repeats(first) and rows_of(frame) <= max_combinations:
         return _grouped_at_once(frame, columns, name, tick)
     pieces = (
@@ -79,6 +80,7 @@ def hardly_repeats(batch: pl.DataFrame) -> bool:
     more.
     """
     head = batch.head(FIRST_ROWS)
+    # A batch that is far from full is likely the whole table, so there is little to merge.
     return batch.height >= BATCH // 4 and head.n_unique() > NEARLY_ALL * head.height
 
 
@@ -108,6 +110,7 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
             rows_seen += batch.height
             tick(rows_seen)
             yield batch
+        # Whoever reads batches learns the columns and types from the first one.
         if not rows_seen:
             yield selected.head(0).collect()
 

@@ -86,6 +86,7 @@ def counted(
     native = _select_columns(frame, columns)
     grouped = native.groupBy(*(_quoted(column) for column in columns)).count().toDF(*columns, name)
     with guarded():
+        # One row more than allowed is enough to know that there are too many.
         counts = pl.DataFrame(grouped.limit(max_combinations + 1).toArrow())
     tick(int(counts[name].sum()))
     return None if counts.height > max_combinations else counts
@@ -159,6 +160,7 @@ def _local_session(memory: int) -> Any:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("sfumato").master("local[*,4]")
     settings = {
+        # A quarter of the machine's memory in megabytes, at least one gigabyte.
         "driver.memory": f"{max(1024, memory // 2**22)}m",
         "driver.maxResultSize": "0",
         "driver.bindAddress": "127.0.0.1",
@@ -198,11 +200,13 @@ class Executors:
         """Release all rows into parts in an empty folder; what workers say they wrote is compared
         with what is there.
         """
+        # Workers write here first; only files that a report names are moved out and become parts.
         waiting = folder / "waiting"
         waiting.mkdir()
         with guarded():
             native = frame.to_native()
             watch = _watched(native, job)
+            # The sample, released once here, tells the types that all workers must write.
             sample: Any = watch.sample.taken()
             released_sample = (
                 job.line.started().released(Table(sample, job.schema, job.source)).to_polars()
@@ -213,9 +217,12 @@ class Executors:
             }
             worker_reports = _write(_gathered(native, job), Releasing(job, types, str(waiting)))
         passage = _passed(worker_reports, job)
+        # Two passes must have seen the same rows, else the sample is of another table than the
+        # release.
         if passage.seen != (watch.rows, None if watch.sums is None else watch.sums.text):
             raise changed(job.source.name)
         parts = _move_parts(worker_reports.drop_nulls("name"), passage.released, waiting, folder)
+        # Nothing was released: one empty part still says which columns there are.
         if not parts:
             parts = [folder / "part-00000.parquet"]
             released_sample.clear().cast(types).write_parquet(parts[0])  # type: ignore[arg-type]
@@ -242,6 +249,7 @@ def _watched(native: Any, job: Job) -> Watch:
     partitions, one comes to the driver.
     """
     pieces = native.mapInArrow(Seen(job), PIECES)
+    # Merging in two rounds keeps any one worker from unpickling what all partitions saw.
     fewer = pieces.repartition(GROUPS, "place").mapInArrow(merged, PIECES)
     watch = copy.deepcopy(job.watch)
     for worker_watch in _collected(fewer.repartition(1).mapInArrow(merged, PIECES))["found"]:
@@ -263,6 +271,7 @@ def _gathered(native: Any, job: Job) -> Any:
     name = spare(native.columns)
     schema = StructType([*native.schema.fields, StructField(name, LongType())])
     keyed = native.mapInArrow(Worker(WithKeys(job, name)), schema)
+    # Equal rows have equal keys and so one partition, whose worker numbers the copies.
     return keyed.repartition(name).drop(name)
 
 
@@ -293,6 +302,7 @@ def _move_parts(
     """Parts under names that tell nothing, each with the rows that its worker says it wrote; what
     else lies there is left behind.
     """
+    # Two checks: reports against the pass that released, and each file against its report.
     if worker_reports["rows"].sum() != released or any(
         rows != _rows_in(waiting / name) for _, name, rows, _ in worker_reports.iter_rows()
     ):
@@ -356,6 +366,7 @@ def _translate_error(error: Exception) -> SfumatoError:
             "the workers of Spark have no sfumato: install the same version there as here"
         )
     match = SAID.search(text)
+    # Only names of our own errors are believed; any other text may come from values.
     kind = getattr(errors, match[1], None) if match else None
     if match and isinstance(kind, type) and issubclass(kind, SfumatoError):
         return kind(match[2])

@@ -43,6 +43,7 @@ def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable | None:
     """A lazy frame of polars, DuckDB or Spark as a table; None for anything else. Options are about
     its values.
     """
+    # By module and class name, so that neither DuckDB nor Spark must be installed.
     room, kind = type(frame).__module__.split(".")[0], type(frame).__name__
     if kind not in ("LazyFrame", "DuckDBPyRelation") and not (
         room == "pyspark" and kind == "DataFrame"
@@ -82,6 +83,7 @@ def opened(
                 " memory"
             )
         return None
+    # What was asked for needs no reason of ours.
     engine_and_reason = (engine, "as you said")
     if engine in (None, AUTO):
         plain = engine == AUTO and set(options) <= set(
@@ -153,6 +155,7 @@ def tables_in(url: str) -> list[str]:
             names = transaction.names()
     finally:
         transaction.close()
+    # Names on the search path come with and without their schema; the short form is listed.
     near = {name.table for name in names if name.schema is None}
     own_names = [name for name in names if name.schema != "information_schema"]
     visible_names = [name for name in own_names if name.schema is None or name.table not in near]
@@ -243,6 +246,7 @@ def _refuse_values_in_names(files: Sequence[Path], folder: Path) -> None:
     """Refuse folders that hold values of a column in their names (``year=2020/``): read alone,
     parts lack that column.
     """
+    # Folders above the one that was named are the user's own business: only those below are judged.
     folder_keys = {part for part in folder.parts if "=" in part}
     partition_parts = {
         part for file in files for part in file.parent.parts if "=" in part
@@ -274,6 +278,7 @@ def _require_alike(files: Sequence[Path]) -> None:
         if first is None:
             first = schema
         if schema != first:
+            # Columns that are missing on one side, or of another type.
             differing_columns = sorted(
                 {*schema, *first} - {n for n in schema if n in first and schema[n] == first[n]}
             )
@@ -360,6 +365,7 @@ def digest_of_parts(parts: Sequence[Path]) -> str:
 
     if len(parts) == 1:
         return digest_part(parts[0])
+    # Sorted digests: parts may be renamed or come in another order and are still the same table.
     with ThreadPoolExecutor() as pool:
         return hashlib.sha256("".join(sorted(pool.map(digest_part, parts))).encode()).hexdigest()
 

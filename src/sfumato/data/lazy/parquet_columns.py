@@ -47,6 +47,8 @@ class ParquetColumns:
         position = self.columns.index(name)  # by place: to polars some names mean several columns
         with refusing(f"{self.source.name} cannot be read: a part is damaged or gone"):
             values = _scanned(self.parts).select(pl.nth(position)).collect().to_series()
+        # Columns are read one after the other: another number of rows would pair cells of two
+        # tables.
         if values.len() != self.height:
             raise UnreadableInput(
                 f"{self.source.name} changed while it was read; try again when nobody writes it"

@@ -44,6 +44,7 @@ def in_parallel(work: Callable[[T], R], items: Iterable[T], workers: int = WORKE
     with ThreadPoolExecutor(workers) as pool:
         for item in items:
             waiting.append(pool.submit(work, item))
+            # No more than the workers and one: otherwise all batches would wait in memory.
             if len(waiting) > workers:
                 yield waiting.popleft().result()
         while waiting:
@@ -102,6 +103,7 @@ def order_key(seed: Seed) -> int:
 
 def places_of(order: pl.Series, count: int) -> pl.Series:
     """The part of every row, of so many: the top bits of its hash."""
+    # The divisor is 2⁶⁴ / count rounded up, so the largest hash still falls into the last part.
     return order // -(-(2**64) // count) if count > 1 else order * 0
 
 

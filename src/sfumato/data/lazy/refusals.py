@@ -45,6 +45,7 @@ def require_counts(table: LazyTable, recipe: Recipe, context: Context) -> None:
     table.schema.check(table.columns, table.source)
     whole = [step.name for step in recipe.steps if step.span_in(table.schema) is Span.TABLE]
     problems = [f"step {name} works on all records at once" for name in whole]
+    # All problems are gathered first: nobody should run once more to learn of the second one.
     promises = needing_records(needed(recipe.meet, table.schema))
     problems += [f"{subject} need every record beside its original" for subject in promises]
     if problems:

@@ -38,6 +38,7 @@ def first_rows(codes: NDArray[np.integer], groups: int) -> NDArray[np.int64]:
     [1, 0, 3]
     """
     first = np.full(groups, len(codes), dtype=np.int64)
+    # Written from the last row to the first, so that the first row of each group stays.
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return first
 
@@ -60,6 +61,7 @@ class Representatives(abc.ABC):
             present &= values.is_not_nan().fill_null(False)
         if not present.all():
             values, groups = values.filter(present), groups[present.to_numpy()]
+        # Groups get numbers from 0 without gaps: labels of the level that no value has are skipped.
         _, which = np.unique(groups, return_inverse=True)
         first = first_rows(which, int(which.max(initial=-1)) + 1)
         ranges = _ranges(values, which) if _is_ordered(values.dtype) else None
@@ -69,6 +71,7 @@ class Representatives(abc.ABC):
         frame = pl.DataFrame({"value": values, "which": which.astype(np.uint32)})
         if _is_ordered(values.dtype):
             frame = frame.sort("value")
+        # Lookups by search and by Enum need each value once.
         frame = frame.unique("value", keep="first", maintain_order=True)
         return ListedRepresentatives(
             values.gather(first), frame["value"], frame["which"].to_numpy()
@@ -88,6 +91,8 @@ class Representatives(abc.ABC):
             return column, None
         stand_codes = self.places(column)
         stand = self.stand.gather(stand_codes).alias(column.name)
+        # A value that is not known stands for itself, so the encoding does not follow from the
+        # stand-ins.
         if stand_codes.null_count():
             return stand.zip_with(stand_codes.is_not_null(), column), None
         codes = map_codes(stand_codes.to_numpy(), self._encoded.narrow)
@@ -142,6 +147,7 @@ class ListedRepresentatives(Representatives):
         among = value_numbers.gather(which)
         if not column.null_count():
             return among
+        # Place among the cells that are present: present, missing, present → 0, –, 1.
         row = pl.Series(np.cumsum(is_present.to_numpy()) - 1).zip_with(
             is_present, pl.Series([None], dtype=pl.Int64)
         )
@@ -172,6 +178,7 @@ class RangedRepresentatives(Representatives):
         """The last range that does not start behind a cell, if it does not end before it."""
         missing = column.null_count()
         physical = column.to_physical()
+        # Missing cells get any number here and are masked below.
         cells = (physical.fill_null(0) if missing else physical).to_numpy()
         behind = np.searchsorted(self.starts, cells, side="right")
         range_numbers = np.maximum(behind - 1, 0).astype(np.uint32)
@@ -204,6 +211,7 @@ def _ranges(
     )
     ends = ends.sort("start")
     starts, lasts = ends["start"].to_numpy(), ends["end"].to_numpy()
+    # Ranges that overlap would put one value into two groups.
     if (lasts[:-1] >= starts[1:]).any():
         return None
     return ends["which"].to_numpy(), starts, lasts
@@ -238,6 +246,7 @@ def representatives_in(
     """
     stand_ins: dict[str, tuple[Representatives, Ladder]] = {}
     for name, (ladder, level) in levels.items():
+        # At level 0 every value is released as it is, and none can stand for another.
         if level == 0 or name not in dataset.columns:
             continue
         encoded, dtype = dataset.encoded(name), dataset.dtype(name)

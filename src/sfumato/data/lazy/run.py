@@ -103,6 +103,7 @@ def prepare_lazy_table(table: LazyTable, recipe: Recipe, context: Context) -> Pr
         combinations=combinations,
         coarse=coarse,
     )
+    # The copy is another object: what was counted of the table must not be counted again.
     prepared.memo.update(table.memo)
     return prepared
 
@@ -139,6 +140,7 @@ def _run_in(
         beside=beside,
     )
     progress(1.0, "counting what was written")
+    # Columns that plans looked at and those that promises look at, so one count serves both.
     columns = [*planned_table.columns, *columns_seen(recipe.meet, written_release.table.schema)]
     released = written_release.table.counted(columns)
     _require_whole(released, written_release)
@@ -193,6 +195,8 @@ def _count_combinations(
         )
 
     try:
+        # Steps that treat all records of a class alike do not mind a combination that comes twice;
+        # others, such as those that take some records of a class, need each combination once.
         parting = not all(step.keeps_classes_whole for step in recipe.steps)
         return table.counted(column_names, tick, distinct=parting).checked(), None
     except TooManyCombinations as refused:
@@ -234,6 +238,7 @@ class Written:
     def pair(self) -> TablePair:
         """The sample beside what was released of it."""
         sample_pair = TablePair.of(self.originals, self.releases, self.levels)
+        # A sample of all records needs no counts beside it: it is the whole table.
         if len(self.originals) == self.records:
             return sample_pair
         return dataclasses.replace(sample_pair, drawn_from=self.records, counted=self.counted)
@@ -254,6 +259,7 @@ def _counted_pair(
     else:
         released = made_one(planned_table, FORMAT, spellings=False)[0]
         pair = TablePair.of(original, released, written_release.levels)
+    # Both counts must speak of the same number of records, else the pairs are not what was written.
     if pair is None or pair.kept != shared.records:
         return None
     return pair
@@ -290,6 +296,7 @@ def _write_release(
     )
     with _writing():
         if table.engine.workers is None:
+            # Rows of an engine without workers come through this process.
             handed = _in_batches(
                 table, job, pipeline, workplace.path, seed if shuffle else None, progress, beside
             )
@@ -299,6 +306,7 @@ def _write_release(
         alike(parts)
     _require_unchanged(table, original, watch)
     refuse_texts(watch.texts.free(), table.source.name)
+    # The sample goes through the same line as all rows did, so what is told of it is what happened.
     frame = watch.sample.taken()
     sample = Table(frame, source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
     releases, plans = pipeline.started().run(sample)
@@ -322,6 +330,7 @@ def _in_batches(
     beside: Alongside | None,
 ) -> Handed:
     """Release all rows in this process, batch by batch."""
+    # The shortcut holds only if nothing is drawn and nobody must see which row became which.
     if pipeline.known_rows is not None and beside is None and not pipeline.draws:
         released = _beside_known_rows(table, job, pipeline, pipeline.known_rows, progress)
         return _write_batches(table, job, released, folder, seed, progress)
@@ -336,6 +345,8 @@ def _in_batches(
             for name, coded_column in coded.known.codes.items()
             if name not in stands
         }
+        # The watch sees the rows as they are, not those with stand-ins: codes of columns with
+        # stand-ins belong to other values and are left out.
         job.watch.see(rows.to_polars(), codes)
         released_rows = line.released(coded)
         if beside is not None:
@@ -358,6 +369,8 @@ def _beside_known_rows(
     known_rows.show_texts(job.watch.texts)
 
     def numbered_batches() -> Iterator[tuple[int, Table]]:
+        # Rows are found again by their number, so batches must come in the order of the counted
+        # rows.
         start = 0
         batches = table.pieces_of(
             known_rows.other_columns(table),
@@ -407,11 +420,14 @@ def _write_batches(
 
 def _watch(table: LazyTable, original: Table, pipeline: Pipeline, seed: Seed) -> Watch:
     """What is learnt of the rows while they are released."""
+    # A stream of its own: the same key for sample and sums, and none of the draws of the steps.
     key = int(seed.stream("sample of a large table").integers(2**63))
     texts = [
         n for n, a in table.schema.attributes.items() if not a.has(Role.DROP) and not a.free_text
     ]
+    # A digest of the files shows a change better than sums, and needs no hash of every row.
     digested = table.source.digest is not None and table.parts
+    # Generalised columns hold stand-ins in the counts, so their sums would never agree.
     coarser = set[str]() if pipeline.coarse is None else set(pipeline.coarse.levels)
     as_held = [name for name in original.columns if name not in coarser]
     return Watch(

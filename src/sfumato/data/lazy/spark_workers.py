@@ -64,6 +64,7 @@ class Worker:
 def _map_batches(
     work: Callable[[pl.DataFrame], pl.DataFrame], batches: Iterator[Any]
 ) -> Iterator[Any]:
+    # Arrow batches of Spark are small; one call per 200,000 rows makes the work worth its start.
     for rows in _together(batches):
         yield from _report_error(work, rows).to_arrow().to_batches()
 
@@ -73,6 +74,7 @@ def _report_error(work: Callable[[pl.DataFrame], pl.DataFrame], rows: pl.DataFra
     try:
         return work(rows)
     except SfumatoError as error:
+        # The class name travels in the text, so that the driver can raise the same error again.
         raise RuntimeError(f"{FAILED}{type(error).__name__}({error})") from None
     except Exception as error:  # noqa: BLE001 - whatever it is, its text may show values
         raise RuntimeError(f"{FAILED}{type(error).__name__}()") from None
@@ -113,6 +115,7 @@ def summed(rows: pl.DataFrame) -> pl.DataFrame:
     """How many rows there are, and the sum of their digests."""
     digest = RowsDigest(rows.columns)
     digest.add(rows)
+    # The sum has 256 bits, more than any number of Spark: it goes as hexadecimal text.
     return pl.DataFrame({"rows": [digest.rows], "total": [f"{digest.total:x}"]})
 
 
@@ -126,6 +129,8 @@ class WithKeys:
     def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows and their numbers."""
         return rows.with_columns(
+            # Spark has no unsigned numbers; the same bits as signed ones are still equal for equal
+            # rows.
             pl.Series(self.name, self.job.line.keys(self.job.read(rows)).view(np.int64))
         )
 
@@ -143,6 +148,7 @@ class Seen:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """What was seen of all of them, once."""
+        # A watch of its own for this partition: that of the job stays empty.
         watch = copy.deepcopy(self.job.watch)
         for rows in _together(batches):
             _report_error(lambda rows: _watch_rows(watch, self.job, rows), rows)
@@ -224,6 +230,7 @@ class Releasing:
         """The rows as they are written, then what was done."""
         job, passage = self.job.started(), Passage(copy.deepcopy(self.job.watch.sums))
         yield from _map_batches(lambda rows: self.marked(self.made(job, rows, passage)), batches)
+        # Part -1 is no part: the row only brings the report home.
         report = {self.marks[0]: [-1], self.marks[2]: [pickle.dumps(passage)]}
         last = pl.concat([self.marked(self.none()), pl.DataFrame(report)], how="diagonal_relaxed")
         yield from last.cast(self.marked(self.none()).schema).to_arrow().to_batches()
@@ -272,6 +279,7 @@ class Releasing:
 
     def typed(self, released_frame: pl.DataFrame) -> pl.DataFrame:
         """Every column in its one type, which must hold what it is given."""
+        # A column that is wider here than in the sample would not fit the files of other workers.
         common_schema = pl.concat(
             [pl.DataFrame(schema=self.types), released_frame.clear()], how="vertical_relaxed"
         ).schema
@@ -312,6 +320,8 @@ class Writing:
         report_column = self.release.marks[2]
         files: list[_File] = []
         for rows in _together(batches):
+            # Reports of those who released ride along as rows; they are taken out before rows are
+            # written.
             notes = rows[report_column].drop_nulls()
             yield from _reported([(None, None, 0, note) for note in notes])
             _report_error(
@@ -328,6 +338,8 @@ class Writing:
         for (part_number,), part_rows in rows.partition_by(
             part, as_dict=True, include_key=False, maintain_order=True
         ).items():
+            # Rows of one part come together, so another number means that the part before is
+            # complete.
             if not files or files[-1].place != part_number:
                 _ended(files, rows)
                 files.append(_File(Path(self.release.folder), part_number))
@@ -364,6 +376,8 @@ class _File:
 
     def __init__(self, folder: Path, part_number: int) -> None:
         self.place, self.rows = part_number, 0
+        # The random name keeps a task that is tried again from writing into the file of the first
+        # try.
         self.path = folder / f"{part_number}-{secrets.token_hex(8)}.parquet"
         self.held = pl.DataFrame()
         self.writer: Any = None

@@ -192,6 +192,8 @@ def engine_of(frame: Any) -> Engine:
     if isinstance(frame, EngineFrame):
         name = frame.engine_name
     else:
+        # narwhals says PYSPARK, PYSPARK_CONNECT, POLARS, DUCKDB; one module serves both kinds of
+        # Spark.
         name = frame.implementation.name.lower().removesuffix("_connect").removeprefix("py")
     if name not in ENGINES:
         raise SchemaError(
@@ -382,10 +384,12 @@ class LazyTable(Described):
         look at.
         """
         added_up = {*self.schema.columns(Role.WEIGHT), *self.schema.units}
+        # Weights and units are added up per combination, for which equal rows must be merged.
         if not self.engine.RESUMES or added_up & set(names):
             return None
         pieces = list[pl.DataFrame]()
         for batch in self.engine.batches(self.frame, names, tick):
+            # The first batch decides; once rows are taken as they are, all of them must be.
             if not pieces and not (
                 on_polars.hardly_repeats(batch) and self.records <= max_combinations
             ):

@@ -57,6 +57,7 @@ def write_arrow(frame: pl.DataFrame, target: Path, source: Source) -> None:
 
 def read_parquet(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.DataFrame, Source]:
     """Read a Parquet file."""
+    # PAR1 twice and the length of the footer are twelve bytes.
     if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) >= 12):
         raise UnreadableInput(
             f"{name} is no Parquet file, or only a part of one: it must begin and end with PAR1;"
@@ -86,7 +87,9 @@ def parquet_parts(file: Path) -> Iterator[tuple[int, pl.DataFrame]]:
     with refusing(unreadable):
         lazy = pl.scan_parquet(io.BytesIO(file.read_bytes()))
         names, rows = lazy.collect_schema().names(), int(lazy.select(pl.len()).collect().item())
+    # So many columns that a part with all its rows has about PART_CELLS cells.
     width = max(1, PART_CELLS // max(1, min(rows, PART)))
+    # Once at least: an empty table gives a part as well.
     for first in range(0, max(1, len(names)), width):
         columns = lazy.select(names[first : first + width])
         for start in range(0, max(1, rows), PART):
@@ -120,6 +123,7 @@ def _is_of_polars(file: Path) -> bool:
     columns in other bytes.
     """
     with file.open("rb") as opened:
+        # The last eight bytes are the length of the footer and PAR1.
         opened.seek(-8, io.SEEK_END)
         footer = int.from_bytes(opened.read(4), "little")
         opened.seek(-8 - footer, io.SEEK_END)

@@ -98,7 +98,9 @@ class Reader:
 
     def key_for(self, values: Iterable[str]) -> Key:
         """What this reader makes of the values of a column that has these."""
+        # Words for missing do not decide what a column is.
         present = [value for value in values if value not in self.missing]
+        # The first kind that all values can be; a single word among numbers makes the column text.
         kind = next(
             (kind for kind in self.kinds if present and all(kind(v) is not None for v in present)),
             None,
@@ -199,6 +201,7 @@ def read_as_one(
             if any(len(group) > 1 for group in groups.values()):
                 keys[name] = key
                 spellings[name] = {
+                    # The shortest spelling stands for all: 501 for 00501.
                     k: None if k == MISSING else min(group, key=_shortest)
                     for k, group in groups.items()
                 }

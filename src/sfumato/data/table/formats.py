@@ -154,10 +154,12 @@ def choose_format(data: bytes, *, name: str, suffix: str, requested: str | None)
     if packed is not None:
         raise UnreadableInput(f"{name} is compressed with {packed}: unpack it first")
     by_suffix = format_of_suffix(suffix)
+    # Text has no first bytes of its own, so CSV is what is left.
     if by_suffix is None:
         return _format_of_bytes(data, FORMATS) or "csv"
     if file_format(by_suffix).is_announced_by(data):
         return by_suffix
+    # Formats of plug-ins are not asked here: a suffix that is known decides against them.
     by_bytes = _format_of_bytes(data, FORMATS.ours)
     if by_bytes is not None:
         raise UnreadableInput(
@@ -179,6 +181,7 @@ def refusing(message: str) -> Iterator[None]:
     """
     try:
         yield
+    # These say what is wrong themselves, or are no fault of the file.
     except (SfumatoError, KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException:  # noqa: BLE001 - a panic inside polars is no Exception

@@ -32,6 +32,7 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Tab
             f"a frame takes no reading option {join_words(idle, 'or')}: it is read already; it"
             f" takes {', '.join(ABOUT_FRAMES)}"
         )
+    # What a recipe says of files, such as a delimiter, means nothing for a frame.
     defaults = {
         f.name: getattr(otherwise, f.name)
         for f in dataclasses.fields(otherwise)
@@ -59,6 +60,7 @@ def _has_index(frame: Any) -> bool:
 
 def _renamed(frame: Any) -> tuple[Any, list[str]]:
     """A pandas or Arrow frame whose columns have different names; polars frames always have."""
+    # Arrow renames columns by a list of names, pandas by its axis.
     arrow = hasattr(frame, "rename_columns")
     names = [str(name) for name in getattr(frame, "column_names" if arrow else "columns", ())]
     if not (repeated_names := repeated(names)):

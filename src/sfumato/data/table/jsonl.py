@@ -33,13 +33,16 @@ def read(
     _refuse_repeated_keys(data, name)
     try:
         with refusing("the reason is looked for below"):
+            # All rows decide about types: a late one may need a wider type than the first.
             frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
     except UnreadableInput:
         frame = None
+    # Polars failed or found no column: line by line it is seen which one is wrong.
     if frame is None or not frame.width:
         _diagnose(data, name, lists=lists)
         raise UnreadableInput(f"{name} cannot be read as JSON lines")
     _refuse_hidden_nesting(refuse_nested(frame, name, lists=lists), data, name)
+    # A column of nothing but null has no type yet.
     frame = frame.with_columns(
         pl.col(pl.Null).cast(pl.String), pl.col(pl.List(pl.Null)).cast(pl.List(pl.String))
     )
@@ -116,6 +119,7 @@ def _word(value: Any) -> str:
 def _refuse_hidden_nesting(frame: pl.DataFrame, data: bytes, name: str) -> None:
     """Raise when polars wrote a list out as text because other rows hold text in that column."""
     for column in (c for c in frame if c.dtype == pl.String):
+        # Only cells that begin like a list or an object are looked up in the file.
         suspects = set(column.alias("cells").str.contains(r"^[\[{]").fill_null(False).arg_true())
         for row, (number, line) in enumerate(_lines(data) if suspects else ()):
             if row in suspects and isinstance(json.loads(line).get(column.name), dict | list):

@@ -31,6 +31,7 @@ SAS7BDAT = bytes.fromhex("00" * 12 + "c2ea8160b31411cfbd92080009c7318c181f1011")
 SAS_XPORT = b"HEADER RECORD*******"
 SPSS_PORTABLE = b"SPSS PORT FILE"
 
+# Doubles hold whole numbers exactly up to here.
 _EXACT = 2**53
 _TITLE = {"spss": "SPSS", "stata": "Stata", "sas": "SAS"}
 _VALID_NAME = {
@@ -87,6 +88,7 @@ def _reader(data: bytes, name: str, kind: str) -> str:
         return "read_sas7bdat"
     if kind == "sas" and data.startswith(SAS_XPORT):
         return "read_xport"
+    # Versions up to 115 begin with their number as one byte, later ones with a tag.
     if kind == "stata" and (
         data.startswith(b"<stata_dta>") or data[:1] in tuple(bytes([v]) for v in range(102, 116))
     ):
@@ -101,6 +103,7 @@ def _user_missing(
     reader: Any, data: bytes, frame: pl.DataFrame, options: Mapping[str, Any]
 ) -> dict[str, list[Any]]:
     """Codes declared as missing; only columns with missing values are read again to see them."""
+    # SPSS declares its codes in the head of the file: no rows are read for them.
     if reader.__name__ == "read_sav":
         meta = reader(io.BytesIO(data), metadataonly=True, user_missing=True, **options)[1]
         return {k: list(v) for k, v in meta.missing_ranges.items()}
@@ -138,6 +141,7 @@ def _settled(frame: pl.DataFrame) -> pl.DataFrame:
         if column.dtype != pl.Float64:
             return column
         bare = column.fill_nan(None).drop_nulls()
+        # Beyond 2⁵³ a double that looks whole may have been rounded.
         whole = bool((bare == bare.round()).all()) and bool((bare.abs() < _EXACT).all())
         return column.fill_nan(None).cast(pl.Int64) if whole else column.fill_nan(None)
 
@@ -160,10 +164,12 @@ def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> No
     options: dict[str, Any] = {"file_label": str(source.labels.get("title", ""))}
     labels = source.labels.get("variables", {})
     options["column_labels"] = {k: labels[k] for k in frame.columns if k in labels} or None
+    # No value labels are written for SAS.
     if kind != "sas":
         options["variable_value_labels"] = (
             surviving_labels(ready, source.labels.get("values", {})) or None
         )
+    # Formats and measures are words of one program; another would not know them.
     if kind == source.format:
         options |= _own_words(ready, source, kind)
     function = {"spss": "write_sav", "stata": "write_dta", "sas": "write_xport"}[kind]
@@ -184,6 +190,7 @@ def surviving_labels(
     """Value labels of the codes that still occur, per column that still holds codes."""
     labels_kept = {}
     for name in (column for column in frame.columns if column in values):
+        # A label whose code is gone would tell which values there were.
         present = set(frame[name].unique().drop_nulls())
         labels = {code: label for code, label in values[name].items() if code in present}
         if labels:
@@ -260,6 +267,7 @@ def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
         if dtype.is_integer() or dtype == pl.Boolean:
             if dtype == pl.Boolean:
                 return column.cast(pl.Int64)
+            # Beyond 2⁵³ a double would be another number, so it becomes text.
             largest = int(column.abs().max() or 0)  # type: ignore[arg-type]
             if largest < _EXACT:
                 return column.cast(pl.Int64)

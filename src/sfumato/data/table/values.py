@@ -78,6 +78,7 @@ def numbered(names: Sequence[str]) -> list[str]:
     for name in names:
         counts[name] = counts.get(name, 0) + 1
         fresh = name
+        # A number that another column has as its name is skipped: a, a, a_2 become a, a_3, a_2.
         while counts[name] > 1 and fresh in names_taken:
             fresh = f"{name}_{counts[name]}"
             counts[name] += fresh in names_taken
@@ -158,6 +159,7 @@ def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
     if intake.blanks == "strip":
         text = text.str.strip_chars()
         text = text.set(text == "", None)
+    # The same object tells the caller that nothing changed.
     return column if text.equals(column.cast(pl.String), null_equal=True) else text
 
 
@@ -170,6 +172,7 @@ def _without_codes(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
         is_code = column.cast(pl.String, strict=False).is_in(spelled)
     if not is_code.any():
         return column
+    # Without an otherwise the cells that hold a code become missing.
     return pl.select(pl.when(~is_code.fill_null(False)).then(column)).to_series().alias(column.name)
 
 
@@ -178,6 +181,7 @@ def _holds_numbers(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
     numbers = [number for code in codes if (number := _number(code)) is not None]
     if column.dtype.is_integer():
         whole = [int(number) for number in numbers if number == int(number)]
+        # Wide enough for both unsigned numbers of 64 bits and negative codes.
         return column.cast(pl.Int128).is_in(pl.Series(whole, dtype=pl.Int128).implode())
     return column.cast(pl.Float64).is_in(
         pl.Series([float(number) for number in numbers], dtype=pl.Float64).implode()
@@ -204,6 +208,7 @@ def with_values(dataset: Table, intake: Intake) -> Table:
     blanked = settle_values(after, intake)
     if dataset.source.format == "csv":
         _settle_types(before, after)
+    # A column that nothing changed is the same object.
     changed = {new.name: new for old, new in zip(before, after, strict=True) if new is not old}
     notes = (*dataset.source.notes, *about_codes(blanked))
     source = dataclasses.replace(dataset.source, intake=intake, notes=notes)

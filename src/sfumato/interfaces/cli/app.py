@@ -239,6 +239,7 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
         help="Blur the people, keep the picture, and prove it.",
         epilog=EPILOG,
         no_args_is_help=True,
+        # Long tracebacks can print local variables, which may hold values of people.
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -248,6 +249,8 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
     for panel, names in PANELS.items():
         for name in names:
             home, title = homes[name]
+            # Words are all words of the call. A file called like a command imports it too, without
+            # harm.
             if words is not None and name not in words:
                 app.command(name, help=title, rich_help_panel=panel)(_not_called)
             elif name in GROUPS:
@@ -269,6 +272,7 @@ def _build_group(name: str) -> typer.Typer:
     """A group of commands; its module may bring a class for it (``GroupClass``)."""
     module, title = GROUPS[name]
     members = importlib.import_module(f"{__package__}.{module}")
+    # A group may need its own way to find commands, as party does.
     group_class = getattr(members, "GroupClass", TyperGroup)
     group = typer.Typer(cls=group_class, no_args_is_help=True, help=title)
     for member, home in MEMBERS[name].items():

@@ -112,6 +112,7 @@ def profile(
             _profile_tables(locations, reading.intake, files)
             return
     dataset: Any = None
+    # Column by column only where nothing is said of reading: options are for the usual reader.
     if table is None and not reading.intake.options():
         dataset = parquet_columns(data[0])
     if dataset is None:
@@ -137,6 +138,7 @@ def _write_recipe(text: str, output: Path | None) -> None:
         documents_to_stdout().write(text)
         return
     try:
+        # Mode x refuses a file that exists, with no moment between asking and writing.
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
@@ -222,8 +224,10 @@ def assess(
         record=files.record,
         threshold=keywords.get("threshold"),
     )
+    # A model that does not exist is refused before the data are read.
     questions = [ask(text, shape) for text in keywords.pop("meet", ())]
     how_to_read = {"engine": source.engine, "table": source.table}
+    # Without a recipe data are read as one table, which knows no such option.
     if source.people is not None:
         how_to_read["people"] = source.people
     dataset = open_data(
@@ -286,6 +290,7 @@ def _split_verdicts(
     left open, each with what is attained as plain data.
     """
     verdicts = assessment.verdicts
+    # Verdicts stand in the order of the models: first the recipe's, then those that were asked for.
     first = len(verdicts) - len(questions)
     promises, attained = list(verdicts[:first]), []
     for question, verdict in zip(questions, verdicts[first:], strict=True):
@@ -342,6 +347,7 @@ def _with_roles(
         )
     table = data.one_table()
     table.require(quasi)
+    # A column that a model speaks of (l_diversity:diagnosis) is sensitive without being named so.
     subjects = {column for question in questions for column in question.model.about}
     sensitive, plain = [], []
     for column in table.columns:

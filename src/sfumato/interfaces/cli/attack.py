@@ -120,6 +120,7 @@ def attack(
             "--keep, --sign and --others are about a folder that run wrote; leave them out here"
         )
     foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
+    # Findings are kept unless it was said otherwise, but never those under other roles.
     keep = files.recipe is None if files.keep is None else files.keep
     release: Any = foreign or read_release(folder)
     # A table made elsewhere always has a recipe; a second one is refused, but for tables.
@@ -129,6 +130,7 @@ def attack(
         release.recipe.shape, knowledge, people=files.people, recipe=second_recipe, sample=sample
     )
     other_recipe = None if files.recipe is None else load(files.recipe)
+    # A signature is needed in the end: that its key is missing is told before the attacks.
     if keep:
         release.require_key(files.sign)
     dataset = open_data(
@@ -142,6 +144,7 @@ def attack(
     pair = release.beside(dataset)
     limits = release.recipe.limits
     if other_recipe is not None:
+        # Other roles on the same rows: nothing of the release is read again.
         pair = pair.with_roles_of(other_recipe.schema)
         limits = other_recipe.limits
     aux = _read_table(knowledge.aux)
@@ -166,6 +169,7 @@ def attack(
                 on_outcome=lambda outcome: _tell_outcome(outcome, quiet=files.quiet),
             ),
         )
+    # Kept before it is shown: who stops reading must not lose what was found.
     if keep:
         release.add("attacks", report.to_dict(), sign=files.sign)
     present(report, json=files.json)
@@ -247,6 +251,7 @@ def _intruder(
         )
     if columns is None:
         return None
+    # A fixed seed: the same call looks for the same people again.
     return intruder_from(pair, columns, sample=sample or DEFAULT_SAMPLE, seed=Seed(0))
 
 

@@ -62,6 +62,7 @@ def show_choice(
                 "--k, --population and --records go without a table, which has figures of its own"
             )
         document = _choose_for_table(data, choice.recipe, risk, intake, quiet=figures.quiet)
+    # Exactly one of the two: none or both make the comparison true.
     elif (risk is None) == (k is None):
         raise ParameterError("give either --risk or --k: sfumato explain k_anonymity --risk 0.09")
     elif k is not None:
@@ -71,12 +72,14 @@ def show_choice(
     else:
         from sfumato.methods.formulas.choice_of_k import choose_k
 
+        # The branches above leave only the case in which a risk was given.
         k_choice = choose_k(risk or 0.0, population=choice.population, records=choice.records)
         document = k_choice.to_dict()
     if figures.json:
         give_json(document)
         return
     sentences = list(document["sentences"])
+    # Habits are about the need of protection, which a risk states and a k does not.
     if risk is not None:
         sentences.append(_rule_of_thumb())
     _print_sentences(sentences)

@@ -75,6 +75,8 @@ def compare(
         comparison = api.compare(
             dataset,
             candidates,
+            # A fixed seed unless one is given: finished candidates are only found again under the
+            # same.
             **{"seed": 0, **keywords},
             options=replace(options, attacks=_attacks(options.attacks, risk)),
             remember=output,
@@ -101,6 +103,7 @@ def _attacks(texts: str | Sequence[str] | None, risk: str | None) -> list[str] |
     for text in texts:
         attack = registry.asked_attack(text)
         labels.append(label_of(attack.name, values_of(attack)))
+    # The map needs the risk it shows, so that attack is tried without being named.
     if risk is not None and risk not in labels and risk in registry.attacks():
         labels.append(risk)
     return labels

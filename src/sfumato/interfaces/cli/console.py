@@ -49,6 +49,7 @@ class SpellingConsole(Console):
 
     def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
         """The parts of what is printed, their text spelled out."""
+        # Control segments move the cursor and pass as they are.
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text), style, control)
 
@@ -142,6 +143,7 @@ def spell_out_signs() -> None:
     """Let streams that do not take all letters have others for them, instead of an error in the
     middle of a sentence.
     """
+    # Streams take the name of an error handler, not a function.
     codecs.register_error("sfumato", _stand_in)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not _takes_all(stream):
@@ -159,8 +161,10 @@ def _stand_in(error: UnicodeError) -> tuple[str, int]:
 
 
 def _takes_all(stream: object) -> bool:
+    # A stream that names no encoding, such as one in memory, takes all letters.
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
+        # UTF-8, UTF-16 and their kin take every letter.
         return codecs.lookup(encoding).name.startswith("utf")
     except LookupError:
         return False
@@ -232,6 +236,7 @@ def _show_table(block: TableBlock) -> None:
     from rich.table import Table
 
     if block.caption:
+        # What stands before the colon is a name, the rest says what the table shows.
         name, colon, story = block.caption.partition(": ")
         caption = _inline(name)
         if colon:
@@ -249,6 +254,7 @@ def _cell(cell: Cell) -> str:
     if isinstance(cell, Share) and cell.bar:
         return f"{bar(cell.value, BAR)} {percent(cell.value):>7}"
     words = _inline(cell_text(cell))
+    # A cell that begins with a sign of a verdict: the sign alone is coloured.
     colour = _COLOURS.get(words[:1])
     return f"[{colour}]{words[0]}[/]{words[1:]}" if colour else words
 
@@ -266,6 +272,7 @@ def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
             "[dim]first run on this machine: compiling the fast loops once, a few seconds …[/]",
             quiet=quiet,
         )
+    # A pipe or a log has no use for a bar that is drawn again and again.
     if quiet or not err().is_terminal:
         yield silent
         return
@@ -333,6 +340,7 @@ def in_our_words(error: Any) -> str:
         name = unknown[1]
         if context.parent is not None:
             name = f"{context.info_name} {name}"
+        # Who knew the command by its old name is told the new one, not the nearest spelling.
         if name in MOVED:
             return f"sfumato {name} is called sfumato {MOVED[name]} now"
     command = getattr(context, "command_path", "sfumato")
@@ -341,6 +349,7 @@ def in_our_words(error: Any) -> str:
 
 def _reason(error: Any, message: str, context: Any) -> str:
     parameter = getattr(error, "param", None)
+    # Only an error about a missing parameter has a type of parameter.
     if hasattr(error, "param_type"):
         return f"{_spelling(parameter)} must be given{_meaning(parameter)}"
     if parameter is not None:
@@ -348,6 +357,7 @@ def _reason(error: Any, message: str, context: Any) -> str:
     option = getattr(error, "option_name", None)
     if option is None:
         return _about_words(message, context)
+    # Only an option that nobody has comes with possibilities; else its value is missing.
     if not hasattr(error, "possibilities"):
         return f"{option} needs a value after it"
     options: list[str] = []
@@ -368,6 +378,7 @@ def _nearest_option(option: str, options: Iterable[str]) -> str:
     (" Did you mean '--quiet'?", ' There are: --key, --quiet.')
     """
     long = {name.removeprefix("--"): name for name in options if name.startswith("--")}
+    # A lower bar than the usual 0.6: option names are short, and one wrong letter weighs much.
     near = difflib.get_close_matches(option.lstrip("-"), list(long), n=1, cutoff=0.5)
     if near:
         return f" Did you mean {long[near[0]]!r}?"

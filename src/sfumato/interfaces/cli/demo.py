@@ -71,10 +71,12 @@ def demo(
     _sum_up(second)
     folder = second.write(output, force=True)
     _head("4  Check it without trusting us", quiet=quiet)
+    # The release is at hand, so it is compared with the folder and not made a second time.
     verification = recompute(
         folder / "share", original=second.original, owner=folder / "owner", release=second
     )
     show_claims(verification, json=False)
+    # Results and talk are two streams: what was printed must stand before the last words.
     out().file.flush()
     tell(
         f"\nOpen {folder / 'share' / 'report.html'} (to publish) and"
@@ -89,6 +91,7 @@ def _write_table(people: Table, table: Path, *, quiet: bool) -> None:
 
     text = people.to_polars().write_csv()
     try:
+        # Mode x refuses a file that exists, with no moment between asking and writing.
         with table.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
@@ -142,6 +145,7 @@ def _with_more_quasi(people: Table) -> Table:
     """The table once it is said that others can know the rest as well."""
     from sfumato.core import registry
 
+    # Being a quasi-identifier too must not end the protection of a sensitive column.
     sensitive = [name for name in FORGOTTEN if name in people.schema.sensitive]
     hierarchies = {}
     for name, spec in FORGOTTEN.items():

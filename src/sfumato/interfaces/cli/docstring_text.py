@@ -39,6 +39,7 @@ def formula(latex: str) -> str:
     """
     signs = read_data_file("sfumato.interfaces.cli", "latex_signs")
     text = latex.replace(r"\{", OPEN).replace(r"\}", CLOSE)
+    # \left, \Bigl and the like only set the size of brackets.
     text = re.sub(r"\\(?:left|right|[Bb]igg?[lr]?)(?![a-zA-Z])", "", text)
     text = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", text)
     text = re.sub(r"\\(?:mathrm|operatorname|mathsf)\{([^{}]*)\}", r"\1", text)
@@ -48,6 +49,7 @@ def formula(latex: str) -> str:
     text = re.sub(rf"\\hat{letter}", "\\2\u0302", text)
     text = re.sub(rf"\\bar{letter}", "\\2\u0304", text)
     text = re.sub(r"\\binom\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"C(\1, \2)", text)
+    # One sign needs no parentheses: x_{i} → x_i, but x_{i+1} → x_(i+1).
     text = re.sub(r"([_^])\{([^{}])\}", r"\1\2", text)
     text = re.sub(r"([_^])\{([^{}]*)\}", r"\1(\2)", text)
     fraction = re.compile(r"\\t?frac\s*(\{[^{}]*\}|\w)\s*(\{[^{}]*\}|\w)")

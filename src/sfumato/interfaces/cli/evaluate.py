@@ -88,6 +88,7 @@ def evaluate(
     with progress("measuring", quiet=files.quiet):
         evaluation = api.evaluate(release.beside(dataset), metrics=metrics)
     if files.keep:
+        # Values of earlier evaluations stay beside the new ones.
         values = dict(release.certificate.get("utility", {}))
         _add_values(values, evaluation, metrics or [])
         release.add("utility", values, sign=files.sign)
@@ -99,6 +100,7 @@ def _add_values(values: dict[str, Any], evaluation: Evaluation, metrics: list[An
     without parameters, where it was measured.
     """
     with_parameters: set[str] = set()
+    # A mapping is a metric with parameters: {c_avg: {k: 5}}.
     for spec in metrics:
         if isinstance(spec, Mapping):
             with_parameters |= set(spec)

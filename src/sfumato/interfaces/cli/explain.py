@@ -94,6 +94,7 @@ def list_names(
         give_json(entries)
         return
     for family, members in entries.items():
+        # Shapes in the order in which they first come, each with a list of its own.
         for shape in dict.fromkeys(entry.get("shape") for entry in members):
             title = family if shape in (None, "table") else f"{family}, shape: {shape}"
             _show_list(title, [entry for entry in members if entry.get("shape") == shape])
@@ -170,7 +171,9 @@ def explain(
     """
     from sfumato.core.parameters import known_as
 
+    # models/k_anonymity and k_anonymity are one name here; other names it once had count too.
     name = known_as(what.rpartition("/")[2])
+    # An option that was typed makes the object differ from its defaults.
     for_plan = plan != PlanOptions()
     for_choice = data is not None or choice != ChoiceOptions() or reading != ReadOptions()
     if name == "bucketize" and plan.plan and not for_choice:
@@ -179,11 +182,13 @@ def explain(
     if name == "k_anonymity" and not for_plan and (for_choice or figures.k is not None):
         show_choice(data, figures, choice, reading.intake)
         return
+    # Options that fit neither question are refused: they would be ignored without a word.
     if for_plan or for_choice or figures.k is not None:
         raise ParameterError(
             "figures go with k_anonymity (--risk, --k, or a table and -r) and with bucketize"
             " (--plan)"
         )
+    # A folder comes before a method of the same name.
     if Path(what).is_dir():
         from sfumato.interfaces.cli.explain_release import read_story, show_story
 
@@ -220,11 +225,13 @@ def _describe(text: str) -> list[dict[str, Any]]:
             )
         families = [family]
     name = known_as(name)
+    # All names that were met, to guess what was meant where none fits.
     names: list[str] = []
     descriptions = []
     for family in families:
         for shape in _shapes(family):
             members = _members(family, shape)
+            # Also of families that have no such name: a guess may come from any.
             names += members
             if name in members:
                 descriptions.append(_describe_member(family, shape, name, members[name]))

@@ -28,6 +28,7 @@ def read_story(folder: Path) -> dict[str, Any]:
     from sfumato.release.certificate_words import with_words
     from sfumato.release.folder import read_owner_record
 
+    # The folder that run wrote, or the shared one alone, as a recipient has it.
     share = folder / "share"
     if not share.is_dir():
         share = folder
@@ -67,6 +68,7 @@ def show_story(story: Certificate) -> None:
             attained, required = number(verdict["attained"]), number(verdict["required"])
             sentence = f"attained {attained}, required {required}"
         _print(f"{mark} {verdict['promise']}: {sentence}")
+    # Releases of non-tabular data count their parts; they have no rows.
     if "counts" in story:
         _show_people(story)
         return
@@ -81,6 +83,7 @@ def show_story(story: Certificate) -> None:
     for step in story["plan"]:
         _show_step(step, story)
     for column in story["dropped_columns"]:
+        # A column without that role was given up by a step.
         role = story["recipe"]["columns"].get(column, {}).get("role", "drop")
         why = "its role is drop" if "drop" in role else "suppressed as a whole"
         _print(f"  {column}: dropped, {why}")

@@ -58,6 +58,7 @@ class ForeignFile:
 
         original = original.in_memory("a release made elsewhere").described_by(self.recipe)
         released = read_data(str(self.path), quiet=True, intake=self.intake)
+        # Columns that are left have the roles of the original ones.
         attributes = original.schema.attributes
         common = {name: attributes[name] for name in attributes if name in released.columns}
         released = released.with_schema(Schema(common))
@@ -77,6 +78,7 @@ def foreign_file(
     from sfumato.core.recipe_files import load
 
     if not path.is_file():
+        # Nothing was said of a file made elsewhere: this is a folder, and its reader judges it.
         if alignment == ForeignOptions():
             return None
         if not path.exists():
@@ -95,5 +97,6 @@ def foreign_file(
             f"{path.name} was made elsewhere; give a recipe that says what columns are with -r"
             " (sfumato profile writes one)"
         )
+    # Its steps and promises did not make this file, so they are left out.
     description = dataclasses.replace(load(recipe), steps=(), meet=())
     return ForeignFile(path, description, alignment.align, alignment.control, intake)

@@ -61,6 +61,7 @@ def look_at_column(
     column = options.column or ""
     if len(data) != 1:
         raise ParameterError("--column looks at one table; name one file")
+    # Exactly one of the two: none or both make the comparison true.
     if (options.recipe is None) == (options.rule is None):
         raise ParameterError(
             "give either a recipe (-r) or a hierarchy: --rule 'intervals: {widths: [5, 10]}'"
@@ -102,6 +103,7 @@ def _read_with_rule(data: str, column: str, rule: str, intake: Intake, *, quiet:
     from sfumato.core.yaml_text import read_yaml
 
     hierarchy = registry.build("hierarchies", read_yaml(rule, "--rule"), "--rule")
+    # Paths in a rule that was typed start where the command was called.
     hierarchy = hierarchy.resolved(Path.cwd())
     dataset = read_data(data, quiet=quiet, intake=intake)
     return dataset.with_roles(quasi=[column]).with_hierarchies(**{column: hierarchy})
@@ -131,6 +133,7 @@ def _show(view: HierarchyView, show: int) -> None:
     for line in view.words:
         out().print(escape(line), soft_wrap=True)
     out().print(_level_table(view))
+    # The lowest level would list values of people, and the top is one node.
     for level in view.levels[1:-1]:
         out().print(_node_table(level, show))
     if view.uncovered_values:
@@ -151,6 +154,7 @@ def _level_table(view: HierarchyView) -> RichTable:
             str(level.level),
             f"{len(level.nodes):,}",
             f"{smallest:,}",
+            # A median may end in .5; whole ones are shown without a point.
             f"{median:,.10g}",
             f"{largest:,}",
         )
@@ -162,6 +166,7 @@ def _node_table(level: LevelView, show: int) -> RichTable:
     nodes = list(level.nodes)
     hidden = []
     if show:
+        # Stable: nodes of one size keep the order of the hierarchy.
         nodes.sort(key=lambda node: -node.records)
         nodes, hidden = nodes[:show], nodes[show:]
     table = RichTable(

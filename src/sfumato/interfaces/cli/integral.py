@@ -66,6 +66,7 @@ class AlgorithmOptions:
             )
         name, column = next(iter(columns.items()))
         by = names_in(self.by)
+        # True for a mean with --by and for anything else without: both are wrong.
         if (name == "mean") == bool(by):
             raise ParameterError(
                 "--by goes with --regression, --stump and --tree, and each of them needs it"
@@ -79,6 +80,7 @@ class AlgorithmOptions:
             parameters["by"] = by[0]
         elif name != "mean":
             parameters["by"] = by
+        # What was not said is left to the algorithm.
         parameters = {name: value for name, value in parameters.items() if value is not None}
         return integral.ALL[name](column, **parameters)  # type: ignore[no-any-return]
 
@@ -100,6 +102,7 @@ def stable(
     """
     from sfumato.interfaces.api import integral_privacy
 
+    # Options that do not fit are refused before the table is read.
     algorithm = computed.algorithm()
     if "background" in sets:
         sets["background"] = _row_positions(sets["background"])

@@ -85,6 +85,7 @@ def make_party_keys(
     keys = new_keys(folder, **party)
     fields = {
         "name": party["name"],
+        # Each party makes its entry alone; numbers are given when the study is put together.
         "number": 0,
         "address": entry.address,
         "dataset": entry.dataset,

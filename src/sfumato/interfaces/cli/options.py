@@ -82,8 +82,10 @@ class ReadOptions:
     @property
     def intake(self) -> Intake:
         """How the file is read, as reading takes it; what cannot be meant is refused."""
+        # None was not said: the recipe decides then, or it is found out.
         options = {name: value for name, value in vars(self).items() if value is not None}
         if "missing" in options:
+            # An empty text says that there are no codes, which is not the same as saying nothing.
             options["missing_values"] = codes_of(options.pop("missing"))
         return Intake.of(options)
 
@@ -152,6 +154,7 @@ def read_data(
 
     table = read(data, recipe=recipe, **(intake or Intake()).options(), **options)
     tell_notes(table, quiet=quiet)
+    # A table that an engine holds is refused here: such commands need all rows.
     return table.in_memory("this command")
 
 
@@ -183,6 +186,7 @@ def open_data(
 
 def tell_notes(data: core_data.Data, *, quiet: bool) -> None:
     """Say what was decided when data were read."""
+    # Both may tell the same note.
     notes(tuple(dict.fromkeys((*data.source.notes, *data.notes))), quiet=quiet)
 
 
@@ -190,5 +194,6 @@ def require_options(shape: Shape, **options: object) -> None:
     """Refuse, by name, options that data of this shape do not know."""
     from sfumato.core.registry import data_class
 
+    # A refusal names options as they are typed.
     flags = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
     data_class(shape).require_options(flags)

@@ -111,10 +111,12 @@ def review(
     from sfumato.results.checking.seals import checked_seal
 
     log = OutputLog.at(folder)
+    # The seal is checked before decisions of this call are added to the log.
     seal = checked_seal(log, sealing.seal, sealing.key)
     _decide(log, decision, quiet=view.quiet)
     if view.html is not None:
         _write_page(log, view.html, quiet=view.quiet)
+    # The seal is renewed last, so that it covers the decisions of this call.
     if view.json:
         noticed = _renew_seal(log, seal, sealing)
         give_json({**_describe(log, view.show), "noticed": noticed})
@@ -123,6 +125,7 @@ def review(
             _show(log, log.reviewed(view.show))
         else:
             _list(log)
+            # Questions only for somebody at a terminal who did not decide by options.
             if not decision.texts and view.html is None and _is_terminal():
                 _ask(log, decision.by)
         tell(_renew_seal(log, seal, sealing), quiet=view.quiet)
@@ -151,6 +154,7 @@ def _decide(log: OutputLog, decision: DecisionOptions, *, quiet: bool) -> None:
         raise ParameterError("a decision says who made it: give --by")
     if decision.because is not None and not texts:
         raise ParameterError("--because goes with --approve or --refuse")
+    # Checked before anything is written: of two decisions that contradict none may stand.
     if len(texts) == 2:
         approved, refused = (set(_numbers(text, log)) for text in texts.values())
         if approved & refused:
@@ -174,11 +178,13 @@ def _describe(log: OutputLog, number: int | None) -> dict[str, object]:
 def _numbers(text: str, log: OutputLog) -> list[int]:
     """Numbers of outputs: ``1-4,7``; ``passes`` for all that pass and are as they were checked."""
     if text.strip() == PASSES:
+        # What somebody refused is not approved by a word for all.
         undecided = [output for output in log.all_reviewed() if output.state == "undecided"]
         passing = [output for output in undecided if output.logged.status == "pass"]
         return [output.logged.number for output in passing if output.as_checked]
     numbers: list[int] = []
     for part in text.split(","):
+        # Six digits at most: a longer range would only fill the memory.
         match = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)
         if match is None:
             raise ParameterError(
@@ -198,6 +204,7 @@ def _write_page(log: OutputLog, file: Path, *, quiet: bool) -> None:
 
     heads = {}
     for output in log.all_reviewed():
+        # An output whose file is gone has nothing to show.
         if output.digest is not None:
             number = output.logged.number
             heads[number] = head_of(log, number)
@@ -218,6 +225,7 @@ def _list(log: OutputLog) -> None:
     out().print(table)
     for sentence in _warnings(log):
         out().print(sentence, markup=False, soft_wrap=True)
+    # A file that nobody added was not checked, so it may not leave with the others.
     if strangers := log.strangers():
         out().print(
             f"{len(strangers):,} files beside them were added by nobody; they are never released",
@@ -251,6 +259,7 @@ def _row(output: ReviewedOutput) -> tuple[str, ...]:
     verdict, status = output.logged.verdict, output.logged.status
     reasons = []
     if status != "pass":
+        # Only reasons of the same weight: a failure need not list what merely wants a review.
         grave = [reason for reason in verdict["reasons"] if reason["status"] == status]
         reasons = [reason["sentence"] for reason in grave]
     why = "; ".join(reasons[:MOST_REASONS])
@@ -300,16 +309,19 @@ def _is_terminal() -> bool:
 def _ask(log: OutputLog, by: str | None) -> None:
     """Go through what is undecided; nothing is decided without a reason."""
     for output in log.all_reviewed():
+        # A changed file is another one than was decided on, so it is asked about again.
         if output.state not in ("undecided", "changed"):
             continue
         _show(log, output)
         answer = ""
         while answer not in ("a", "r", "s", "q"):
             text = typer.prompt("approve (a), refuse (r), skip (s), quit (q)", default="s")
+            # Whole words do as well: "approve" counts as "a".
             answer = str(text).strip().lower()[:1]
         if answer == "q":
             return
         if answer in ANSWERS:
+            # Asked once; the name is kept for all decisions that follow.
             by = by or str(typer.prompt("who decides"))
             because = str(typer.prompt("why"))
             log.decide(output.logged.number, ANSWERS[answer], by=by, because=because)

@@ -96,6 +96,7 @@ def draft(
     from sfumato.parties.study import drafted
 
     output = study.output
+    # Others may have signed the file that is there.
     if output.exists():
         raise OutputError(f"{output} is there already; a study is not overwritten")
     question = read_yaml(study.question, "--question")
@@ -192,18 +193,22 @@ def run(
     if files.check:
         _show_study(loaded, json=files.json)
         return
+    # Both may be left out only because --check needs neither.
     if data is None or party.name is None:
         raise ParameterError(
             "name this party's table and the party: sfumato party study.yaml data.csv --as NAME"
         )
+    # A name that no party has is refused before the table is read.
     number = loaded.number_of(party.name)
     folder = party.keys or study.parent
     keys = Keys(folder, party.name)
     home = Home(party.home or folder, keys, party.ledger, progress=_tell_phases(quiet=files.quiet))
     home.keys.require_all()
+    # Several parties may keep their files in one folder: the name keeps results apart.
     target = files.output or study.with_name(f"{study.stem}.{party.name}.json")
     _require_targets(loaded, target, files.table)
     people = read_data(data, quiet=files.quiet, intake=reading.intake)
+    # One process at a time: the file of the attempt says what was sent already.
     with alone(attempt_file(loaded, home)):
         attempt = _prepare(loaded, number, people, home)
         stored = _stored_result(attempt, confirm_again=files.again)
@@ -237,6 +242,7 @@ def _prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
     try:
         return prepare(study, number, people, home)
     except SfumatoError:
+        # Declining is a courtesy. Where it fails too, the first error is the one to report.
         with contextlib.suppress(SfumatoError, TimeoutError, OSError):
             asyncio.run(_decline(study, number, home))
         raise
@@ -248,6 +254,7 @@ async def _decline(study: Study, number: int, home: Home) -> None:
 
     home.progress(0.0, "telling the others that this party declines")
     opening = Mesh.open(number, study.peers(), home.keys, study.limits)
+    # Who declines does not wait for late parties as long as one who takes part.
     seconds = min(DECLINE_SECONDS, study.limits.connect)
     mesh = await asyncio.wait_for(opening, seconds)
     await mesh.close(Declined("declined", party=number))
@@ -271,6 +278,7 @@ def _meet(attempt: Planned, tries: int) -> StudyResult:
         raise WrongCertificate(
             "the certificate of this party has expired; make new keys, and a new study with them"
         )
+    # Three tries count 2, 1, 0: the error of the last one is raised.
     for tries_left in reversed(range(tries)):
         try:
             return asyncio.run(_meet_once(attempt))
@@ -293,6 +301,7 @@ async def _meet_once(attempt: Planned) -> StudyResult:
         mesh = await Mesh.open(attempt.number, study.peers(), attempt.home.keys, study.limits)
         return await meet(attempt, mesh)
     except PartyError as error:
+        # The protocol knows parties by number only; people know them by name.
         if error.party is not None and error.party != attempt.number:
             tell(f"party {error.party} is {escape(study.parties[error.party].name)}")
         raise
@@ -347,6 +356,7 @@ def _require_own(target: Path, study: str) -> None:
 
     if not target.exists():
         return
+    # A file that is no certificate has no digest, and is refused as another study's would be.
     digest = None
     with contextlib.suppress(UnreadableInput, ParameterError):
         digest = read_certificate(target, "study")["study"]["digest"]

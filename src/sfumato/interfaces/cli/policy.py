@@ -98,14 +98,17 @@ def lint(
             remarks[path] = lint_file(path, today=day, columns=columns)
     if json:
         give_json({path: [remark.to_dict() for remark in remarks[path]] for path in remarks})
+    # All remarks of all files are shown before the exit code is decided.
     broken = set()
     for path, file_remarks in remarks.items():
         for remark in file_remarks:
             if not json:
                 out().print(f"{path}: {remark}", markup=False, soft_wrap=True)
             if remark.severity == "error":
+                # Warnings are told but do not fail a pipeline.
                 broken.add(remark.rule)
     if broken:
+        # Of a file that cannot be read nothing is known, which outweighs a broken rule.
         raise typer.Exit(UnreadableInput.exit_code if UNREADABLE in broken else 1)
 
 
@@ -129,10 +132,12 @@ class PolicyChoices:
         from sfumato.core import registry
 
         questions = [registry.ask(text) for text in self.meet or ()]
+        # A promise without its degree would hold of everything.
         if any(question.left_open for question in questions):
             raise ParameterError("--meet needs a degree, like k_anonymity:5")
         options: dict[str, Any] = {"meet": tuple(question.model for question in questions)}
         if self.key:
+            # env:NAME is a variable, anything else the path of a file.
             variable = self.key.removeprefix("env:")
             options["key"] = {"file": self.key} if variable == self.key else {"env": variable}
         return options
@@ -178,6 +183,7 @@ def compile_recipe(
 
     policies = Policies.load(*files.policy)
     dataset = choices.read(data, reading.intake, quiet=files.quiet)
+    # Policies differ by person, so each row is first told whose policy it falls under.
     if policies.groups and choices.by is not None:
         dataset = policies.assigned(dataset, choices.by)
     options = {**use, **settings, **choices.options, **retention.dates}
@@ -232,6 +238,7 @@ def run(
     from sfumato.policy.enforce import enforce
     from sfumato.policy.people import Policies
 
+    # A folder that may not be replaced is refused before the long work.
     refuse_existing(Path(files.output), force=files.force)
     policies = Policies.load(*files.policy)
     dataset = choices.read(data, reading.intake, quiet=files.quiet)
@@ -248,6 +255,7 @@ def run(
         f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json",
         quiet=files.quiet,
     )
+    # Only a folder that replaces another one is exchanged.
     exchange = ("exchange",) if files.force else ()
     notes(cannot_promise("modes", "locks", *exchange), quiet=files.quiet)
 
@@ -337,6 +345,7 @@ def export(
     from sfumato.policy.dialects.own_format import json_schema
     from sfumato.policy.documents import as_json
 
+    # The schema is about the language itself, so it needs no policy.
     if to == "schema":
         text = as_json(json_schema())
     elif source is None:

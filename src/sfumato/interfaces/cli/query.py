@@ -77,6 +77,8 @@ def query(
         alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"),
     )
     answers: tuple[Answer, ...] = ()
+    # Reading and answering lie within one reply, which leaves at a multiple of the quantum: how
+    # long the work took says nothing about records.
     with replies.reply(since=time.monotonic()):
         terms["budget"] = files.total
         terms["ledger"] = files.ledger or recipe.with_suffix(".ledger")
@@ -99,6 +101,7 @@ def _open_session(
     dataset = _read_whole(data, intake, loaded)
     if not terms["ledger"].exists():
         options = terms["options"]
+        # A ledger belongs to a dataset by its name, not to a file; the recipe gives it one.
         options = replace(options, name=options.name or recipe.stem)
         if statement is not None:
             questions(statement, declared(loaded.schema), options.name)
@@ -124,6 +127,7 @@ def _read_whole(data: str, intake: Intake, recipe: Recipe) -> Table:
             raise UnreadableInput("one odd sign must not decide how everybody's are read")
         return dataset
     except UnreadableInput:
+        # A wrong path is no secret, and its own message helps.
         if data != "-" and not Path(data).is_file():
             raise
         raise UnreadableInput(

@@ -121,12 +121,14 @@ def recommend(
     from sfumato.guidance.recommendation.recommendation import NOT_ACCEPTED, refuse_written
 
     quiet, force = files.quiet, writing.get("force", False)
+    # Folders are refused before the search, which may take long.
     refuse_written(files.output, force=force)
     if files.run is not None:
         refuse_existing(files.run, force=force)
     answers, answered = context.read(files.answers)
     recipe = None if files.recipe is None else recipes.load(files.recipe)
     dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=recipe)
+    # JSON and silence are for programs, which answer no questions.
     if sys.stdin.isatty() and not files.json and not quiet:
         answers = _ask_questions(answers, answered)
         answers = _ask_roles(answers, dataset, recipe)
@@ -136,11 +138,13 @@ def recommend(
         recommendation = search(
             dataset, answers, recipe=recipe, workers=files.workers, progress=on_progress
         )
+    # A fallback keeps limits, not promises: it becomes a release only where that was accepted.
     refused = recommendation.fallback and not releasing.get("accept_limits", False)
     if files.run is not None and not refused:
         with progress("making the release", quiet=quiet) as on_progress:
             recommendation, release = recommendation.released(progress=on_progress, **releasing)
             release.write(files.run, force=force)
+    # Recipes are written in any case: they show what a refused one lacks.
     recommendation.write(files.output, **writing)
     if files.json:
         comparison = recommendation.comparison.to_dict()
@@ -162,6 +166,7 @@ def _ask_questions(answers: ContextAnswers, answered: set[str]) -> ContextAnswer
     from sfumato.guidance.recommendation.answers import QUESTIONS
 
     for question, words in QUESTIONS.items():
+        # No column at all is an answer about columns to keep; other questions may stay unknown.
         default = "" if question == "keep" else "unknown"
         while question not in answered:
             text = typer.prompt(words, default=default, show_default=bool(default), err=True)
@@ -187,6 +192,7 @@ def _ask_roles(answers: ContextAnswers, dataset: Table, recipe: Recipe | None) -
                 f"Its role (drop, quasi, sensitive, keep, person …) of {column}", err=True
             ).strip()
             try:
+                # Called for its refusal alone: a role that does not exist is asked for again.
                 roles_of(role, column)
             except ParameterError as error:
                 tell(f"[red]{escape(str(error))}[/]")

@@ -46,6 +46,7 @@ def start(register: RegisterFile, quiet: Quiet = False, *, secret: Keywords) -> 
     """Make a new register and its key, both for you alone."""
     from sfumato.release.register.store import key_file, start_register
 
+    # Starting makes the files; nothing is entered yet.
     with start_register(register, **secret):
         pass
     key = secret.get("key", key_file(register))
@@ -113,10 +114,13 @@ def check(
 
     with open_register(register, **secret) as opened:
         release, _, candidate = _read_candidate(opened, folder, files, reading.intake)
+        # A release is known by its certificate, wherever its folder lies.
         digest = release.certificate["digest"]
+        # A release that is registered already must not be held against itself.
         own = [entry.number for entry in opened.standing if entry.certificate == digest]
         disclosure = candidate.together(besides=own)
     _show(disclosure, json=files.json)
+    # What could not be computed counts as a finding: nobody may take it for safe.
     if disclosure.alone or disclosure.unknown:
         raise typer.Exit(1)
 
@@ -145,6 +149,7 @@ def add(
     with open_register(register, **secret) as opened:
         release, pair, candidate = _read_candidate(opened, folder, files, reading.intake)
         certificate = release.certificate
+        # One at a time: nobody may register the same release between the check and the entry.
         with opened.turn():
             if any(entry.certificate == certificate["digest"] for entry in opened.standing):
                 raise ParameterError(f"{folder} is registered already")
@@ -157,6 +162,7 @@ def add(
                 k=certificate.get("classes", {}).get("smallest"),
                 note=recipient.note,
             )
+            # Planned first, then released: the same two states as a run leaves on record.
             number = opened.plan(entry, candidate.people)
             opened.now_is(number, "released")
     _show(disclosure, json=files.json)

@@ -46,6 +46,7 @@ class RegisterOptions(TableRegisterOptions):
 def show_disclosure(disclosure: Together) -> None:
     """Print what releases tell together."""
     mark = "[green]✓[/]"
+    # Unknown is shown like a finding: nobody may take it for safe.
     if disclosure.alone or disclosure.unknown:
         mark = "[yellow]![/]"
     for sentence in disclosure.sentences:
@@ -72,6 +73,7 @@ def open_memory(options: RegisterOptions, output: str) -> Remembering:
         if options.to or options.person or options.register_key:
             raise ParameterError("--to, --person and --register-key go with --register")
         return Remembering()
+    # Without --to the register refuses further down, and says what it wants.
     if options.to and output == "-":
         raise ParameterError(
             "--register goes with a folder (-o out/), which holds the certificate it writes down"

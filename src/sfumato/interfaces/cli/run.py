@@ -168,6 +168,7 @@ def _load_recipe(files: RunFiles) -> Recipe:
     """What is to be done: as a recipe says, or as it was done before."""
     from sfumato.core import recipe_files as recipes
 
+    # Exactly one of the two: none or both make the comparison true.
     if (files.recipe is None) == (files.like is None):
         raise ParameterError(
             "say what to do with -r recipe.yaml, or with --like the folder of an earlier release"

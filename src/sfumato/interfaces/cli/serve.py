@@ -83,6 +83,7 @@ def serve(
     from sfumato.interfaces.web.workbench import Workbench
 
     reach = _reach(address, to_others=files.to_others)
+    # A wrong address is refused before anything is opened or made.
     reach.check()
     require("nicegui", extra="web", to="open the workbench")
     intake = reading.intake.options()
@@ -151,14 +152,17 @@ def _print_new_address(
     from sfumato.interfaces.web.uploads import at_home
 
     home = at_home(str(folder)).absolute()
+    # The running workbench has one table; its address would open another one than was named.
     if not refused and first is not None and first["path"] != data_in(home).path:
         refused = ["another table"]
     if refused:
         raise type(busy)(f"{busy}. While it runs it takes no new word: {join_words(refused)}")
     address = new_address(home)
+    # The one who holds the project cannot give an address.
     if address is None:
         raise busy
     out().print(address, soft_wrap=True, markup=False)
+    # A program that waits for the address gets it now.
     out().file.flush()
     tell(
         "The project is open in a workbench that runs. This is a new address of it, good once;"

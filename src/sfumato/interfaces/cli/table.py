@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from sfumato.results.tables.rules import SensitivityRule
     from sfumato.results.tables.table import SensitiveTable
 
+# × and * part names with or without blanks; the letter x only between blanks, for names hold it.
 TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
+# A quote opens only where a name begins and closes where it ends: it's is a plain word.
 QUOTED = re.compile(r"""(?<![^\s;:×*(])(?:'((?:[^']|'')*)'|"((?:[^"]|"")*)")(?![^\s;:×*)])""")
+# A quoted name waits between two signs for private use, which names do not hold.
 PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
 SUM = re.compile(r"sum\(\s*(.+?)\s*\)")
 USUAL_THRESHOLD = 10
@@ -89,6 +92,7 @@ class CellOptions:
         named_rules: list[SensitivityRule] = []
         if self.threshold is not None:
             named_rules.append(rules.Threshold(self.threshold, zeros=self.zeros))
+        # Empty cells as sensitive ones need a threshold; none was given, so it is the usual one.
         elif self.zeros:
             named_rules.append(rules.Threshold(USUAL_THRESHOLD, zeros=True))
         if self.dominance is not None:
@@ -251,10 +255,12 @@ def _open_register(files: TableFiles) -> Register | None:
 def solvers_aside() -> Iterator[None]:
     """Solvers print to the standard output now and then; what they say goes to stderr."""
     try:
+        # Solvers write to descriptor 1 past Python, so the descriptor itself is turned to stderr.
         stdout = os.dup(1)
     except OSError:  # no standard output
         yield
         return
+    # What Python still holds back belongs to the old descriptor.
     sys.stdout.flush()
     try:
         os.dup2(2, 1)
@@ -308,6 +314,7 @@ def read_request(text: str) -> tuple[list[list[str]], str]:
 
     # Quoted names may hold the signs that part columns: they are put aside before the text is cut.
     columns, colon, measure = QUOTED.sub(replace_quoted, text).rpartition(":")
+    # Without a colon all of the text is in the last part: it names columns.
     if not colon:
         columns, measure = measure, "count"
     parts = [part.strip() for part in columns.split(";") if part.strip()]

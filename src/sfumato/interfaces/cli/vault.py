@@ -47,9 +47,11 @@ class NewKeyOptions:
 
 
 def _key_reference(file: Path | None, variable: str | None, options: str) -> dict[str, str]:
+    # Exactly one of the two: none or both make the comparison true.
     if (file is None) == (variable is None):
         raise ParameterError(f"say where the key is with one of {options}")
     if variable is not None:
+        # Only where a key is goes on from here; the vault reads it.
         return {"env": variable}
     return {"file": str(file)}
 
@@ -96,6 +98,7 @@ def reidentify(
     from sfumato.methods.steps.pseudonyms.vault import reidentify as look_up
 
     if pseudonyms == ["-"]:
+        # Cut at line feeds only: splitlines would cut at further signs, which a pseudonym may hold.
         pseudonyms = sys.stdin.read().split("\n")
     pseudonyms = [pseudonym for pseudonym in pseudonyms if pseudonym]
     people = look_up(vault, pseudonyms, key=key.reference, **request)

@@ -64,6 +64,7 @@ def verb_options(name: str, without: Collection[str] = ()) -> list[DeclaredOptio
                 metavar=record["metavar"],
             )
             kind, panel = KINDS[record["kind"]], record["panel"]
+            # Without a default an option must be given; None would be a default.
             default = record.get("default", inspect.Parameter.empty)
             options.append(DeclaredOption(record["name"], kind, option, default, panel))
     return [declared for declared in options if declared.name not in without]
@@ -85,11 +86,13 @@ def _with_typed_default(declared: DeclaredOption) -> DeclaredOption:
     if isinstance(default, str | int | float):
         return declared
     kind: Any = declared.kind
+    # None stands for "not typed", and the verb's own default is taken.
     return replace(declared, kind=kind | None, default=None)
 
 
 def record_of(declared: DeclaredOption) -> dict[str, object]:
     """An option as the file holds it. One that has no default must be given."""
+    # The file names types by words, for JSON has none of Python's.
     names = [name for name, kind in KINDS.items() if kind == declared.kind]
     record: dict[str, object] = {"name": declared.name, "kind": names[0]}
     if declared.default is not inspect.Parameter.empty:

@@ -75,6 +75,7 @@ def check(
     from sfumato.release.check import check_released, read_to_check
 
     if files.sql:
+        # A query is made of the recipe alone: any other option would be ignored without a word.
         options = {**vars(source), **vars(reading), "data": data, "original": files.original}
         table = options.pop("table")
         superfluous = any(value is not None for value in options.values())
@@ -172,6 +173,7 @@ def verify(
 
     folder = _shared_folder(folder)
     shape = read_certificate(folder)["shape"]
+    # A published table of counts has no shape: there are no records to speak of.
     if not is_shape(shape):
         _refuse_options_of_records(original=files.original, **vars(source))
         owner = files.owner or owner_of(folder)
@@ -198,6 +200,7 @@ def _shared_folder(folder: Path) -> Path:
     from sfumato.release.manifest import FILE
 
     inner = folder / "share"
+    # Who named the folder above meant the shared one in it.
     if not (folder / FILE).is_file() and (inner / FILE).is_file():
         return inner
     return folder
