@@ -173,7 +173,7 @@ def _worth_trying(n: int, k: int, t: float, buckets: int) -> Iterator[int]:
     # All numbers of classes whose smaller classes have this size.
     for size in range(k, n + 1):
         if can_be_filled(size):
-            # Classes of n // size may also have one record more; both sizes must be possible.
+            # Where n is not divisible some have one record more, which must be possible, too.
             if can_be_filled(size + 1):
                 fewest = n // (size + 1) + 1
             else:

@@ -75,7 +75,7 @@ def optimal_cuts(
     best = allowed[0].copy()
     best_cut = (0, best[count])
     best_starts = []
-    # best[j] is the least cost of the first j items so far; a group more may only lower it.
+    # best[j] is the least cost of the first j items in just so many groups.
     for group in range(2, groups + 1):
         with_one_more = best[:, None] + allowed
         best_starts.append(np.argmin(with_one_more, axis=0))
