@@ -107,8 +107,7 @@ class Lookup:
         else:
             searching = arrays.intruder
             searched = arrays.released
-        # Records that are open or hold a code, so that a category need not be looked for in the
-        # tree.
+        # Who is open or holds a code, as lists: of a rare code few records need be compared.
         lists = holders(
             arrays.kinds, searched.marks, codes=int(searching.matches.max(initial=0)) + 1
         )

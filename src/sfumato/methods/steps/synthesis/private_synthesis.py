@@ -238,8 +238,7 @@ class SynthesizePrivately(Step):
 
     def account(self, schema: Schema) -> Account:
         """ε and δ for everything that is released."""
-        # Replacing one unit is removing one and adding another: twice the noise scale, four times
-        # ρ.
+        # Replacing one unit is removing one and adding another: twice the change, four times ρ.
         replaced = (epsilon_of_rho(4 * float(self.rho), self.delta), self.delta)
         unit = self._relation(schema)
         return Account(
