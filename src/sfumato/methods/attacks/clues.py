@@ -72,12 +72,14 @@ class LabelsOfValues:
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
+        # Labels that may stand for anything, whatever the value.
         self.always = np.asarray(reading.everything, dtype=bool) | np.array(
             [label is None for label in reading.labels]
         )
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if reading.scale == "category":
             labels = np.repeat(np.arange(len(reading.labels)), np.diff(reading.starts))
+            # The lists turned round: the labels of value v are labels[starts[v]:starts[v + 1]].
             self.labels = labels[np.argsort(reading.members, kind="stable")]
             counts = np.bincount(reading.members, minlength=len(reading.values))
             self.starts = np.concatenate([[0], np.cumsum(counts)])
@@ -116,6 +118,7 @@ def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
     reading = pair.reading(column)
     released = reading.middle[reading.released]
     sorted_values = np.sort(released[~np.isnan(released)])
+    # 1e-9: p · N that is a whole number must not fall below it by rounding.
     reach = int(share * len(sorted_values) + 1e-9)
     low = np.searchsorted(sorted_values, released, side="left")
     high = np.searchsorted(sorted_values, released, side="right") - 1
@@ -127,6 +130,8 @@ def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
             np.searchsorted(sorted_values, value, side="right") - 1,
             np.searchsorted(sorted_values, value, side="left"),
         )
+        # Tie blocks of ranks: from lowest to highest on either side, and they must come within
+        # reach.
         near = (low[None, :] <= last[:, None] + reach) & (high[None, :] >= first - reach)
         both_missing = np.isnan(value)[:, None] == np.isnan(released)[None, :]
         is_near = np.where(
@@ -157,6 +162,7 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]][:, None]
+        # Missing cells lie past the last centre; they are set right by both_missing below.
         spot = np.minimum(positions, max(0, len(centres) - 1))[None, :]
         inside = np.zeros((len(targets), len(released)), dtype=np.bool_)
         if len(centres):
@@ -191,6 +197,7 @@ def clue_from_differences(
         value = np.stack([r.places[r.original[targets]] for r in readings], axis=1)
         original_points = np.nan_to_num(value) @ root.T
         released_points = np.nan_to_num(released) @ root.T
+        # |a − b|² = |a|² + |b|² − 2ab for all pairs by one product of matrices.
         far = (
             (original_points**2).sum(axis=1)[:, None]
             + (released_points**2).sum(axis=1)[None, :]
@@ -241,6 +248,7 @@ def clue_from_transitions(
     def score(targets: Codes) -> Scores:
         scores = np.empty((len(targets), len(reading.released)))
         for row, value in enumerate(reading.original[targets].tolist()):
+            # A value outside the matrix was left as it is: only its own label is possible.
             of_labels = np.where(np.arange(len(of_label)) == own_label[value], 0.0, -np.inf)
             if of_value[value] != nowhere:
                 has_column = of_label != nowhere
@@ -268,6 +276,7 @@ def clues_of(scene: Scene) -> list[Likelihood]:
         clue_from_cells(pair, c) for c in known_columns if not steps[c] and generalises(pair, c)
     ]
     alone = {c: column_steps[0] for c, column_steps in steps.items() if len(column_steps) == 1}
+    # By identity: two steps may be equal and yet have masked different columns.
     for step in dict.fromkeys(map(id, alone.values())):
         step_object = next(s for s in alone.values() if id(s) == step)
         clues += _by_step(
@@ -284,6 +293,8 @@ def _by_step(pair: TablePair, step: Step, columns: tuple[str, ...]) -> list[Like
     numbers = tuple(c for c in columns if pair.reading(c).scale != "category")
     if isinstance(clue, NoiseAdded) and numbers:
         spread = _covariance(pair, numbers)
+        # Released variances hold original and noise, (1 + α) times the original: α/(1 + α) is
+        # noise.
         spread = (spread if clue.correlated else _diagonal(spread)) * clue.alpha / (1 + clue.alpha)
         return [clue_from_differences(pair, numbers, spread, step.name)]
     if clue is None or clue.within or pair.original.schema.columns(Role.STRATUM):

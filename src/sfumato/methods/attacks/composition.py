@@ -113,6 +113,7 @@ class Composition(Attack):
             true = posteriors[np.arange(len(rows)), under[rows]]
         else:
             true = np.zeros(0)
+        # A true value under no released label has −1, which looked up the last label above.
         hit = (true >= self.confidence - 1e-12) & (under[rows] >= 0)
         message = (
             f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases"
@@ -144,6 +145,7 @@ class Composition(Attack):
         rows = np.unique(pair.rows)
         matches = [common_people(pair, release, self.people) for release in scene.others]
         for match, release in zip(matches, scene.others, strict=True):
+            # Who is in both originals and was released from the other one.
             rows = np.intersect1d(rows, match.own_rows[np.isin(match.other_rows, release.rows)])
         labels = tuple(pair.reading(column).labels)
         product = _distributions(pair, scene.intruder.knows, column, rows, labels)
@@ -152,8 +154,10 @@ class Composition(Attack):
             product *= _distributions(release, knows, column, match.rows_of(rows), labels)
         if self.divide:
             share = crowd_of(pair, (), column).totals / len(pair.released)
+            # Every class distribution holds the prior once: of R factors all but one are taken out.
             product /= share ** len(scene.others)
         total = product.sum(axis=1, keepdims=True)
+        # Classes that have no value in common leave nothing: no posterior, and no victim.
         return rows, np.divide(product, total, out=np.zeros_like(product), where=total > 0)
 
 
@@ -271,6 +275,7 @@ def _distributions(
     """
     crowd = crowd_of(pair, tuple(k for k in knows if k in pair.released.columns), column)
     label_codes = {label: i for i, label in enumerate(labels)}
+    # −1: labels that only the other release has; the first cannot confirm them.
     codes = np.array([label_codes.get(label, -1) for label in crowd.labels], dtype=np.int64)
     table = np.zeros((len(crowd.sizes), len(labels)))
     in_labels = codes[crowd.pair_values] >= 0

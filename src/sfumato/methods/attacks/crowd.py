@@ -62,6 +62,7 @@ def distinct(codes: Sequence[Ints]) -> Distinct:
         if size * width > WORD:
             keys, first = _in_order(keys)
             size = len(first)
+        # To a mixed base: codes (1, 5) with six values in the second column give 1 · 6 + 5 = 11.
         keys = keys * width + part
         size = size * width
     ids, first = _in_order(keys)
@@ -133,6 +134,8 @@ class Crowd:
         width = max(1, len(labels))
         keys = cell_counts[0] * width + cell_counts[1]
         true_keys = classes * width + truth
+        # A key beyond all others would be looked up past the end; whether it is equal is asked
+        # below.
         at = np.minimum(np.searchsorted(keys, true_keys), max(0, len(keys) - 1))
         if len(keys):
             pairs = np.where((truth >= 0) & (keys[at] == true_keys), at, -1)
@@ -154,6 +157,7 @@ class Crowd:
 
     def guesses(self) -> Ints:
         """Per class its most frequent value; the first of several."""
+        # Above every code, so that the first code seen replaces it.
         codes = np.full(len(self.sizes), len(self.labels), dtype=np.int64)
         is_largest = self.counts >= self.largest()[self.pair_classes]
         np.minimum.at(codes, self.pair_classes[is_largest], self.pair_values[is_largest])
@@ -161,6 +165,7 @@ class Crowd:
 
     def includes_own(self, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Per row whether the pair of the person's true value is among some."""
+        # Where there is no pair, −1 looks up the last one: the first condition strikes that out.
         own_pairs: NDArray[np.bool_] = (self.pairs >= 0) & pairs[self.pairs]
         return own_pairs
 
@@ -184,6 +189,7 @@ def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     released = reading.released
     truth = true_labels(pair, column)
     rows = len(released)
+    # Who knows no column cannot tell any rows apart: one class of all.
     nothing = Distinct(
         np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows])
     )
@@ -229,6 +235,7 @@ def standing_under(reading: Reading) -> Ints:
     was released.
     """
     under = positions_in(reading.labels, reading.values)
+    # The narrowest first: a value keeps the first label that holds it.
     for label in _wide_labels(reading):
         under[(under < 0) & reading.held_by(label)] = label
     return under
@@ -309,6 +316,7 @@ def worst_column(
     findings = {
         column: _on_column(scene, column, attack, by_matrix=by_matrix) for column in targets(scene)
     }
+    # The name decides last, so that equal columns do not depend on their order.
     worst = max(
         findings,
         key=lambda column: (findings[column].gain, findings[column].beyond_guessing, column),
@@ -329,6 +337,7 @@ def _on_column(
         return finding
     likely = crowd_by_matrix(scene, crowd) if by_matrix else None
     guessed = None if likely is None else attack(likely)
+    # The matrix is used only where it tells the intruder more than the released values do.
     if guessed is not None and guessed.beyond_guessing > finding.beyond_guessing:
         finding = _add_words(
             guessed, "by Bayes' rule with the known transition matrix", matrix=True

@@ -126,6 +126,7 @@ def _enumerated(
         for cell in cells:
             lowest[cell] = min(lowest[cell], counts.get(cell, 0))
             greatest[cell] = max(greatest[cell], counts.get(cell, 0))
+    # Still -1: not one way to fill the parts was met, else every cell had been counted, if as 0.
     if greatest[cells[0]] < 0:
         return None
     return _bounds(parts, lowest, greatest)
@@ -149,6 +150,7 @@ def _solved(
     for amount, combination in zip(amounts, allowed, strict=True):
         for cell in enumerate(combination):
             sums[cell] = sums.get(cell, 0) + amount
+    # Parts that no allowed combination has hold nobody; their bounds stay 0 and 0.
     cells = [cell for cell in every if cell in sums]
     for cell in cells:
         model.add(sums[cell] <= largest_part)
@@ -160,6 +162,7 @@ def _solved(
             return None
         high = _extreme(cp, model, sums[cell], minimise=False)
         lowest[cell] = low
+        # Where nothing was proved from above, any number up to the whole class stays possible.
         greatest[cell] = size if high is None else high
     return _bounds(parts, lowest, greatest)
 
@@ -179,6 +182,8 @@ def _extreme(cp: Any, model: Any, total: Any, *, minimise: bool) -> int | None:
         return None
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return 0  # nothing was proved within the work
+    # The proved bound, not the best filling met: it also holds where the solver gave up early. 1e-6
+    # absorbs the rounding of a bound that stands for a whole number.
     bound = float(solver.best_objective_bound)
     if minimise:
         return max(0, math.ceil(bound - 1e-6))
@@ -243,6 +248,7 @@ class ReleasedClasses:
         codes = np.stack([column.released for column in columns], axis=1)
         ids, first = kernels.keys.group(codes.astype(np.uint64))
         order = np.argsort(ids, kind="stable")
+        # Rows in order of their class, cut where the next one begins: sizes 2, 1, 3 → cuts 2, 3.
         rows = np.split(order, np.cumsum(np.bincount(ids, minlength=len(first)))[:-1])
         return cls(columns, codes[first], tuple(rows))
 
@@ -281,6 +287,7 @@ def audit_release(scene: Scene, k: int, assumed: str, solver_limit: int) -> Audi
         scene.require_time()
         column_numbers = [c for c in range(len(released.columns)) if (class_number, c) in limits]
         column_limits = [(c, limits[class_number, c]) for c in column_numbers]
+        # Only under this assumption could a record have joined a finer class that was released.
         finer = released.finer(class_number) if assumed == "release" else ()
         for c, _ in column_limits:
             _require_few(scene, released.columns[c].name, released.parts(class_number, c))
@@ -354,6 +361,7 @@ def bounds_of(
     # None can leave alone: a class of k - 1 would be left.
     if size == k:
         return _bounds_where_all_would_leave(released, class_number, column_limits, boxes)
+    # A box of one column rules out parts of it; only boxes of several tie columns together.
     linked = sorted(set(chain.from_iterable(box for box in boxes if len(box) > 1)))
     column_bounds_by_column: dict[int, PartBounds | None] = {}
     for c, largest_part in column_limits:
@@ -368,6 +376,7 @@ def bounds_of(
     if allowed is not None:
         counts = [len(released.parts(class_number, c)) for c in linked]
         with contextlib.suppress(MissingExtra):  # then what single columns say has to do
+            # The limit depends on the size of the class alone: that of one column is that of all.
             joint = joint_bounds(size, counts, dict(column_limits)[linked[0]], allowed)
             for i, c in enumerate(linked):
                 alone = column_bounds_by_column[c]
@@ -400,6 +409,7 @@ def _bounds_where_all_would_leave(
             range(parts),
             parts,
         )
+        # Somebody lies in no box, and only this part is left for them: it has one record at least.
         if bounds is not None and len(open_parts) == 1:
             lowest = tuple(max(n, int(i in open_parts)) for i, n in enumerate(bounds.least[0]))
             bounds = dataclasses.replace(bounds, least=(lowest,))
@@ -466,6 +476,7 @@ def _allowed(
         return None
     inside = [{c: box.get(c) for c in linked} for box in boxes if set(box) <= set(linked)]
     combinations = set()
+    # One value stands for each atom: all its values lie in the same part and the same boxes.
     for atom_choice in itertools.product(*atoms):
         values = {c: value for c, (_, value) in zip(linked, atom_choice, strict=True)}
         if not any(
@@ -501,6 +512,7 @@ def _audit_class(
         parts = released.parts(class_number, c)
         within = np.array([part[column.original[rows]] for part in parts])
         counts = tuple(int(n) for n in within.sum(axis=1))
+        # The truth lies outside the bounds: the release was not minimal in the assumed sense.
         if bound is None or any(
             not low <= n <= high
             for low, n, high in zip(bound.least[0], counts, bound.most[0], strict=True)
@@ -514,6 +526,8 @@ def _audit_class(
         if bound.determined(0):
             right.append(column.name)
             to_the_value += sum(n for n, part in zip(counts, parts, strict=True) if part.sum() == 1)
+            # All but one share a part: the odd one out, who knows the own cell, reads off the
+            # others'.
             pinned += [
                 rows[inside] for inside, n in zip(within, counts, strict=True) if n == len(rows) - 1
             ]

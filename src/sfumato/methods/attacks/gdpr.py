@@ -86,6 +86,7 @@ class SinglingOut(Attack):
         if not known_columns or not len(scene.pair.released):
             return NothingToAttack("this intruder knows no column of the release")
         unheld = scene.pair.learnt_from is None or scene.held_out is None
+        # Rows that follow people are their own control; drawn rows need people who were set aside.
         if unheld and not scene.pair.aligned:
             return NO_CONTROL
         return None
@@ -165,6 +166,7 @@ class SinglingOut(Attack):
         naive = 0
         victims = []
         width = min(self.columns, len(known_columns))
+        # Three searches a trial: people learnt from, people set aside, and the random labels.
         cost = 3 * width * max(map(len, people))
         for row_number in scene.sampled(len(rows), self.name, cost=cost):
             column_numbers = np.sort(draw.choice(len(known_columns), width, replace=False))
@@ -211,6 +213,7 @@ def _describe_rows(
     """The first of some released rows, as many as the work is enough for: a description is held
     against all people at most.
     """
+    # Two searches a description: its own labels and the random ones.
     cost = 2 * min(columns, len(holders)) * max(len(column.original) for column in holders)
     for start, end in scene.portions(
         len(rows), cost=cost, spent=lambda: sum(column.looked_at for column in holders)
@@ -243,6 +246,8 @@ class CellHolders:
             self.codes = np.arange(len(reading.values))
         self.places = reading.places[self.codes]
         counts = np.bincount(self.original, minlength=len(reading.values))
+        # starts[i] counts the rows before the i-th value in order; differences count runs of
+        # values.
         self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
 
     @functools.cached_property
@@ -259,6 +264,7 @@ class CellHolders:
         reading = self.reading
         if reading.everything[label]:
             return np.array([0]), np.array([len(self.codes)])
+        # A missing cell has no place on the line: what it stands for is a set of codes.
         if reading.labels[label] is None or not self.line:
             is_held = np.concatenate([[False], reading.held_by(label)[self.codes], [False]])
             # Padded by False: every second turn begins a run, the next one ends it.
@@ -365,6 +371,7 @@ class Half:
         )
         matches = self._common_rows(other_half, near[1], other_near[1])
         is_met = bool(len(matches))
+        # Equal records of others stay in the release when the person's own is taken out.
         if released_kinds.records[own] > 1:  # another person has the same record
             return is_met, is_met
         others = self._common_rows(other_half, near_without_own[1], other_without_own[1])

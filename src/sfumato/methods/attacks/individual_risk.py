@@ -68,7 +68,9 @@ def individual_risks(
     risks = individual_risk(sizes, summed)[ids]
     together = None
     if households is not None:
+        # A certain re-identification (risk 1) has the logarithm −∞, and so has the household's.
         with np.errstate(divide="ignore"):
+            # Sums of logarithms instead of products: small risks are not lost to rounding.
             logs = np.bincount(households, weights=np.log1p(-np.minimum(risks, 1.0)))
         together = -np.expm1(logs[households])
     return IndividualRisks(sizes[ids].astype(np.int64), summed[ids], risks, together)

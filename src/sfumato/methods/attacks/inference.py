@@ -64,6 +64,7 @@ class Homogeneity(Attack):
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         certain = crowd.shares >= self.confidence - 1e-12
         hit = crowd.includes_own(certain)
+        # Above one half a class has one such value at most, so pairs count classes.
         if self.confidence > 0.5:
             classes = int(certain.sum())
         else:
@@ -178,6 +179,7 @@ class BackgroundKnowledge(Attack):
 
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         remaining = crowd.sizes[crowd.pair_classes] - self._excluded(crowd)
+        # At least the count itself: rounding must not make a posterior above 1.
         posterior = crowd.counts / np.maximum(remaining, crowd.counts)
         hit = crowd.includes_own(posterior >= self.confidence - 1e-12)
         exclusion = (
@@ -198,6 +200,7 @@ class BackgroundKnowledge(Attack):
         if self.excludes == "records":
             excluded: NDArray[np.float64] = np.minimum(other_records, self.amount)
             return excluded
+        # By class, the most frequent value first.
         order = np.lexsort([-crowd.counts, crowd.pair_classes])
         starts = np.searchsorted(crowd.pair_classes[order], np.arange(len(crowd.sizes)))
         rank = np.empty(len(order), dtype=np.int64)
@@ -208,6 +211,7 @@ class BackgroundKnowledge(Attack):
         within = (
             rank < self.amount
         )  # the value itself is among the largest: the next one is ruled out in its place
+        # The first values of the class up to the limit, one more where the own value is among them.
         reach = np.minimum(begin + self.amount + within, ends)
         gone: NDArray[np.float64] = (
             summed[reach] - summed[begin] - np.where(rank < reach - begin, crowd.counts, 0)
@@ -267,6 +271,7 @@ class Skewness(Attack):
         from scipy.special import bdtrc
 
         records = float(crowd.sizes.sum())
+        # Classes of equal size and values of equal frequency have the same chance: each kind once.
         sizes, classes = np.unique(crowd.sizes[crowd.sizes > 1], return_counts=True)
         totals, values = np.unique(crowd.totals[crowd.totals > 0], return_counts=True)
         expected_share = 0.0

@@ -91,6 +91,7 @@ class IntervalDisclosure(Attack):
         """Put an interval around every released value and look whether the original one is
         inside.
         """
+        # One dealing for all columns: a record of somebody else, not cells of several people.
         dealt = scene.seed.stream("interval disclosure: other people").permutation(
             len(scene.pair.rows)
         )
@@ -98,6 +99,7 @@ class IntervalDisclosure(Attack):
         guess = {c: float(self.disclosed(scene.pair, c, dealt).mean()) for c in disclosed_by_column}
         rates = {c: float(d.mean()) for c, d in disclosed_by_column.items()}
         worst = max(rates, key=lambda c: (rates[c] - guess[c], c))
+        # Inside at every width, the narrowest among them.
         certain = np.flatnonzero(disclosed_by_column[worst] >= 1 - 1e-12)
         message = (
             f"the released {worst} is near the original one for {percent(rates[worst])} of the"
@@ -149,6 +151,7 @@ class IntervalDisclosure(Attack):
         position = reading.places[value]
         hits = []
         for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
+            # A range wider than the interval around its middle gives no value away.
             narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
             hits.append(
                 narrow[label] & (position >= low[label] - 1e-12) & (position <= high[label] + 1e-12)
@@ -168,6 +171,7 @@ class IntervalDisclosure(Attack):
         middle = reading.middle
         order = np.argsort(middle, kind="stable")
         order = order[~np.isnan(middle[order])]
+        # As often as each label was released: ranks count records, not labels.
         sorted_values = np.repeat(middle[order], records[order])
         first = np.zeros(len(middle), dtype=np.int64)
         last = np.zeros(len(middle), dtype=np.int64)
@@ -196,6 +200,7 @@ class IntervalDisclosure(Attack):
         attribute = pair.original.schema[column]
         counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()
         ladder = bind(attribute.hierarchy, reading.values, counts)
+        # At the top all categories meet and everybody would be disclosed.
         level = min(self.levels, max(0, ladder.top - 1))
         label_codes = {label: code for code, label in enumerate(ladder.labels[0])}
         above = ladder.climb(0, level)

@@ -79,11 +79,13 @@ def log_linear_risk(
     cells = np.ravel_multi_index([e.codes for e in encoded], shape)
     counts = np.bincount(cells, minlength=math.prod(shape)).astype(np.float64)
     fitted = fit_log_linear(counts.reshape(shape), interactions).reshape(-1)
+    # λ(1 − π): people of the cell who were not sampled, by the fitted model.
     rate = fitted / fraction * (1 - fraction)
     alone = (counts == 1)[cells]
     cell_rates = rate[cells]
     chance = np.exp(-cell_rates)
     inverse = np.where(
+        # (1 − e^{−x})/x goes to 1; near 0 the quotient is lost to rounding.
         cell_rates > 1e-12, -np.expm1(-cell_rates) / np.maximum(cell_rates, 1e-300), 1.0
     )
     return LogLinearRisk(np.where(alone, chance, 0.0), np.where(alone, inverse, 0.0))
@@ -103,6 +105,7 @@ def fit_log_linear(table: Floats, interactions: int) -> Floats:
         for (summed_axes, _), margin in zip(margins, target_margins, strict=True):
             now = fitted.sum(axis=summed_axes, keepdims=True)
             far = max(far, float(np.abs(now - margin).max()))
+            # Cells of an empty margin stay empty; all others are scaled to the margin in turn.
             fitted = fitted * np.divide(margin, now, out=np.zeros_like(margin), where=now > 0)
         if far <= CLOSE * max(1.0, float(table.sum())):
             break

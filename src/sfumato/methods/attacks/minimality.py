@@ -89,6 +89,7 @@ class Minimality(Attack):
         subgroups = Subgroups.of(groups, crowd.truth)
         hit = np.zeros(len(pair.rows), dtype=bool)
         classes = [inside for inside in _classes(crowd) if 1 < len(inside) <= MOST_IN_CLASS]
+        # At random, so that the classes seen before the work is done are a fair sample.
         order = scene.seed.stream("minimality: in what order").permutation(len(classes)).tolist()
         unseen = sum(map(len, classes))
         for number in order:
@@ -97,6 +98,8 @@ class Minimality(Attack):
             scene.require_time()
             inside = classes[number]
             unseen -= len(inside)
+            # People of one sub-group were not generalised together with others: nothing is ruled
+            # out.
             if len(np.unique(groups[inside])) > 1:
                 hit[inside] = _exposed(subgroups, inside, degree)
         return self._finding(scene, column, degree, hit, unseen)
@@ -182,6 +185,8 @@ def _exposed(subgroups: Subgroups, inside: Ints, degree: int) -> NDArray[np.bool
         carries = values == value
         everywhere = np.array([subgroups.carriers.get((name, value), 0) for name in names.tolist()])
         elsewhere = everywhere - np.bincount(group, weights=carries).astype(np.int64)
+        # Carriers that a sub-group may have in this class and still keep l-diversity: the n/l it
+        # may have in all, less those who were released elsewhere.
         quiet = subgroups.sizes[names] // degree - elsewhere
         posterior = subgroups.posterior(sizes, int(carries.sum()), quiet)
         exposed |= carries & (posterior[group] > 1 / degree + 1e-9)
@@ -201,6 +206,8 @@ def posterior_by_minimality(sizes: list[int], carriers: int, quiet: list[int]) -
     """
     every, weight = _expected(sizes, carriers, sizes)
     calm, calm_weight = _expected(sizes, carriers, quiet)
+    # Allocations that break it somewhere are all less those that break it nowhere. Where that is
+    # nothing, the naive posterior is left.
     if weight - calm_weight <= weight * 1e-12:
         calm = np.zeros(len(sizes))
         calm_weight = 0.0
@@ -224,10 +231,13 @@ def _expected(sizes: list[int], carriers: int, limits: list[int]) -> tuple[Float
             gammaln(sizes[i] + 1)
             - gammaln(s + 1)
             - gammaln(np.maximum(sizes[i] - s, 0) + 1)
+            # The scale is shared out, so that the product over all sub-groups does not overflow.
             - scale / len(sizes)
         )
         return np.where(allowed, np.exp(np.where(allowed, log, 0.0)), 0.0)
 
+    # Products of all sub-groups before and after each one: with them the product of all others
+    # needs no division. Convolving adds up the carriers.
     terms_of_groups = [terms(i) for i in range(len(sizes))]
     before = [np.array([1.0])]
     for term in terms_of_groups:

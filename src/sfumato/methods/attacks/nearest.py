@@ -75,6 +75,7 @@ class Surroundings:
         """
         own = int(self.files.released.kind_of[self.own[target]])
         nearest_kinds = self.nearest(target, weights)
+        # Where somebody else has the same record, it stays when the own one is taken out.
         return nearest_kinds, (
             nearest_kinds
             if self.files.released.records[own] > 1
@@ -160,6 +161,7 @@ class Surroundings:
     def rows(self, kinds: Ints) -> Ints:
         """The released rows that have some of the distinct records, in order."""
         order, starts = self.by_kind
+        # Of many rows one pass over all is faster than to sort the slices.
         if 8 * int(self.files.released.records[kinds].sum()) > len(order):
             is_kind = np.zeros(len(self.files.released.records), dtype=bool)
             is_kind[kinds] = True
@@ -176,6 +178,7 @@ def slices_of(values: Ints, begins: Ints, ends: Ints) -> Ints:
     if len(begins) == 1:
         return values[begins[0] : ends[0]]
     sizes = ends - begins
+    # What earlier slices take: sizes 2, 1, 0 → 0, 2, 3.
     gone = np.cumsum(sizes) - sizes
     positions = np.arange(int(sizes.sum())) + np.repeat(begins - gone, sizes)
     slices: Ints = values[positions]
@@ -200,6 +203,7 @@ def surroundings(scene: Scene, purpose: str, limit: int = AT_MOST) -> Surroundin
     truth = scene.intruder.truth
     target_rows = _sample_rows(
         scene,
+        # Strangers have a negative row; it is looked up as row 0 and left out by the first half.
         np.flatnonzero((truth != NOT_IN_FILE) & (released[np.maximum(truth, 0)] >= 0)),
         purpose,
         limit,

@@ -61,6 +61,7 @@ class PopulationUniques(Attack):
         released = scene.pair.released
         columns = tuple(c for c in scene.intruder.knows if c in released.columns)
         sizes = _sizes(released, columns)
+        # Without a fraction given, records over the sum of their weights.
         fraction = self.fraction if self.fraction is not None else _fraction(released)
         uniques = estimated(_class_sizes(released, columns), fraction, self.estimator)
         alone = sizes == 1
@@ -82,6 +83,7 @@ class PopulationUniques(Attack):
 
 def _fraction(released: Table) -> float:
     weights = weights_of(released)
+    # Weights of 0 would make an infinite share of the population.
     total = 0.0 if weights is None else float(weights.sum())
     if total <= 0:
         raise SchemaError(

@@ -53,9 +53,11 @@ def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
     steps = [step for step in scene.steps if column in step.masks]
     transitions = [t for step in steps for t in step.transitions(scene.pair.original)]
     transitions = [t for t in transitions if t.columns == (column,)]
+    # Two steps in turn have no single matrix.
     if len(steps) != 1 or len(transitions) != 1:
         return None
     label_codes = {label[0]: i for i, label in enumerate(transitions[0].labels)}
+    # A value or label that the matrix does not know was changed in another way.
     if not {v for v in (*reading.values, *reading.labels) if v is not None} <= set(label_codes):
         return None
     chances = np.array(
@@ -97,6 +99,7 @@ def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) 
     total = counts.sum(axis=1, keepdims=True) + weight
     for _ in range(ROUNDS):
         expected = estimates @ chances
+        # A label that no value can be released as tells nothing.
         ratio = np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
         estimates = (estimates * (ratio @ chances.T) + weight * prior) / np.maximum(total, 1e-300)
         estimates /= np.maximum(estimates.sum(axis=1, keepdims=True), 1e-300)
@@ -109,6 +112,7 @@ def expected_counts(
     """Class, value and expected count of all values that are likely in a class, some classes at a
     time.
     """
+    # Classes in portions: the table of all classes by all values may be large.
     step = max(1, CLASSES_AT_ONCE // max(labels, len(channel.shares)))
     for start in range(0, len(crowd.sizes), step):
         end = min(len(crowd.sizes), start + step)

@@ -37,6 +37,7 @@ class Rate:
         (0.307399, 0.08845)
         """
         if trials <= 0:
+            # Nothing was tried: any rate from 0 to 1 is possible.
             return cls(0.5, 0.5)
         centre = (successes + z * z / 2) / (trials + z * z)
         error = (
@@ -69,6 +70,7 @@ class ExcessRisk:
         >>> round(risk.value, 6), round(risk.error, 6)
         (0.217579, 0.112944)
         """
+        # What the control leaves to be found; where it always succeeds that is nothing.
         remaining = 1 - control.centre
         if remaining <= 1e-12:
             return cls(0.0, 1.0)
@@ -169,6 +171,7 @@ def true_positives(
     best = (0.0, 0.0)
     for cut in np.unique(np.concatenate([members, non_members[np.isfinite(non_members)]])):
         alarms = float((non_members <= cut + 1e-12).mean())
+        # Both shares only grow with the cut: no later one is allowed either.
         if alarms > false_alarms:
             break
         best = float((members <= cut + 1e-12).mean()), alarms
@@ -180,6 +183,7 @@ def area(members: Floats, non_members: Floats) -> float:
     curve.
     """
     ordered = np.sort(non_members)
+    # Members at a cut: non-members farther away count 1, those at the same distance one half.
     below = np.searchsorted(ordered, members, side="right")
     at = below - np.searchsorted(ordered, members, side="left")
     return float(((len(non_members) - below) + at / 2).mean() / len(non_members))

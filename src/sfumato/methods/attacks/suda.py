@@ -88,6 +88,7 @@ def special_uniques(
         masks += _masks(len(names), subset_size)
     bits = _walk(table, masks, size, between)
     scores, parts, amounts = _scored(bits, masks, len(names), size)
+    # Numbers of the records that are alone; −1 for all others, whose scores stay 0.
     rows = table.single[table.class_of_row]
     alone = rows >= 0
     per_row = np.zeros(len(dataset))
@@ -129,6 +130,7 @@ class _Classes:
         codes = np.stack([dataset.encoded(n).codes for n in names], axis=1)
         ids, first = kernels.keys.group(codes.astype(np.uint64))
         sizes = np.bincount(ids, minlength=len(first)).astype(np.int64)
+        # Numbers the classes of one record: sizes 1, 3, 1 → 0, −1, 1.
         single = np.where(sizes == 1, np.cumsum(sizes == 1) - 1, -1)
         return cls(
             np.ascontiguousarray(codes[first].T.astype(np.int64)),
@@ -173,6 +175,7 @@ def _walk(
     columns, rows = table.codes.shape
     # columns with many values first: uniques leave early
     order = sorted(range(columns), key=lambda a: -int(table.codes[a].max()))
+    # A row a record, a bit a set of columns, 64 of them to a word.
     bits = np.zeros((int((table.single >= 0).sum()), (len(masks) + 63) // 64), dtype=np.uint64)
     widths = [int(c.max()) + 1 for c in table.codes]
     # Allocated once: the recursion refines millions of groups.
@@ -293,6 +296,7 @@ class Suda(Attack):
         max_size = self._largest_size(columns)
         sizes = range(1, (max_size or len(columns)) + 1)
         sets = sum(math.comb(len(columns), size) for size in sizes)
+        # Asking the clock costs more than a small search takes.
         between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
         uniques = special_uniques(
             scene.pair.released,

@@ -210,6 +210,7 @@ def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[Flags, Flags]:
     for number, name in enumerate(columns):
         reading = pair.reading(name)
         under = standing_under(reading)
+        # Values under no released label get negative codes of their own, which no released row has.
         codes = np.where(under >= 0, under, -1 - np.arange(len(under)))
         before[str(number)], after[str(number)] = codes[reading.original], reading.released
     original = pl.DataFrame(before).with_row_index("row")
@@ -219,6 +220,7 @@ def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[Flags, Flags]:
         .agg(pl.len().alias("records"), pl.col("row").first())
         .filter(pl.col("records") == 1)
     )
+    # Once each: repeated released rows would repeat original rows in the join.
     released = pl.DataFrame(after).unique().with_columns(pl.lit(True).alias("there"))
     reappears = (
         original.join(released, on=column_names, how="left", maintain_order="left")["there"]
@@ -256,6 +258,7 @@ class Distances:
 
     def within(self, radius: float) -> Successes:
         """How many of either have a drawn row no farther than this."""
+        # The slack keeps a distance inside that equals the radius but for rounding.
         near = [int((side <= radius + 1e-12).sum()) for side in (self.members, self.others)]
         return Successes(near[0], len(self.members), near[1], len(self.others))
 
@@ -307,6 +310,7 @@ def from_people(scene: Scene, file: Table, groups: Sequence[Ints], purpose: str)
     """
     pair = scene.pair
     every = np.concatenate(list(groups))
+    # The people stand in the place of a release, so that the same search finds the nearest.
     beside = TablePair(
         pair.original, dataclasses.replace(pair.original.take(every), origin=every), every
     )
@@ -320,7 +324,9 @@ def from_people(scene: Scene, file: Table, groups: Sequence[Ints], purpose: str)
         for c in columns
     ]
     intruder_kinds = distinct([c.intruder for c in columns])
+    # The sought rows are nobody's: no own record is left out anywhere.
     nobody = np.full(len(file), NOT_IN_FILE, dtype=np.int64)
+    # Group g holds the rows ends[g] up to ends[g + 1] of the people put together.
     ends = np.cumsum([0, *map(len, groups)])
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
@@ -439,6 +445,7 @@ class DrawnEvidence:
             "near_copies": _excess(self.far <= self.radius + 1e-12, member),
             "membership": self._advantage(member),
         }
+        # An exchange may put all unique people on one side: there is nothing to compare then.
         unique = member[self.unique]
         if unique.any() and not unique.all():
             excesses["copied_records"] = _excess(self.there[self.unique], unique)
@@ -451,6 +458,7 @@ class DrawnEvidence:
         order, ends = self._order
         caught = np.cumsum(member[order])[ends] / max(1, int(member.sum()))
         alarms = np.cumsum(~member[order])[ends] / max(1, int((~member).sum()))
+        # Both shares only grow with the threshold: the last one allowed catches most members.
         allowed = int(np.searchsorted(alarms, FEW_ALARMS, side="right"))
         if not allowed:
             return 0.0
@@ -461,6 +469,7 @@ class DrawnEvidence:
         """People from near to far, and where those of equal distance end."""
         order = np.argsort(self.far, kind="stable")
         ordered = self.far[order]
+        # No threshold parts people at equal distance, so only the last of a run is a threshold.
         return order, np.flatnonzero(np.append(ordered[1:] > ordered[:-1] + 1e-12, True))
 
 
@@ -482,11 +491,14 @@ def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, fl
     permuted_excesses = [
         people.excesses(draws.permutation(people.member)) for _ in range(EXCHANGES)
     ]
+    # An excess that some exchange cannot have is left out: the three are judged together.
     names = sorted(set(permuted_excesses[0]).intersection(*permuted_excesses))
     values = np.array([[excesses[name] for name in names] for excesses in permuted_excesses])
     means = values.mean(axis=0)
     spreads = values.std(axis=0)
+    # An excess that never varies has no spread to divide by; its scaled values are all 0.
     scaled = (values - means) / np.where(spreads > 0, spreads, 1.0)
+    # "higher" takes a value that occurred, never one below the 95 % quantile.
     quantile = float(np.quantile(scaled.max(axis=1), SURE, method="higher"))
     return dict(zip(names, (means + quantile * spreads).tolist(), strict=True))
 
@@ -535,6 +547,8 @@ class RecognisedMembers(Attack):
             chance = chance_of(
                 people, scene.seed.stream("drawn rows: members exchanged with people set aside")
             )
+            # Blind: chance alone reaches what counts as an excess, and the excess seen is not so
+            # far beyond chance that it would count anyway.
             blind = [
                 name
                 for name, threshold in chance.items()
@@ -623,6 +637,7 @@ class ClosestRecord(Attack):
         hide.
         """
         groups = _groups(scene)
+        # As many of either kind: somebody of a larger group is nearer by its size alone.
         alike = [
             _sample_rows(scene, group, min(map(len, groups)), "as many people") for group in groups
         ]

@@ -151,10 +151,12 @@ def narrowed(scene: Scene, clues: list[Likelihood], people: Ints) -> Narrowed:
     own = np.full(len(scene.pair.original), -1, dtype=np.int64)
     own[scene.pair.rows] = np.arange(released)
     near = _nearness(scene)
+    # In random order: those sought within the work are a random sample.
     order = people[scene.seed.stream("transparency sample").permutation(len(people))]
     parts: list[tuple[Any, ...]] = []
     arrays = ARRAYS + len(clues) + len(common_columns(scene))
     affordable_count = scene.affordable(len(order), released * arrays)
+    # As many people at once as keep all arrays of eight-byte numbers within the block.
     step = max(1, min(BLOCK_BYTES // 8, AT_ONCE) // max(1, released * arrays))
     for start in range(0, affordable_count, step):
         scene.require_time()
@@ -175,6 +177,7 @@ def _intersected(clues: list[Likelihood], targets: Ints, released: int) -> tuple
     for clue in clues:
         scores = clue.score(targets)
         total += scores
+        # The nearest centre is another's at times, so such clues vote; the others rule out by −∞.
         if clue.nearest:
             agreeing += _best(scores, np.isfinite(scores))
     return total, _best(agreeing, np.isfinite(total))
@@ -191,6 +194,7 @@ def _nearness(scene: Scene) -> Callable[[Ints], Floats]:
     released_kinds = np.arange(len(files.released.records))
 
     def near(people: Ints) -> Floats:
+        # People with equal records have equal distances, which are worked out once.
         kinds, kind_numbers = np.unique(files.intruder.kind_of[people], return_inverse=True)
         pairs = np.column_stack(
             [np.repeat(kinds, len(released_kinds)), np.tile(released_kinds, len(kinds))]
@@ -204,6 +208,7 @@ def _nearness(scene: Scene) -> Callable[[Ints], Floats]:
 def _best(scores: Floats, among: Flags) -> Flags:
     """The records with the greatest score among some, ties included."""
     best = np.where(among, scores, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
+    # Where no record is possible the best is −∞, of which no slack can be taken.
     slack = TIE * (1.0 + np.abs(np.where(np.isfinite(best), best, 0.0)))
     return np.asarray(among & (scores >= best - slack))
 
@@ -221,6 +226,7 @@ def _judge_candidates(
     record = np.maximum(own, 0)
     line = np.arange(len(own))
     shares = []
+    # Both guesses among all possible records, then both among the candidates: as GUESSES says.
     for among in (np.isfinite(scores), candidates):
         for guess in (scores, near):
             tied = _best(guess, among)

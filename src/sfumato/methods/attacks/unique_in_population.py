@@ -81,6 +81,7 @@ class UniqueInPopulation(Attack):
         if population is None or not _columns(scene, population):
             raise SchemaError(f"{self.name}: {self.applies(scene)}")
         columns = _columns(scene, population)
+        # Hierarchies may depend on the values of the original, which the release no longer has.
         alone, unique_in_both = _unique(
             scene.pair.released, population, columns, scene.pair.original
         )
@@ -113,6 +114,7 @@ def _unique(
     sample.require(columns)
     classes, class_of = count_rows(sample, columns)
     matches, _ = matched(classes, population, (original or sample).schema, original)
+    # Exactly one: a record that matches nobody of the population is not unique there.
     alone = classes.records == 1
     unique_in_both = alone & (np.asarray(matches.population) == 1)
     return alone[class_of], unique_in_both[class_of]

@@ -56,6 +56,7 @@ def sort_keys(values: Sequence[str], column: str, attribute: Attribute) -> list[
 
 def _number(text: str) -> float:
     value = float(text)
+    # Infinities and NaN have no place on an axis.
     if not math.isfinite(value):
         raise ValueError
     return value
@@ -69,6 +70,7 @@ def _converted(values: Sequence[str], convert: Callable[[str], Any], problem: st
             keys.append(convert(value))
         except (ValueError, KeyError):
             wrong += 1
+    # All are counted before the refusal, and no value is told.
     if wrong:
         raise SchemaError(problem.format(wrong))
     return keys
@@ -83,6 +85,7 @@ def nodes_above(
     ladder = bind(attribute.hierarchy, labels, counts)
     position = {label: code for code, label in enumerate(ladder.labels[0])}
     leaves = np.array([position[label] for label in labels], dtype=np.int64)
+    # Numbers of a level begin where those of the level below end: one number for each node.
     offsets = np.cumsum([0, *(len(level) for level in ladder.labels[:-1])])
     columns = [ladder.climb(0, level)[leaves] + offsets[level] for level in range(ladder.top)]
     return np.ascontiguousarray(np.stack(columns, axis=1)), int(offsets[-1])

@@ -38,6 +38,7 @@ def implied_t(epsilon: float, n: int, smallest: int) -> float:
     if not epsilon >= 0:
         raise ParameterError("epsilon must be zero or more")
     share = _share(n, smallest)
+    # A class is a part of the table: only the share outside it can differ by e^ε.
     return share + (1 - share) * math.exp(epsilon)
 
 

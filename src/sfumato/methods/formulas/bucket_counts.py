@@ -48,6 +48,7 @@ def bucket_count(t: float, *, finer: bool = False) -> int:
     (3, 3, 4, 2)
     """
     require_factor(t)
+    # TOLERANCE: a whole t must not be counted as slightly above or below itself.
     return (math.ceil(t - TOLERANCE) if finer else math.floor(t + TOLERANCE)) + 1
 
 
@@ -77,6 +78,7 @@ def count_bounds(sizes: Sequence[int], buckets: Sequence[int], t: float) -> tupl
     [[[1, 1, 1]], [[4, 4, 4]]]
     """
     expected = np.outer(np.asarray(sizes, dtype=np.float64), np.asarray(buckets) / sum(buckets))
+    # Rounded to the inside; TOLERANCE keeps limits that are whole numbers.
     return np.ceil(expected / t - TOLERANCE).astype(np.int64), np.floor(
         expected * t + TOLERANCE
     ).astype(np.int64)
@@ -95,6 +97,7 @@ def distance_of(counts: Any) -> float:
     (1.5, 2.0)
     """
     count_table = np.asarray(counts, dtype=np.float64)
+    # Buckets that nobody has compare nothing.
     count_table = count_table[:, count_table.sum(axis=0) > 0]
     shares = count_table / count_table.sum(axis=1, keepdims=True)
     table = count_table.sum(axis=0) / count_table.sum()
@@ -119,12 +122,14 @@ def whole_counts(
     from scipy.sparse.csgraph import maximum_flow
 
     rows, columns = low.shape
+    # Every cell gets its least count first; what is left over has to flow.
     out = np.asarray(sizes) - low.sum(axis=1)
     into = np.asarray(buckets) - low.sum(axis=0)
     if (high < low).any() or (out < 0).any() or (into < 0).any() or out.sum() != into.sum():
         return None
     source = rows + columns
     sink = rows + columns + 1
+    # Nodes: classes, then buckets, then source and sink; an edge from every class to every bucket.
     i, j = np.divmod(np.arange(rows * columns), columns)
     tails = np.concatenate([np.full(rows, source), i, rows + np.arange(columns)])
     heads = np.concatenate([np.arange(rows), rows + j, np.full(columns, sink)])
@@ -133,6 +138,7 @@ def whole_counts(
     )
     network = csr_array((room, (tails, heads)), shape=(sink + 1, sink + 1))
     flow = maximum_flow(network, source, sink)
+    # Only if all that is left over finds a place are the sums of rows and columns met.
     if flow.flow_value != out.sum():
         return None
     return low + np.asarray(flow.flow[:rows, rows:source].toarray(), dtype=np.int64)

@@ -146,6 +146,7 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
         raise ParameterError(
             f"there must be 2 to k = {k} buckets: every class needs a record of each"
         )
+    # From the most classes on: the first number that holds is the answer.
     room = next(
         (
             room
@@ -169,8 +170,10 @@ def _worth_trying(n: int, k: int, t: float, buckets: int) -> Iterator[int]:
         low, high = count_bounds([size], shares, t)
         return bool((low <= high).all() and low.sum() <= size <= high.sum())
 
+    # All numbers of classes whose smaller classes have this size.
     for size in range(k, n + 1):
         if can_be_filled(size):
+            # Where n is not divisible some have one record more, which must be possible, too.
             if can_be_filled(size + 1):
                 fewest = n // (size + 1) + 1
             else:
@@ -211,6 +214,7 @@ class _Room:
         self.n = n
         self.classes = classes
         self.shares = bucket_sizes(n, buckets)
+        # The larger classes first; at most two sizes occur.
         small, larger = divmod(n, classes)
         if larger:
             self.sizes = [(small + 1, larger), (small, classes - larger)]
@@ -226,6 +230,7 @@ class _Room:
         low, high = 1.0, t
         if self.holds(low):
             return low
+        # Halving: whatever holds for a factor holds for any larger one.
         while high - low > TOLERANCE * high:
             middle = (low + high) / 2
             low, high = (low, middle) if self.holds(middle) else (middle, high)
@@ -243,6 +248,7 @@ class _Room:
     def _farthest(self, t: float, apart: int, bucket: int) -> float:
         """The largest distance by one bucket of one class of the size number ``apart``."""
         size = self.sizes[apart][0]
+        # One class is set apart, the others of its size are one fewer.
         other_sizes = [(s, amount - (i == apart)) for i, (s, amount) in enumerate(self.sizes)]
         rows = [(size, 1), *((s, amount) for s, amount in other_sizes if amount)]
         class_counts = self._counts(rows, t)
@@ -279,6 +285,7 @@ def _last(inside: int, end: int, fits: Callable[[int], bool]) -> int:
     """The last count from ``inside`` towards ``end`` that fits; all that fit lie side by side."""
     if fits(end):
         return end
+    # Halving between a count that fits and one that does not.
     while abs(end - inside) > 1:
         middle = (inside + end) // 2
         inside, end = (middle, end) if fits(middle) else (inside, middle)

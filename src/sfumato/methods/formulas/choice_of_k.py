@@ -129,12 +129,14 @@ def k_for(risk: float, strict: bool = True) -> int:
             "a tolerable risk lies above 0 and is at most 1: 0.09 is nine in a hundred"
         )
     if strict:
+        # 1/0.2 may come out above 5 by rounding, and would ask for 6.
         return math.ceil(1 / risk * (1 - TOLERANCE))
     paired = [
         threshold.k
         for threshold in published_thresholds()
         if threshold.risk is not None and math.isclose(threshold.risk, risk)
     ]
+    # Of several published values the most careful one.
     return max(paired, default=max(1, round(1 / risk)))
 
 
@@ -190,6 +192,7 @@ def _enough_in_sample(risk: float, strict: int, population: int, records: int) -
         raise ParameterError(
             "records must be at least 1 and at most the population they were drawn from"
         )
+    # The strict k is always enough: a sample is never riskier than its own size says.
     low, high = 1, strict
     while low < high:
         middle = (low + high) // 2

@@ -53,6 +53,7 @@ def needed_size(n: int, t: float, k: int = 1) -> int:
     _require(n, k)
     if not 0 <= t <= 1:
         raise ParameterError("t is a distance from 0 (equal) to 1")
+    # 1e-9 keeps a quotient that is a whole number from being rounded up.
     size = max(k, math.ceil(n / (2 * (n - 1) * t + 1) - 1e-9))
     return size + (n % size) // (n // size)
 

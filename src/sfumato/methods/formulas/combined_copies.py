@@ -96,6 +96,8 @@ def combine(
     mean = float(q.mean())
     within = float(u.mean())
     between = float(q.var(ddof=1)) if m > 1 else 0.0
+    # All was drawn from models fitted to the data: how copies differ is known without comparing
+    # them, so one copy is enough.
     if case in ALONE:
         if case == "plain":
             share = 1 / m
@@ -108,6 +110,7 @@ def combine(
         else:
             degrees = math.inf
         return Combined(mean, within + between / m, degrees, between, within)
+    # A difference of two estimates: with few copies it may come out negative.
     total = (1 + 1 / m) * between - within
     if between > 0:
         degrees = (m - 1) * (1 - m * within / ((m + 1) * between)) ** 2

@@ -98,6 +98,7 @@ class Figures:
         else:
             gain = self.gain
             bits = self.bits
+        # Near a base of 1 the share gained divides by almost nothing.
         line_gain = 0.0 if self.line_base > STEEP else self.line_gain
         line = self.line is not None and self.line >= LINE and line_gain >= STRONG
         if not self.chance and self.records >= FEWEST_OPEN:
@@ -109,6 +110,7 @@ class Figures:
                 return DependenceKind.SOME
             if max(gain, bits, line_gain) >= WEAK:
                 return DependenceKind.NARROWS
+        # Values that hardly repeat tell nothing by counts, and there was no line to judge by.
         if self.records and self.repeats < FEWEST_REPEATS and self.line is None:
             return DependenceKind.UNKNOWN
         return DependenceKind.SILENT
@@ -130,6 +132,7 @@ def share_gained(rate: float, base: float) -> float:
 
 def dense(codes: Codes) -> Codes:
     """Codes from 0 without gaps, in the same order."""
+    # A table over all codes serves unless these are negative or far apart.
     if not len(codes) or int(codes.min()) < 0 or int(codes.max()) > MOST_CELLS:
         return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
     new_codes = np.cumsum(np.bincount(codes) > 0) - 1
@@ -164,6 +167,7 @@ def number_codes(values: Numbers, max_codes: int) -> Codes:
     codes[is_number] = which
     if len(distinct) <= max_codes:
         return codes
+    # By the rank of the first record with a value, so that equal values share a bin.
     below = np.concatenate([[0], np.cumsum(counts)[:-1]])
     bins = dense(below * max_codes // max(1, int(is_number.sum())))
     codes[is_number] = bins[which]
@@ -233,6 +237,7 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     >>> same.tolist(), others.tolist(), hit.tolist()
     ([1, 1, 0], [2, 2, 2], [0.5, 0.5, 0.0])
     """
+    # Context and value as one number; keys are in order of contexts.
     width = int(q.max(initial=0)) + 1
     own = context * width + q
     keys, counts = count_keys(own)
@@ -255,6 +260,7 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     same_count = counts[which] - 1
     other_count = totals[context] - 1
     own_is_best = same_count + 1 == best[context]
+    # With the own record taken out, a value that led alone competes with the second best.
     rival = np.where(own_is_best & (tied[context] == 1), second[context], best[context])
     hit = np.where(
         same_count > rival, 1.0, np.where((same_count == rival) & (same_count > 0), 0.5, 0.0)
@@ -274,9 +280,12 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     label_and_released = dense(label * (int(r.max()) + 1) + r)
     same0, others0, hit0 = leave_one_out(q, label)
     same1, others1, hit1 = leave_one_out(q, label_and_released)
+    # Where nobody else has the released value, the label alone is what is known.
     hit1 = np.where(others1 > 0, hit1, hit0)
     width = int(q.max()) + 1
+    # Smoothed: one record more, spread evenly over all values, so that no chance is 0.
     p0 = (same0 + 1 / width) / (others0 + 1)
+    # Backed off to the chance by the label, which weighs as much as two records.
     p1 = (same1 + 2 * p0) / (others1 + 2)
     before = -float(np.log2(p0).mean())
     after = -float(np.log2(p1).mean())
@@ -337,6 +346,7 @@ def permuted_within(
 ) -> NDArray[np.generic]:
     """A released column whose values were exchanged at random among records with the same label."""
     fixed = np.argsort(label, kind="stable")
+    # Sorted by label, at random within it: every value moves only among records of its label.
     mixed = np.lexsort((rng.random(len(label)), label))
     changed = np.empty_like(r)
     changed[fixed] = r[mixed]
@@ -410,12 +420,14 @@ class Spans:
         low = ranked[starts]
         high = ranked[starts + sizes - 1]
         lower = ranked[starts + sizes // 4]
+        # Lower and upper quarter by rank; (3(n − 1) + 3) // 4 rounds the upper one up.
         upper = ranked[starts + (3 * (sizes - 1) + 3) // 4]
         middle = (ranked[starts + (sizes - 1) // 2] + ranked[starts + sizes // 2]) / 2
         near = np.minimum(high - low, upper - lower) / 4
         group_numbers = np.empty(len(order), dtype=np.int64)
         group_numbers[order] = np.repeat(np.arange(len(starts)), sizes)
         return cls(
+            # The slack lets a prediction count that is right but for rounding.
             near[group_numbers] + 1e-9 * (1 + np.abs(values)),
             middle[group_numbers],
             (high - low)[group_numbers],
@@ -439,6 +451,7 @@ def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers
     hidden = spans.width > 0
     if int(hidden.sum()) < FEWEST_REPEATS:
         return None
+    # Whole numbers are predicted as whole numbers.
     whole = bool((values == np.round(values)).all())
     best, best_prediction = -1.0, released
     for function in _predictions(values, released):
@@ -457,6 +470,7 @@ def _predictions(q: Numbers, r: Numbers) -> list[Numbers]:
     """What functions of a released number say of the other one, each learnt on the half that it is
     not asked about.
     """
+    # A fixed seed: the same table is always halved in the same way.
     half = np.random.default_rng(len(q)).permutation(len(q)) % 2 == 0
     predictions = [r, *(np.empty_like(r) for _ in range(5))]
     for training in (half, ~half):
@@ -490,6 +504,7 @@ def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
         )
         intercept = float(y[is_kept].mean() - slope * x[is_kept].mean())
         apart = np.abs(y - slope * x - intercept)
+        # The three quarters nearest to the line are kept for the next fit.
         is_kept = apart <= np.partition(apart, 3 * len(apart) // 4)[3 * len(apart) // 4]
     return slope, intercept
 
@@ -559,6 +574,7 @@ def chosen_sum(
 
 def _explained(gram: Numbers, with_q: Numbers, terms: list[int]) -> float:
     """The share of the variance of a number that some columns explain."""
+    # A little on the diagonal: columns that tell the same must not make it singular.
     inner = gram[np.ix_(terms, terms)] + 1e-9 * np.eye(len(terms))
     return float(with_q[terms] @ np.linalg.solve(inner, with_q[terms]))
 

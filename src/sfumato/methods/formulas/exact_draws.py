@@ -37,6 +37,7 @@ LARGEST_SCALE = 2**50
 class Draws:
     """A source of draws: ``secure`` ones come from the system and may be certified."""
 
+    # Seeded draws can be repeated by anybody who knows the seed: they protect nobody.
     def __init__(self, generator: np.random.Generator | None = None) -> None:
         self.secure = generator is None
         self._generator = generator
@@ -59,6 +60,7 @@ class Draws:
         """So many coins that show True with probability ``share`` (rounded down to a multiple of
         2^−64).
         """
+        # Compared as whole words: no floating-point number decides.
         limit = int(Fraction(share) * (1 << 64))
         if limit >= 1 << 64:
             return np.ones(count, dtype=np.bool_)
@@ -66,6 +68,7 @@ class Draws:
 
     def permutation(self, count: int) -> Ints:
         """A random order of 0, 1, …, by keys of 128 bits."""
+        # Two words a place: equal keys are all but impossible.
         return np.lexsort((self._words(count), self._words(count))).astype(np.int64)
 
     def laplace(self, scale: Fraction, count: int) -> Ints:
@@ -130,6 +133,8 @@ def discrete_laplace(scale: Fraction, below: Below = secrets.randbelow) -> int:
     numerator = scale.numerator
     denominator = scale.denominator
     while True:
+        # Accepted with probability e^(−fine/numerator): together with the whole steps below it is a
+        # geometric number with the parameter 1/numerator.
         fine = below(numerator)
         if not _coin_of_exp(Fraction(fine, numerator), below):
             continue
@@ -138,6 +143,7 @@ def discrete_laplace(scale: Fraction, below: Below = secrets.randbelow) -> int:
             whole += 1
         size = (fine + numerator * whole) // denominator
         negative = below(2) == 1
+        # Zero would be drawn with either sign, twice as often as it should.
         if negative and size == 0:
             continue
         return -size if negative else size
@@ -148,6 +154,7 @@ def _coin_of_exp(exponent: Fraction, below: Below) -> bool:
     computed.
     """
     turns = 1
+    # Turns go on with chances x/1, x/2, x/3 …: an odd number of them has the probability e^−x.
     while below(exponent.denominator * turns) < exponent.numerator:
         turns += 1
     return turns % 2 == 1
@@ -163,6 +170,7 @@ def _by_opendp(scale: Fraction, count: int) -> Any | None:
         return None
     dp.enable_features("contrib")
     near = float(scale)
+    # Rounded up: a smaller scale would promise more than is kept.
     if Fraction(near) >= scale:
         wide = near
     else:
@@ -176,6 +184,7 @@ def _seeded(generator: np.random.Generator) -> Below:
         bits = (limit - 1).bit_length()
         while True:
             value = int.from_bytes(generator.bytes(-(-bits // 8)), "big") >> (-bits % 8)
+            # Numbers at or above the limit are drawn anew: a remainder would favour small ones.
             if value < limit:
                 return value
 

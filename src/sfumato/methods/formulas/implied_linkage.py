@@ -59,10 +59,13 @@ class TableEvidence:
         value = self.q[person]
         released = self.r[members]
         pair_keys = released * len(self.prior) + value
+        # Pairs that never occur together are looked up beyond the end; the next line finds them
+        # out.
         positions = np.minimum(np.searchsorted(self.keys, pair_keys), len(self.keys) - 1)
         together = np.where(self.keys[positions] == pair_keys, self.counts[positions], 0) - (
             self.q[members] == value
         )
+        # Backed off: the share of all weighs as much as two records.
         return np.asarray((together + 2 * self.prior[value]) / (self.totals[released] + 1))
 
 
@@ -87,6 +90,7 @@ class LineEvidence:
         predicted.
         """
         off = np.abs(self.q[person] - self.predicted[members])
+        # The slack counts predictions that are equally far off but for rounding.
         at_least = len(self.apart) - np.searchsorted(self.apart, off * (1 - 1e-9) - 1e-12)
         return np.where(np.isnan(off), 0.5, (at_least + 1) / (len(self.apart) + 1))
 
@@ -129,6 +133,7 @@ def implied_linkage(
         rows = np.arange(len(classes))
     else:
         rows = people
+    # A fixed seed, as above: the same people are looked for every time.
     if people is None and len(rows) > MOST_PEOPLE:
         rows = np.sort(rng.choice(rows, MOST_PEOPLE, replace=False))
     order = np.argsort(classes, kind="stable")
@@ -147,6 +152,7 @@ def implied_linkage(
         share = 1.0
         if len(members) > MOST_MEMBERS:
             share = len(members) / MOST_MEMBERS
+            # The person's own record always stays among those that are looked at.
             sampled_members = rng.choice(
                 members[members != person], MOST_MEMBERS - 1, replace=False
             )
@@ -159,6 +165,8 @@ def implied_linkage(
         # Of a class that is sampled each tied record stands for several.
         if tied[members == person][0]:
             credit[number] = 1 / (1 + (int(tied.sum()) - 1) * share)
+        # A quarter of the best score is nearly as good: an intruder would not rule such records
+        # out.
         nearly[number] = int((scores >= best / 4).sum()) * share
     rate = float(credit.mean()) if len(rows) else 0.0
     error = 0.0

@@ -60,6 +60,7 @@ class ItemSets:
     @classmethod
     def of_pairs(cls, people: NDArray[Any], items: NDArray[Any], count: int, size: int) -> ItemSets:
         """From (person, item) pairs in any order, repeats merged."""
+        # Person and item as one number: one sort puts both in order, and repeats stand together.
         keys = people.astype(np.int64) * max(size, 1) + items.astype(np.int64)
         keys.sort()
         keys = keys[np.diff(keys, prepend=-1) > 0]
@@ -106,6 +107,8 @@ class ItemSets:
         """Some of the people, in the order given."""
         lengths = self.lengths[people]
         pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        # Where the items of each person lie in the old array: lengths 2, 3 taken from 5 and 0 →
+        # places 5, 6, 0, 1, 2.
         positions = np.arange(int(pointers[-1])) + np.repeat(
             self.pointers[:-1][people] - pointers[:-1], lengths
         )
@@ -139,6 +142,7 @@ def ranked(sets: ItemSets, first: Flags | None = None) -> tuple[ItemSets, Ints]:
         late = np.zeros(sets.size, dtype=bool)
     else:
         late = ~first
+    # Rare items first: their sets have few carriers, so the search ends early below them.
     order = np.lexsort((np.arange(sets.size), supports, late))
     order = order[supports[order] > 0].astype(np.int64)
     image = np.full(sets.size, -1, dtype=np.int32)
@@ -208,6 +212,7 @@ def violating(
     if new is None:
         roots = len(order)
     else:
+        # Sets are searched from their first item, so only new items need to be tried as the first.
         roots = int(new[order].sum())
     listed = _listed(work, m, limit)
     secret = without_items(len(sets)) if private is None else private
@@ -225,9 +230,11 @@ def violating(
         listed.private_counts[:listed_count].copy(),
         listed.carriers,
         count,
+        # Still above everybody: nobody has any item.
         smallest if smallest <= len(sets) else None,
         float(listed.worst[0]),
     )
+    # A list that was cut short may lack the smaller sets that others are compared with.
     return _minimal(violations) if violations.complete else violations
 
 
@@ -247,6 +254,7 @@ def _renumbered(members: NDArray[np.int32], order: Ints) -> NDArray[np.int32]:
     """Rows of new numbers as ascending rows of the old ones."""
     if not len(order):
         return members.copy()
+    # Above every item, so that empty places are sorted behind.
     behind = np.iinfo(np.int32).max
     item_numbers = np.where(members >= 0, order[np.maximum(members, 0)].astype(np.int32), behind)
     item_numbers.sort(axis=1)
@@ -264,6 +272,8 @@ def _minimal(violations: Violations) -> Violations:
     keep = np.ones(len(lengths), dtype=bool)
     for length in range(2, int(lengths.max(initial=0)) + 1):
         rows = np.flatnonzero(lengths == length)
+        # A set is out if it holds any smaller one that is in: by length, all smaller ones are
+        # settled.
         for smaller in range(1, length):
             smaller_sets = violations.members[(lengths == smaller) & keep][:, :smaller]
             if len(smaller_sets) and len(rows):
@@ -285,6 +295,7 @@ def _holds_one(rows: NDArray[np.int32], known_sets_given: NDArray[np.int32]) -> 
 
     width = known_sets_given.shape[1]
     holds = np.zeros(len(rows), dtype=bool)
+    # Rows are ascending, so a part of a row is a choice of its columns in order.
     for columns in combinations(range(rows.shape[1]), width):
         stacked = np.concatenate([known_sets_given, rows[:, columns]])
         _, codes = np.unique(stacked, axis=0, return_inverse=True)
@@ -300,6 +311,7 @@ def smallest_support(sets: ItemSets, m: int) -> int | None:
     >>> smallest_support(ItemSets.of([[0, 1], [0, 1], [0]]), 2)
     2
     """
+    # No support is below 0: nothing is listed, and the search only notes the least support.
     return violating(sets, m, 0, limit=0, enough=1).least
 
 
@@ -307,6 +319,7 @@ def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> Ints:
     """How many people carry each of some sets; everybody carries the empty one."""
     counts = np.empty(len(queries), dtype=np.int64)
     for number, query in enumerate(queries):
+        # The rarest item first: what is intersected only gets shorter.
         items = sorted(set(query), key=lambda item: int(sets.supports[item]))
         if not items:
             carriers = np.arange(len(sets))
@@ -347,6 +360,8 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
     lengths = sets.lengths
     totals = np.ones(len(sets))
     for j in range(m):
+        # The number of sets of m items, factor by factor; who has m or fewer is known by all of
+        # them.
         totals *= np.where(lengths > m, (lengths - j) / (j + 1), 1.0)
     has_items = lengths > 0
     return KnownSets(
@@ -416,6 +431,7 @@ def closed_sets(sets: ItemSets, limit: int = MOST_CLOSED) -> dict[frozenset[int]
             if item in closed or not fewer:
                 continue
             larger = _closure(sets, bits, fewer)
+            # A closure that adds an item before the last one is reached from that item instead.
             if all(other_item >= item or other_item in closed for other_item in larger):
                 waiting.append((larger, fewer, item))
     return {
@@ -426,6 +442,7 @@ def closed_sets(sets: ItemSets, limit: int = MOST_CLOSED) -> dict[frozenset[int]
 
 def _closure(sets: ItemSets, bits: Sequence[int], carriers: int) -> frozenset[int]:
     """The items that all of some people have: those of one of them that all others have too."""
+    # The lowest bit that is set: the first of the carriers.
     first_carrier = (carriers & -carriers).bit_length() - 1
     return frozenset(
         item for item in sets[first_carrier].tolist() if carriers & bits[item] == carriers
@@ -452,6 +469,7 @@ def whole_classes(sets: ItemSets) -> tuple[Ints, Ints]:
     >>> whole_classes(ItemSets.of([[0], [0, 1], [0]]))[1].tolist()
     [2, 1]
     """
+    # Equal sets are equal stretches of bytes, which a dict tells apart at once.
     raw = sets.items.tobytes()
     width = sets.items.itemsize
     class_numbers: dict[bytes, int] = {}

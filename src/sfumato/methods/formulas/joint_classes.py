@@ -70,12 +70,14 @@ def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[n
     """Per joint class how many persons agree with it wherever both are shown: pattern of presence
     by pattern of presence.
     """
+    # Who is in the same releases can be compared in the same columns: one pattern at a time.
     patterns, which = np.unique(kinds != ABSENT, axis=0, return_inverse=True)
     which = which.reshape(-1)
     compatible_counts = np.zeros(len(kinds), dtype=np.int64)
     for (first, own_pattern), (second, other_pattern) in itertools.product(
         enumerate(patterns), repeat=2
     ):
+        # Where only one of two is shown nothing speaks against their being one person.
         common_columns = np.flatnonzero(own_pattern & other_pattern)
         rows = np.flatnonzero(which == first)
         other_rows = np.flatnonzero(which == second)
@@ -109,6 +111,7 @@ def followed(
         _, member, sizes = np.unique(
             classes_shown[present, release], return_inverse=True, return_counts=True
         )
+        # Shown alone in one release already: there is nothing left to follow.
         crowded[present] &= sizes[member.reshape(-1)] > 1
     is_followed = alone & crowded & (classes_shown != ABSENT).any(axis=1)
     return int(is_followed.sum() if among is None else (is_followed & among).sum())
@@ -131,6 +134,7 @@ def overlap_bounds(
         largest = min(first, second)
     else:
         largest = min(first, second, common)
+    # Of two classes at least so many overlap as do not fit into the table side by side.
     return max(1, first + second - people), max(1, largest)
 
 
@@ -151,6 +155,8 @@ def diversity(joint: JointClasses, values: NDArray[np.int64]) -> tuple[int, floa
     pairs, counts = np.unique(np.stack([joint.member, values], axis=1), axis=0, return_counts=True)
     fewest = int(np.bincount(pairs[:, 0], minlength=len(joint.sizes)).min())
     overall = np.bincount(values) / len(values)
+    # Half the sum of differences is one less the sum of the smaller shares; values that a class
+    # lacks add nothing, so only those that occur are looked at.
     common = np.minimum(counts / joint.sizes[pairs[:, 0]], overall[pairs[:, 1]])
     return fewest, float(
         1.0 - np.bincount(pairs[:, 0], weights=common, minlength=len(joint.sizes)).min()
@@ -171,6 +177,7 @@ def spent_by_group(
     """
     if not len(present) or not len(losses):
         return 0.0, False
+    # Only distinct groups matter, however many persons each has.
     groups = np.unique(present, axis=0)
     epsilon = np.array([0.0 if loss is None else loss for loss in losses])
     without = np.array([loss is None for loss in losses])

@@ -37,6 +37,7 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
             f"matchings of at most {MOST} records are counted exactly, not of {size}"
         )
     first = _ways(joined)
+    # The same count from the other end: the last rows, as many as there are columns in a set.
     last = _ways(joined[::-1])
     full = (1 << size) - 1
     sizes = _bits(size)
@@ -44,6 +45,7 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
     for row in range(size):
         before = np.flatnonzero((sizes == row) & (first > 0))
         for column in np.flatnonzero(joined[row]).tolist():
+            # The row takes a free column, rows before it have the set, rows behind it all the rest.
             free = before[(before >> column & 1) == 0]
             counts[row, column] = int((first[free] * last[full ^ free ^ (1 << column)]).sum())
     return int(first[full]), counts
@@ -65,6 +67,7 @@ def _ways(joined: NDArray[np.bool_]) -> NDArray[np.int64]:
     ways = np.zeros(1 << size, dtype=np.int64)  # at most 20! < 2⁶³
     ways[0] = 1
     sizes = _bits(size)
+    # Row by row: sets of r columns are extended by one column that row r may take.
     for row in range(size):
         sets = np.flatnonzero((sizes == row) & (ways > 0))
         for column in np.flatnonzero(joined[row]).tolist():

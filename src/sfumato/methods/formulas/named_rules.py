@@ -82,12 +82,14 @@ def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
                 "must be text such as 'a=x, b=y -> c=z', or a mapping with 'if' and 'then'"
             )
         parts = [_listed(spoken[side], values=values) for side in ("if", "then") if side in spoken]
+    # Sides are sorted, so that a rule written in another order is the same rule.
     rule = NamedRule(
         *(
             tuple(sorted(part, key=lambda arrow_text: (arrow_text.column, arrow_text.value or "")))
             for part in parts
         )
     )
+    # An arrow with nothing behind it is a slip, not a set of items.
     if not rule.left or not all(parts):
         raise ValueError("must name something on each side of its arrow")
     names = [item.column for item in rule.items]
@@ -240,10 +242,12 @@ class TableItems:
         labels, codes = [], []
         for at, name in enumerate(columns):
             encoded = dataset.encoded(name)
+            # Missing and suppressed cells are no items.
             own_labels = [text for text in encoded.labels if text not in (None, TOP)]
             if known_labels is None:
                 all_labels = own_labels
             else:
+                # Labels that are known keep their numbers; new ones come behind them.
                 all_labels = [*known_labels[at], *sorted(set(own_labels) - set(known_labels[at]))]
             label_codes: dict[str | None, int] = {text: i for i, text in enumerate(all_labels)}
             new_codes = np.array(
@@ -262,6 +266,7 @@ class TableItems:
             cells = np.zeros((len(order), 0), dtype=np.int64)
         has_item = cells >= 0
         items = (cells + np.array(first[:-1], dtype=np.int64))[has_item]
+        # Rows have different numbers of items: starts[t] is where those of row t begin.
         starts = np.r_[0, np.cumsum(has_item.sum(axis=1))].astype(np.int64)
         return cls(
             tuple(columns), tuple(labels), first[:-1], order, Transactions(starts, items, first[-1])
@@ -302,6 +307,7 @@ class TableItems:
         associations: dict[Association, None] = {}
         for rule in rules:
             fixed = [self.numbers(item) for item in rule.items]
+            # A value that does not occur cannot be found, with or without the others.
             if not all(fixed):
                 continue
             for item_choice in self._frequent(fixed, thresholds.support):
@@ -326,6 +332,7 @@ class TableItems:
             yield tuple(values)
 
     def _column(self, item: int) -> int:
+        # Items of a column are numbered from first[c] on: the last first at or below the item.
         return int(np.searchsorted(self.first, item, side="right")) - 1
 
     def _cells(self, at: int) -> NDArray[np.int64]:

@@ -55,6 +55,7 @@ class Noise:
         """
         accepted = np.empty(0, dtype=np.int64)
         while len(accepted) < count:
+            # About half of the draws are kept; a few more save another round.
             fresh = self.draw(2 * (count - len(accepted)) + 16)
             accepted = np.concatenate([accepted, fresh[fresh >= 0]])
         return accepted[:count]
@@ -114,6 +115,7 @@ def _confirmed(
     name: str, make: Callable[[float], Any], scale: float, distance: float, allowed: Fraction
 ) -> Noise:
     """The mechanism whose own privacy map stays within what is allowed."""
+    # A step of rounding is enough in general; the loop only guards against an endless search.
     for _ in range(64):
         if not scale < LARGEST_SCALE:
             raise ParameterError(
@@ -123,6 +125,7 @@ def _confirmed(
         measurement = make(scale)
         if Fraction(measurement.map(distance)) <= allowed:
             return Noise(name, scale, measurement)
+        # The next larger number or so: 5e-324 moves even a scale of 0.
         scale = scale * (1 + 1e-15) + 5e-324
     raise InternalError("no scale of noise keeps the privacy loss that was asked for")
 
@@ -171,6 +174,7 @@ def _gaussian_tail(sigma: float, failure: float) -> int:
         return math.ceil(sigma * NormalDist().inv_cdf(1 - failure / 2)) + 1
     reach = math.ceil(12 * sigma) + 10  # beyond, there is less than 1e-30 of the mass
     mass = np.exp(-0.5 * (np.arange(reach + 1) / sigma) ** 2)
+    # The mass of 0 is there once, all other sizes with both signs.
     total = 2 * mass.sum() - mass[0]
     outside = 2 * (mass.sum() - np.cumsum(mass)) / total  # P(|X| > t) for t = 0, 1, …
     return int(np.argmax(outside <= failure))

@@ -594,6 +594,7 @@ class _Program:
         ghosts = len(self.rules.ghosts)
         lost = 0 if hard else len(keep)
         width = len(self.patterns.taken)
+        # Amounts per pattern, then a and b of every rule not to be shown, ghosts, and lost rules.
         variable_count = width + 2 * len(rules_shown) + ghosts + lost
         rows = _Rows(self.held, width)
         # Every transaction of a type follows one pattern
@@ -604,6 +605,7 @@ class _Program:
         matrix = hstack([rows.supports(), csr_matrix(rows.others(variable_count - width))]).tocsr()
         price = np.zeros(variable_count)
         price[:width] = [len(pattern) for pattern in self.patterns.taken]
+        # Only side effects cost the weight; how a rule is hidden is free.
         price[width + 2 * len(rules_shown) :] = weight
         upper = np.r_[self.sizes[self.patterns.types], np.ones(variable_count - width)]
         solution = milp(
@@ -618,6 +620,7 @@ class _Program:
             bound = solution.mip_dual_bound
         if solution.x is None:
             return None, bound
+        # Solved in floating point: rounded, and checked below in whole numbers.
         amounts = np.rint(solution.x[:width]).astype(np.int64)
         sums = np.bincount(self.patterns.types, weights=amounts, minlength=len(self.sizes))
         if not (sums == self.sizes).all() or not self.hides(
@@ -634,14 +637,19 @@ class _Program:
         for number, rule in enumerate(rules_shown):
             a = 2 * number
             b = 2 * number + 1
+            # With a = 1 the support must fall below the threshold; with a = 0 the slack lets it be
+            # all.
             slack = max(0, self.most[rule.both] - smallest_support + 1)
             rows.add({rule.both: 1.0}, {a: slack}, -np.inf, smallest_support - 1 + slack)
+            # In whole numbers the confidence is too low where q·s(X ∪ Y) − p·s(X) is −1 or less.
             slack = (q - p) * self.most[rule.both] + 1
             rows.add(_difference(rule, p, q), {b: slack}, -np.inf, slack - 1)
             if number >= sensitive:
                 g = {2 * len(rules_shown) + number - sensitive: 1.0}
             else:
                 g = {}
+            # One of the ways at least; only a rule that is not sensitive may become a ghost
+            # instead.
             rows.add({}, {a: 1.0, b: 1.0, **g}, 1, np.inf)
 
     def _keep_rules(

@@ -96,6 +96,7 @@ class Transactions:
         """Per transaction, whether it holds all of an itemset; all hold the empty one."""
         if not itemset:
             return np.ones(len(self), dtype=np.bool_)
+        # Items occur once a transaction, so all of the itemset are there where as many hits are.
         hits: Ints = np.bincount(self.owners[np.isin(self.items, itemset)], minlength=len(self))
         holds: NDArray[np.bool_] = hits == len(itemset)
         return holds
@@ -116,6 +117,7 @@ class Transactions:
     def having(self, added_pairs: Iterable[tuple[int, int]]) -> Transactions:
         """The same transactions when items are put in, as pairs of a transaction and an item."""
         pairs = np.array(sorted(set(added_pairs)), dtype=np.int64).reshape(-1, 2)
+        # As single numbers: the union leaves out items that are there already and keeps the order.
         keys = np.union1d(
             self.owners * self.kinds + self.items, pairs[:, 0] * self.kinds + pairs[:, 1]
         )
@@ -144,6 +146,7 @@ class Thresholds:
         if isinstance(confidence, Fraction):
             exact = confidence
         else:
+            # By its written form: the float itself is not 7/10.
             exact = Fraction(repr(float(confidence)))
         return cls(support, exact)
 
@@ -154,6 +157,7 @@ class Thresholds:
         exact = self.confidence
         return (
             rule_support >= self.support
+            # Multiplied out in whole numbers, as a quotient would round.
             and exact.denominator * rule_support >= exact.numerator * left_support
         )
 
@@ -162,6 +166,7 @@ class Thresholds:
         side.
         """
         exact = self.confidence
+        # Rounded up, less one: the largest support below confidence · left.
         below = -(-exact.numerator * left_support // exact.denominator) - 1
         return max(self.support - 1, below)
 
@@ -206,9 +211,11 @@ def _grown(
     items = transactions.items
     counts = kernels.rules.count_later_items(starts, items, holders, positions, transactions.kinds)
     frequent = np.flatnonzero(counts >= smallest_support)
+    # At the largest size only counts are needed: no holders are kept for longer sets.
     if len(prefix) + 1 == largest or not len(frequent):
         yield from (((*prefix, item), int(counts[item])) for item in frequent.tolist())
         return
+    # Items that are not frequent behind this prefix are in no frequent set with it.
     item_codes = np.full(transactions.kinds, -1, dtype=np.int64)
     item_codes[frequent] = np.arange(len(frequent))
     runs, grown, behind = kernels.rules.extend_prefix(starts, items, holders, positions, item_codes)
@@ -291,6 +298,7 @@ def side_effects(
     new = mine_rules(after, thresholds, largest)
     hidden = frozenset(sensitive)
     kinds = max(1, before.kinds, after.kinds)
+    # What is in one of the two but not in both was taken out or put in.
     changed = np.setxor1d(before.owners * kinds + before.items, after.owners * kinds + after.items)
     return SideEffects(
         failed=frozenset(rule for rule in hidden if is_found(after, rule, thresholds)),

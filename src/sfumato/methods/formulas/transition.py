@@ -37,6 +37,7 @@ def checked_matrix(matrix: Any) -> Floats:
         raise ParameterError(
             "a transition matrix holds probabilities; some entries are negative or missing"
         )
+    # Rounding grows with the number of entries in a row.
     wrong = int((np.abs(square.sum(axis=1) - 1) > TOLERANCE * len(square)).sum())
     if wrong:
         raise ParameterError(
@@ -82,6 +83,7 @@ def two_stage_invariant(matrix: Any, shares: Any, alpha: float = 1.0) -> Floats:
     q = p @ first
     reached = q > 0
     back = np.eye(len(p))
+    # Row k of the way back: which original values j a value k is likely to have come from.
     back[reached] = (first.T * p)[reached] / q[reached, None]
     return alpha * (first @ back) + (1 - alpha) * np.eye(len(p))
 
@@ -101,6 +103,7 @@ def direct_invariant(shares: Any, theta: float) -> Floats:
         raise ParameterError("the direct invariant matrix needs values that all occur")
     if len(p) == 1:
         return np.ones((1, 1))
+    # What leaves value i, p_i · leaving_i, is the same for all i: as much comes in as goes out.
     leaving = theta * p.min() / p
     matrix = np.repeat(leaving[:, None] / (len(p) - 1), len(p), axis=1)
     np.fill_diagonal(matrix, 1 - leaving)
@@ -123,6 +126,7 @@ def local_epsilon(matrix: Any) -> float:
     square = checked_matrix(matrix)
     highest = square.max(axis=0)
     lowest = square.min(axis=0)
+    # A column that one row can produce and another cannot tells them apart for certain.
     if (lowest[highest > 0] == 0).any():
         return math.inf
     return float((np.log(highest[highest > 0]) - np.log(lowest[highest > 0])).max())
@@ -145,6 +149,7 @@ def estimate_frequencies(released_counts: Any, matrix: Any) -> Floats:
         raise ParameterError(
             f"there must be one count for each of the {len(square)} values of the matrix"
         )
+    # Near a singular matrix the estimate would multiply the noise of the counts.
     if np.linalg.cond(square) > 1e12:
         raise ParameterError(
             "this transition matrix forgets the original values: frequencies cannot be estimated"

@@ -144,9 +144,11 @@ def grow(
             "a tree needs predictors × records as bins, a target for every record, and leaves of 1"
             " or more"
         )
+    # Without a limit the number of records ends the tree.
     deepest = ENDLESS if depth is None else depth
     if classes is None:
         numbers = np.asarray(target, dtype=np.float64)
+        # Around the mean: squares of large numbers would lose the differences.
         centred = numbers - (numbers.mean() if len(numbers) else 0.0)
         nodes, order = kernels.trees.grow_number_tree(
             bins, centred, min_leaf, float(complexity), deepest
@@ -190,6 +192,7 @@ def cuts_of(values: NDArray[np.float64], max_bins: int = MOST_BINS) -> NDArray[n
     middles: NDArray[np.float64] = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
     if len(distinct) <= max_bins:
         return middles
+    # Cuts where the records below come nearest to equal shares; a frequent value may take several.
     below = np.cumsum(counts)[:-1]
     target_counts = np.arange(1, max_bins) * (counts.sum() / max_bins)
     cut_numbers = np.unique(np.minimum(np.searchsorted(below, target_counts), len(middles) - 1))
@@ -217,6 +220,7 @@ def fewer_classes(
     if classes <= max_classes:
         return codes.astype(np.uint8), classes
     counts = np.bincount(codes, minlength=classes)
+    # One class is kept for all that are not frequent.
     frequent = np.argsort(-counts, kind="stable")[: max_classes - 1]
     new_codes = np.zeros(classes, dtype=np.uint8)
     new_codes[np.sort(frequent)] = np.arange(1, max_classes)
@@ -254,6 +258,7 @@ def level_order(
     bins = np.full(n_levels, UNSEEN, dtype=np.uint8)
     ranks = np.arange(len(ranked))
     if len(ranked) > max_levels:
+        # Neighbours share bins by their share of the records, not by their number.
         before = np.cumsum(counts[ranked]) - counts[ranked]
         ranks = np.minimum(before * max_levels // counts.sum(), max_levels - 1)
     bins[ranked] = ranks
@@ -273,6 +278,7 @@ def _class_scores(
     apart[sizes == 0] = 0
     weighted = apart * np.sqrt(sizes)[:, None]
     direction = np.linalg.eigh(weighted.T @ weighted)[1][:, -1]
+    # The sign of a singular vector is arbitrary: a fixed one keeps trees the same everywhere.
     direction *= np.sign(
         direction[np.flatnonzero(np.abs(direction) > np.abs(direction).max() / 2)[-1]]
     )

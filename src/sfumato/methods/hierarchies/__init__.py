@@ -100,6 +100,7 @@ __all__ = [
 ]
 
 
+# Files are loaded when a name of theirs is first asked for: importing the package stays fast.
 def __getattr__(name: str) -> Any:
     if name in _FILE_OF:
         return getattr(importlib.import_module(f"{__name__}.{_FILE_OF[name]}"), name)

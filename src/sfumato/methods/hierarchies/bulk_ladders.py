@@ -60,6 +60,7 @@ def ladder_by_nodes(
     positions of values that labels or the domain depend on (least, greatest, one with a fraction):
     they are among the examples.
     """
+    # One value of each node is enough to learn the labels above it.
     first, node = _first_and_number(nodes)
     examples = [*first.tolist(), *deciding]
     paths = hierarchy.paths(values.gather(examples).to_list(), [1] * len(examples))
@@ -116,6 +117,7 @@ def _first_and_number(nodes: Ints) -> tuple[Ints, Ints]:
     """
     low = int(nodes.min())
     high = int(nodes.max())
+    # A table over a wide range of numbers would be mostly empty.
     if high - low >= max(DENSE, len(nodes)):
         _, first, node = np.unique(nodes, return_index=True, return_inverse=True)
         return first, node

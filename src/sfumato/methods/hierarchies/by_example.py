@@ -83,12 +83,14 @@ def ways_to_keep(text: str, label: str) -> Iterator[KeptCharacters]:
     ['the first 2 of 4 characters', 'the last 2 of 4 characters']
     """
     length = len(text)
+    # Unchanged on this level: no other way would explain it better.
     if text == label:
         yield KeptCharacters(0, length)
         return
     if 0 < len(label) < length:
         yield from (KeptCharacters(0, len(label)),) if text.startswith(label) else ()
         yield from (KeptCharacters(length - len(label), length),) if text.endswith(label) else ()
+    # As long as the value, so characters were replaced by a mark, not cut off.
     if len(label) == length:
         yield from _masked(text, label, label[-1], from_left=False)
         yield from _masked(text, label, label[0], from_left=True)
@@ -97,6 +99,7 @@ def ways_to_keep(text: str, label: str) -> Iterator[KeptCharacters]:
 def _masked(text: str, label: str, mark: str, *, from_left: bool) -> Iterator[KeptCharacters]:
     visible = label.lstrip(mark) if from_left else label.rstrip(mark)
     hidden = len(label) - len(visible)
+    # A letter or digit as the mark could be part of the value itself.
     if mark.isalnum() or not visible or not hidden:
         return
     if from_left and text.endswith(visible):
@@ -124,6 +127,7 @@ class CodeForms(Hierarchy):
     @functools.cached_property
     def inner(self) -> dict[str, tuple[str, int]]:
         """Form of a label → a form of values that has it, and the level; the lowest counts."""
+        # From coarse to fine, so that the lowest level of a form overwrites the others.
         nodes: dict[str, tuple[str, int]] = {}
         for level in range(self.depth - 2, 0, -1):
             nodes |= {
@@ -150,6 +154,7 @@ class CodeForms(Hierarchy):
         form, own = self.inner[form_of(text)]
         label = text
         labels = [text] * (own + 1)
+        # From label to label, not from the value: a cell may hold a label of a level already.
         for level in range(own, self.depth - 2):
             label = _step(self.levels[form], level).label(label)
             labels.append(label)
@@ -176,6 +181,7 @@ def _step(steps: tuple[KeptCharacters, ...], level: int) -> KeptCharacters:
     if level == 0:
         return upper
     lower = steps[level - 1]
+    # Characters that the label below has lost on its left, less the marks in their place.
     lost = lower.start - len(lower.before)
     return dataclasses.replace(upper, start=upper.start - lost, stop=upper.stop - lost)
 
@@ -194,12 +200,14 @@ def codes_of(rows: Sequence[Row]) -> CodeForms:
                     " end of the value, nor an interval, a period or the same last label in all"
                     " examples; write a tree, a table or a file"
                 )
+        # Only what explains all examples of one form stays.
         earlier = ways.setdefault(form_of(row[0]), options)
         ways[form_of(row[0])] = [old & new for old, new in zip(earlier, options, strict=True)]
     return CodeForms({form: tuple(_only(levels, form)) for form, levels in ways.items()})
 
 
 def _only(levels: Sequence[set[KeptCharacters]], form: str) -> Iterator[KeptCharacters]:
+    # A level may keep no more than the one below it, else the levels would not nest.
     lower = KeptCharacters(0, len(form))
     for level, candidates in enumerate(levels, 1):
         nested = [
@@ -255,6 +263,7 @@ def intervals_of(rows: Sequence[Row]) -> Intervals | None:
         for level, r in enumerate(level_readings)
         if r and r.low and r.high
     ]
+    # Open ends are the same on every level; two different ones make no grid.
     above = {r.low for r in cells if r and r.high is None and r.low is not None}
     below = {r.high for r in cells if r and r.low is None and r.high is not None}
     spans: dict[int, CellReading] = dict(closed)
@@ -266,6 +275,8 @@ def intervals_of(rows: Sequence[Row]) -> Intervals | None:
     ends = {"open_above": next(iter(above), None), "open_below": next(iter(below), None)}
     return Intervals(
         widths=[_number(width, digits) for width in widths],
+        # Any limit of the widest intervals will do as origin: the least that is not negative is
+        # taken.
         origin=_number(start % widths[-1], digits),
         **{name: _number(on_axis(end, 400), 400) for name, end in ends.items() if end is not None},
     )
@@ -292,6 +303,7 @@ def dates_of(rows: Sequence[Row]) -> list[Dates]:
         [p[0] for p in cells if p] != levels or None in cells for cells in periods
     ):
         return []
+    # ISO 8601 first: where it explains all examples no other way of writing is tried.
     forms = [(None,), FORMATS]  # what is written as in ISO 8601 is read so
     calendars = [
         [c for form in cells if (c := _calendar(levels, form)) and _explains(c, rows)]
@@ -363,6 +375,7 @@ def infer(examples: Sequence[str]) -> InferredRule:
     _require_alike(rows)
     constant = _constant(rows)
     if constant:
+        # The last label says nothing about the value: it is the top and takes no rule.
         below = [row[:-1] for row in rows]
     else:
         below = rows
@@ -446,6 +459,7 @@ def _inferred(rows: Sequence[Row]) -> Hierarchy:
     if calendars:
         return calendars[0]
     grid = intervals_of(rows)
+    # Labels are intervals, but not of one grid: a rule for codes would misread them.
     if grid is not None:
         if not _explains(grid, rows):
             raise ParameterError(
@@ -522,6 +536,7 @@ class Like(Hierarchy):
             return rule.hierarchy.paths(values, counts)
         if rule.top in values and TOP in values:
             return _two_tops(rule, values, counts)
+        # The top's own name in a cell is read as a suppressed cell, and renamed back below.
         texts = [TOP if value == rule.top else value for value in values]
         return _renamed(rule.hierarchy.paths(texts, counts), rule.top, is_named=rule.top in values)
 

@@ -120,6 +120,7 @@ class Dates(Hierarchy):
         if not has_many_values(values) or self.format is not None:
             return None
         texts = text_of(values)
+        # Plain values are all as long as the first, or the pattern below refuses them.
         timed = len(values[0]) > len("2024-03-15")
         if not texts.str.contains(_PLAIN_TIME if timed else _PLAIN_DAY).all():
             return None
@@ -146,6 +147,7 @@ class Dates(Hierarchy):
 
     def level_name(self, level: int, top: int) -> str:
         """The period of a level."""
+        # With a day level there is one level more than usual: the height tells which it is.
         return self.periods(timed=top > len(USUAL) + 1)[level - 1]
 
     def of_height(self, top: int) -> Dates:
@@ -245,6 +247,8 @@ class _Calendar:
         containing = (
             i
             for i, level in enumerate(self.levels, 1)
+            # A period that is none of the levels, a week say, is under no level that does not hold
+            # it.
             if moment.period != "top" and covers(level, moment.period)
         )
         return next(containing, len(self.extents))
@@ -258,6 +262,7 @@ class _Calendar:
 
     def _label(self, index: int, day: datetime.date) -> str:
         level = self.levels[index - 1]
+        # Only days and weeks change within a month: all other labels are made once a month.
         within_month = day.day if level in ("day", "week") else 0
         key = (level, day.year * 12 + day.month, within_month)
         if key not in self._seen:

@@ -77,6 +77,7 @@ class HierarchyFile(CatchesOthers):
     def relative(self, base: Path) -> HierarchyFile:
         """The same hierarchy as a recipe in this folder would name it."""
         path = self.path
+        # Below the folder the path becomes short; elsewhere an absolute one stays as it is.
         if path.is_relative_to(base):
             path = path.relative_to(base)
         elif not path.is_absolute():
@@ -88,6 +89,8 @@ class HierarchyFile(CatchesOthers):
         and refused.
         """
         text = _text(self.path, self.encoding)
+        # Long sound files are read by level; all others line by line, which also says what is
+        # wrong.
         leaves = columns_of(text, self.delimiter) or LeafRows(
             _rows(text, self.path, self.delimiter)
         )
@@ -142,6 +145,7 @@ def columns_of(text: str, delimiter: str, fewest_lines: int = FEW_LINES) -> Leaf
     """
     text = text.replace("\r\n", "\n")
     if (
+        # Quotes and odd line ends need a CSV reader.
         text.count("\n") < fewest_lines
         or any(mark in text for mark in ('"', "\r"))
         or delimiter in ('"', "\r", "\n")
@@ -153,6 +157,7 @@ def columns_of(text: str, delimiter: str, fewest_lines: int = FEW_LINES) -> Leaf
         return None
     lines = lines.filter(_quote_labels(lines, delimiter))
     parts = lines.str.count_matches(delimiter, literal=True)
+    # Lines of different length are an error, which the other way of reading explains.
     if parts.n_unique() != 1 or (lines.str.len_bytes() > csv.field_size_limit()).any():
         return None
     return LeafColumns.sound(
@@ -179,6 +184,7 @@ def _rows(text: str, path: Path, delimiter: str) -> tuple[Row, ...]:
     lines: list[int] = []
     try:
         for row in reader:
+            # Blank lines are skipped, but the number of the line in the file is kept for messages.
             if any(cell.strip() for cell in row):
                 rows.append(tuple(row))
                 lines.append(reader.line_num)

@@ -51,12 +51,14 @@ class Frequency(Hierarchy):
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; every value is covered."""
+        # By falling count, then by label: the order of rows decides nothing.
         ranked = sorted(
             (-n, v) for v, n in zip(values, counts, strict=True) if v not in (self.other, TOP)
         )
         rank = {v: i for i, (_, v) in enumerate(ranked)}
         keep = _halves(len(ranked)) if self.keep is None else self.keep
         depth = len(keep) + 2
+        # Cells that hold one of the two labels already are nodes, not values to be ranked.
         special = {
             TOP: ((TOP,) * depth, depth - 1),
             self.other: ((self.other,) * (depth - 1) + (TOP,), min(1, len(keep))),
@@ -77,6 +79,7 @@ def _halves(distinct: int) -> tuple[int, ...]:
     ((4, 2, 1), ())
     """
     sizes: list[int] = []
+    # Of two values half is one, which the top replaces at once: no level of its own.
     while distinct >= 2 and (distinct > 2 or sizes):
         distinct //= 2
         sizes.append(distinct)

@@ -70,16 +70,20 @@ def optimal_cuts(
     """
     count = len(sizes)
     total = np.concatenate([[0], np.cumsum(sizes)])
+    # Runs with too few records cost infinitely much and are never chosen.
     allowed = np.where(total[None, :] - total[:, None] >= at_least, costs, np.inf)
     best = allowed[0].copy()
     best_cut = (0, best[count])
     best_starts = []
+    # best[j] is the least cost of the first j items in just so many groups.
     for group in range(2, groups + 1):
         with_one_more = best[:, None] + allowed
         best_starts.append(np.argmin(with_one_more, axis=0))
         best = np.min(with_one_more, axis=0)
+        # Only where it is strictly lower: equal costs take fewer groups.
         if best[count] < best_cut[1]:
             best_cut = (group - 1, best[count])
+    # From the last cut backwards: the start of each group is the end of the one before.
     cuts, end = [], count
     for step in range(best_cut[0] - 1, -1, -1):
         end = int(best_starts[step][end])
@@ -105,6 +109,7 @@ def entropy_costs(counts: Ints) -> Floats:
 
 
 def _times_log(counts: Floats) -> Floats:
+    # 0 · log 0 is 0: the maximum keeps the logarithm defined.
     return counts * np.log2(np.maximum(counts, 1.0))
 
 
@@ -143,6 +148,7 @@ class Items:
         """The roundest number that lies above item ``position − 1`` and not above ``position``."""
         below = self.high[position - 1]
         above = self.low[position]
+        # From the coarsest power of ten down: the first that still lies above the lower item.
         for power in range(len(str(abs(above))), -1, -1):
             if (rounded := above // 10**power * 10**power) > below:
                 text = format_position(rounded, self.digits)
@@ -193,6 +199,7 @@ def _bins(sizes: Ints) -> Ints:
     """
     if len(sizes) <= MOST_BINS:
         return np.arange(len(sizes))
+    # By the middle of a number's own records, so that a frequent one does not skip bins.
     middle = np.cumsum(sizes) - sizes / 2
     return np.unique((middle * MOST_BINS / sizes.sum()).astype(np.int64), return_inverse=True)[
         1
@@ -376,6 +383,7 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
         levels.append(tuple(items.cut(position) for position in best[1]))
         ends = np.array([*starts, len(items.sizes)])
         sizes = np.array([items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)])
+        # Costs of joined groups are those of the runs between their ends: nothing is counted anew.
         joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, (len(starts) + 1) // 2, 1)
         halved = len(starts) > 2 and joined is not None
         best = None
@@ -396,6 +404,7 @@ class _Groups:
         self.cuts = [[on_axis(cut, self.digits) for cut in level] for level in limits]
         unit = 10**self.digits
         points = [on_axis(end, self.digits) for end in ends]
+        # 20-24 can be written of whole numbers only, and not of negative ones.
         whole = not any(p % unit for p in itertools.chain(*self.cuts, points)) and not any(
             r.bracket for r in readings
         )
@@ -413,6 +422,7 @@ class _Groups:
         if span[0] is not None and span[0] == span[1]:
             return 0, (span[0], span[0])
         low, high = (EVERYWHERE[i] if end is None else end for i, end in enumerate(span))
+        # A group without a lower end is known by the last position inside it.
         start = low if low > EVERYWHERE[0] else high - 1
         levels = (
             level

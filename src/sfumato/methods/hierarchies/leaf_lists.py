@@ -92,6 +92,7 @@ class LeafRows(Leaves):
 
     def nodes(self, labels: Sequence[str]) -> dict[str, Row]:
         """Every label of the list with the path it has as a value."""
+        # Leaves first, then upwards: where a label is on several levels the lowest counts.
         paths = {row[0]: row for row in self.rows}
         for level in range(1, self.depth):
             for row in self.rows:
@@ -117,9 +118,11 @@ class LeafColumns(Leaves):
     @classmethod
     def sound(cls, levels: Sequence[pl.Series]) -> LeafColumns | None:
         """The list, or None where :func:`require_sound` finds something wrong with it."""
+        # Dense ranks number the labels of a level 0, 1, …; equal labels have equal numbers.
         codes = tuple(level.rank("dense").to_numpy().astype(np.int64) - 1 for level in levels)
         if len(levels) < 2 or not len(codes[-1]) or codes[-1].any():
             return None
+        # Every label has one parent: writing the parents and reading them back must change nothing.
         for below, above in itertools.pairwise(codes):
             parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
             parent[below] = above
@@ -157,6 +160,7 @@ class LeafColumns(Leaves):
         for own, positions in self._leaf_rows(labels).items():
             for level in range(own, self.depth - 1):
                 codes = self.codes[level]
+                # Rows below each node of the level, looked up for the nodes that are asked for.
                 rows = np.bincount(codes)[codes[positions]].tolist()
                 totals[level].update(
                     zip(self.levels[level].gather(positions).to_list(), rows, strict=True)
@@ -173,9 +177,11 @@ class LeafColumns(Leaves):
         positions = self._leaf_rows(values).get(0, np.empty(0, dtype=np.int64))
         if not len(values) or len(positions) < len(values) or self.total < 2:
             return None
+        # The last key sorts first: by the top, then down to the leaves.
         order = np.lexsort([codes[positions] for codes in self.codes])
         rows = positions[order]
         parts = [self._rung(level, rows) for level in range(self.depth)]
+        # A missing value stays missing on all levels but the top.
         gap = [missing and level < self.depth - 1 for level in range(self.depth)]
         ups = [parts[level + 1][0][first] for level, (_, first, _) in enumerate(parts[:-1])]
         names = [
@@ -214,6 +220,7 @@ class LeafColumns(Leaves):
         begins = np.append(True, own[1:] != own[:-1])
         first = np.flatnonzero(begins)
         leaves = np.ones(len(first))
+        # On level 0 a value is one leaf, even if its row is repeated.
         if level:
             leaves[:] = np.bincount(self.codes[level])[own[first]]
         return np.cumsum(begins) - 1, first, leaves
@@ -225,6 +232,7 @@ class LeafColumns(Leaves):
         for level, column in enumerate(self.levels):
             rows = column.is_in(missing.implode()).arg_true().to_numpy()
             if len(rows):
+                # One row for each label: all rows of a label have the same path above it.
                 first = np.unique(self.codes[level][rows], return_index=True)[1]
                 positions[level] = rows[first].astype(np.int64)
                 missing = missing.filter(~missing.is_in(column.gather(positions[level]).implode()))
@@ -244,6 +252,7 @@ def paths_under(
     texts = [*values, *([] if other is None else [other])]
     paths = leaves.nodes(texts)
     inner = leaves.depth - 1
+    # A suppressed cell is known to every list, whether it is written there or not.
     paths.setdefault(TOP, (TOP,) * inner + (leaves.top,))
     listed = None if other is None else paths.get(other)
     if other is not None and listed is None:
@@ -253,6 +262,7 @@ def paths_under(
         adopted[other] = paths[other]  # nothing below it is known: it is a leaf like the others
     rows = [adopted.get(v) or paths[v] for v in values]
     counts = leaves.counts(texts)
+    # An adopted value is a leaf more under all labels of its path.
     for row in adopted.values():
         for count, label in zip(counts, row, strict=True):
             count[label] = count.get(label, 0.0) + 1.0
@@ -296,6 +306,7 @@ def require_sound(rows: Sequence[Row], source: str, row_label: Callable[[int], s
             " ';')"
         )
         problems = [f"{source}: rows have one level only; {needs}; {remedy}"]
+    # Parents and tops are looked at only where all rows have as many levels.
     problems = problems or _torn(rows, source, row_label) + _several_tops(rows, source, row_label)
     if problems:
         raise SchemaError(problems)
@@ -381,6 +392,7 @@ def extent_paths(
     """
     loss = [{label: _share(extent, domain) for label, extent in level.items()} for level in extents]
     loss.append({TOP: _share(EVERYWHERE, domain)})
+    # Leaves have no extent: nothing is lost by them.
     for row in rows:
         loss[0].setdefault(row[0], 0.0)
     return dataclasses.replace(
@@ -392,6 +404,7 @@ def _share(span: Extent, domain: Extent | None) -> float:
     if domain is None:
         return 1.0
     low, high = domain
+    # Open ends reach beyond the domain; only what lies inside it can be lost.
     inside = min(span[1], high) - max(span[0], low)
     if not (high > low):
         return 0.0
@@ -532,6 +545,7 @@ def _rows(ladder: Ladder, values: Sequence[str | None]) -> Iterator[tuple[str, .
 
 
 def _replace(target: Path, rows: Sequence[tuple[str, ...]], delimiter: str, encoding: str) -> None:
+    # Beside the target, so that replacing it is one step on the same file system.
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with open(handle, "w", encoding=encoding, newline="") as stream:

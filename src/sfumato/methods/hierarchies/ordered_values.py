@@ -69,6 +69,7 @@ class Order(Hierarchy):
                     f"sizes must be growing multiples of each other: {larger} is none of {smaller}"
                 )
         for size, level in zip(self.sizes, list(zip(*self._rows(), strict=True))[1:], strict=False):
+            # Rounded up: the number of groups that there must be labels for.
             if len(set(level)) < -(-len(self.values) // size):
                 raise ParameterError(
                     "two groups have the same label; rename the values that contain '..'"

@@ -66,6 +66,7 @@ class Scheme:
         labels = self.read(text)
         if labels is None:
             return None
+        # Labels are listed from the own node up: fewer of them, a higher node.
         own = depth - 1 - len(labels)
         if own and labels[0] != text:  # a group has one name, or its members would be apart
             return None
@@ -107,6 +108,7 @@ def _icd10_blocks(text: str) -> tuple[str, ...] | None:
     blocks = _blocks()
     if text in blocks:
         return blocks[text]
+    # Codes below a category are not listed; they stand under the category they begin with.
     match = _ICD.fullmatch(text)
     above = blocks.get(match[1]) if match else None
     return None if above is None else (text, *above)
@@ -132,6 +134,7 @@ def _isco08(text: str) -> tuple[str, ...] | None:
         match[2] is not None and match[2] not in code_lists.isco08_groups()[match[1]]
     ):
         return None
+    # Digits are cut from the right: 2512, 251, 25, 2.
     return tuple(text[:length] for length in range(len(text), 0, -1))
 
 
@@ -143,6 +146,7 @@ def _nace(text: str) -> tuple[str, ...] | None:
     section = None
     if match:
         section = _section(match[2] if class_match else match[1])
+    # A letter in front must be that of the section the division belongs to.
     if section is None or (class_match and class_match[1] not in ("", section)):
         return None
     if class_match:
@@ -192,6 +196,7 @@ def _country_nodes() -> Mapping[str, tuple[str, ...]]:
     nodes: dict[str, tuple[str, ...]] = {region: (region,) for region in lists["regions"]}
     nodes |= {sub: (sub, region) for sub, region in region_of.items()}
     for finest, pairs in lists["countries"].items():
+        # Regions without an intermediate level are their own: the label is repeated.
         sub = lists["sub_regions"].get(finest, finest)
         above = (finest, sub, region_of[sub])
         nodes[finest] = above
@@ -335,6 +340,7 @@ class PublicClassification(CatchesOthers):
     def from_values(cls, counts: Mapping[str, int]) -> PublicClassification:
         """The classification that knows most of the values."""
         unknown = {}
+        # A classification that fails counts as one that knows nothing.
         for name, scheme in SCHEMES.items():
             unknown[name] = len(counts)
             with contextlib.suppress(SfumatoError):  # one may need an extra that is not installed
@@ -359,6 +365,7 @@ class PublicClassification(CatchesOthers):
         if scheme.rule is not None and self.other is not None:
             raise ParameterError(f"other does not go with {self.of}, whose values are numbers")
         require_other_below_top(self.other, TOP)
+        # What was left out is filled in: the recipe keeps the version it was written with.
         object.__setattr__(self, "version", scheme.version)
 
     @property

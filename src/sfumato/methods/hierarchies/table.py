@@ -52,6 +52,7 @@ class TableHierarchy(CatchesOthers):
     fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        # Checked when it is made: a recipe is refused before any data are read.
         require_sound(self._rows, "table", lambda i: f"row {i + 1}")
         require_other_below_top(self.other, self._rows[0][-1])
 

@@ -25,6 +25,7 @@ DEEPEST = 100
 
 def plain(node: Any, depth: int = 0) -> Any:
     """A copy of a nested mapping made of dicts, lists and text alone."""
+    # A mapping that contains itself would never end.
     if depth > DEEPEST:
         raise ValueError(f"is nested more than {DEEPEST} levels deep")
     if isinstance(node, Mapping):
@@ -98,6 +99,7 @@ class Tree(CatchesOthers):
             tree = cls(nested={rows[0][-1]: nested_paths([row[:-1] for row in rows])}, other=other)
         except SfumatoError:
             return None
+        # A tree counts levels from the top, so rows may come back with other levels than they had.
         if set(tree._rows()) == set(rows):
             return tree
         return None
@@ -106,6 +108,7 @@ class Tree(CatchesOthers):
         """One path per leaf, the short ones filled up at the bottom."""
         paths = list(dict.fromkeys(_leaf_paths(self.nested, ())))
         depth = max(len(path) for path in paths)
+        # Short paths repeat the leaf, so that all have the same depth.
         return [path[:1] * (depth - len(path)) + path for path in paths]
 
 
@@ -125,6 +128,7 @@ def nested_paths(paths: Sequence[tuple[str, ...]]) -> Any:
         below.setdefault(label, [])
         if shorter:
             below[label].append(shorter)
+    # Only leaves are left: a list says it more briefly.
     if not any(below.values()):
         return list(below)
     nested: dict[str, Any] = {}

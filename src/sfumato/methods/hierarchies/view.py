@@ -94,6 +94,7 @@ def view_hierarchy(
     try:
         ladder = bind(hierarchy, values, counts)
     except SchemaError:
+        # Together they were refused; which values are to blame is found one by one.
         covered = [value is None or covers(hierarchy, value) for value in values]
         if all(covered):  # each alone, and not together: the rule says itself what is wrong
             raise
@@ -104,6 +105,7 @@ def view_hierarchy(
     ]
     ladder = ladder or bind(hierarchy, [value for value, _ in pairs], [count for _, count in pairs])
     records = dict(pairs)
+    # Records in the order of the ladder, which is not that of the values.
     amounts = np.array([records[value] for value in ladder.labels[0]], dtype=np.int64)
     present = np.array([value is not None for value in ladder.labels[0]], dtype=np.int64)
     return HierarchyView(
@@ -128,6 +130,7 @@ def _level(ladder: Ladder, level: int, amounts: Any, present: Any) -> LevelView:
     codes = ladder.climb(0, level)
     size = len(ladder.labels[level])
     records = np.bincount(codes, weights=amounts, minlength=size).astype(int)
+    # Missing values are records of a node but no value of it.
     values = np.bincount(codes, weights=present, minlength=size).astype(int)
     nodes = zip(ladder.labels[level], records.tolist(), values.tolist(), strict=True)
     return LevelView(level, tuple(NodeView(*node) for node in nodes))

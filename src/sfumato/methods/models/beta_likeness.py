@@ -110,6 +110,7 @@ class BetaLikeness(SensitiveModel):
 
     def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that make some value too likely."""
+        # Gains are compared with β alone: the enhanced ones are infinite beyond −ln p.
         return self._gains(evidence) > self.beta + TOLERANCE
 
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
@@ -119,8 +120,10 @@ class BetaLikeness(SensitiveModel):
         shares = reference / max(1, reference.sum())
         limits = np.full(len(shares), self.beta)
         if self.kind == "enhanced":
+            # A value that the original lacks has the share 0, of which there is no logarithm.
             limits = np.minimum(limits, -np.log(np.maximum(shares, 1e-300)))
         fewest_removed = kernels.distributions.count_least_removed(
+            # Only gains are limited: a share may fall to 0.
             counts.starts, counts.codes, counts.counts, shares * (1 + limits), np.zeros(len(shares))
         )
         return forced_records(evidence, self.failing(evidence), fewest_removed)
@@ -159,6 +162,7 @@ class BetaLikeness(SensitiveModel):
             _, largest, _ = kernels.distributions.find_ratio_ranges(
                 counts.starts, counts.codes, counts.counts, reference
             )
+            # A class in which no share rose has no gain, not a negative one.
             gains = np.maximum(largest - 1.0, 0.0)
         return gains
 
@@ -254,6 +258,7 @@ class DeltaDisclosure(SensitiveModel):
         """Per class, how many of its records every finer recoding must suppress; unknown when
         absent ones are skipped.
         """
+        # Merging may break the promise, so finer classes may hold where this one does not.
         if not self.monotone:
             return np.zeros(len(evidence.classes), dtype=np.int64)
         counts = counts_of(evidence, self.sensitive)
@@ -302,6 +307,7 @@ class DeltaDisclosure(SensitiveModel):
         smallest, largest, complete = kernels.distributions.find_ratio_ranges(
             counts.starts, counts.codes, counts.counts, reference
         )
+        # Rises and falls alike: the smallest ratio, turned over, is a factor too.
         changes: NDArray[Any] = np.log(np.maximum(largest, 1.0 / smallest))
         if self.absent == "fail":
             changes[~complete] = np.inf

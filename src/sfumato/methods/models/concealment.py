@@ -70,6 +70,7 @@ class _OnPairs(Model, Protocol):
             )
         person = evidence.classes.person
         if person is not None:
+            # Rows beyond the first of each person.
             repeated = evidence.classes.total - int(
                 (evidence.classes.counts[person].total() > 0).sum()
             )
@@ -113,11 +114,13 @@ class OneKAnonymity(_OnPairs):
         """
         pairs = self._pairs(evidence)
         counts = pairs.neighbours_of_originals()
+        # Counts are of distinct originals; each stands for so many records.
         short = int(pairs.originals[counts < self.k].sum())
         return _judge_counts(
             self,
             self.k,
             evidence,
+            # A released class is as weak as the weakest original in it.
             pairs.least_per_released(counts),
             short,
             "released records a person could be",
@@ -192,6 +195,7 @@ class KKAnonymity(_OnPairs):
         pairs = self._pairs(evidence)
         original_neighbours = pairs.neighbours_of_originals()
         released_neighbours = pairs.neighbours_of_released()
+        # Per pair of an original and its own released record: too few on either side is too few.
         short = (original_neighbours[pairs.same[0]] < self.k) | (
             released_neighbours[pairs.same[1]] < self.k
         )
@@ -276,6 +280,8 @@ def _judge_counts(
             f"{subject}: fewer than {k} for {short:,} of {evidence.classes.total:,} records, at"
             f" worst {attained}"
         )
+    # Whole classes fail, but of their records only those with too small a count are told: they may
+    # share a class with others that have enough.
     result = verdict(
         model,
         evidence,

@@ -106,6 +106,7 @@ class KConfusion(Model):
     def implies(self, model: Model) -> bool:
         """More originals that are likelier imply fewer that are less likely."""
         return (
+            # Without t every positive probability counts, which is the weakest demand.
             isinstance(model, KConfusion) and self.k >= model.k and (self.t or 0) >= (model.t or 0)
         )
 
@@ -154,6 +155,7 @@ def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray
         table = csr_array(matrix)
     else:
         table = csr_array(np.atleast_2d(np.asarray(matrix, dtype=np.float64)))
+    # A probability may be stored in several parts; each part would count as an original.
     table.sum_duplicates()
     if table.shape[0] != records:
         raise SchemaError(
@@ -172,5 +174,6 @@ def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray
         enough = table.data > 0
     else:
         enough = table.data >= threshold - TOLERANCE
+    # The row of every stored probability: rows of 2, 0, 1 entries → 0, 0, 2.
     rows = np.repeat(np.arange(records), np.diff(table.indptr))
     return np.bincount(rows[enough], minlength=records)

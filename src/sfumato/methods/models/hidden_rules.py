@@ -185,6 +185,7 @@ class _Met:
 
     def fewest(self, thresholds: Thresholds) -> NDArray[np.bool_]:
         """Classes that go, those that hold the rule most often first, until it is not found."""
+        # Classes in which most of the left side has the right side lower the confidence most.
         order = np.lexsort(
             (np.arange(len(self.both_counts)), -self.both_counts / np.maximum(self.left_counts, 1))
         )
@@ -195,6 +196,7 @@ class _Met:
             for b, a in zip(both_after.tolist(), left_after.tolist(), strict=True)
         ]
         gone = np.zeros(len(order), dtype=np.bool_)
+        # Without any class there is no support, so some prefix always hides the rule.
         gone[order[: hidden.index(True) + 1]] = True
         return gone
 
@@ -216,6 +218,7 @@ def _meetings(
     where = {name: at for at, name in enumerate(columns)}
     codes_by_left: dict[tuple[str | None, ...], list[int]] = {}
     codes_by_rule: dict[tuple[tuple[str | None, ...], tuple[str | None, ...]], list[int]] = {}
+    # A code is one combination of values; a left side gathers the codes of all right sides.
     for code, parts in enumerate(values):
         if all(_fits(parts[where[item.column]], item.value) for item in rule.left):
             start = tuple(parts[where[item.column]] for item in rule.left)
@@ -223,6 +226,7 @@ def _meetings(
             if all(_fits(parts[where[item.column]], item.value) for item in rule.right):
                 whole = start, tuple(parts[where[item.column]] for item in rule.right)
                 codes_by_rule.setdefault(whole, []).append(code)
+    # The class of every entry of the counts.
     members = np.repeat(np.arange(classes), np.diff(counts.starts))
 
     def per_class(codes: list[int]) -> NDArray[np.int64]:
@@ -233,10 +237,12 @@ def _meetings(
 
     totals = counts.total()
     for whole, codes in codes_by_rule.items():
+        # Below the support the rule is hidden whatever its confidence: no need to count by class.
         if totals[codes].sum() < smallest_support:
             continue
         yield _Met(rule, per_class(codes), per_class(codes_by_left[whole[0]]))
 
 
 def _fits(value: str | None, expected: str | None) -> bool:
+    # A suppressed or missing cell supports no rule.
     return value not in (None, TOP) and expected in (None, value)

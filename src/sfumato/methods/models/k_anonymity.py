@@ -63,6 +63,7 @@ class KAnonymity(Model):
         sizes = evidence.frequencies
         classes = evidence.classes
         failing = np.flatnonzero(sizes < self.k)
+        # Records count even where classes are measured in persons: these are what is suppressed.
         short = int(classes.records[failing].sum())
         attained = int(sizes.min()) if len(sizes) else None
         units = "persons" if classes.person else "records"
@@ -113,6 +114,7 @@ class KAnonymity(Model):
 
 def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:
     """What holds when missing values match everything, and what would not hold otherwise."""
+    # Sizes count equal records alone, unlike the frequencies of compatible ones.
     hidden = int(evidence.classes.records[evidence.classes.sizes < k].sum())
     sentence = (
         f"everyone could be at least {attained - 1} other records, where a missing value may stand"

@@ -162,13 +162,17 @@ class LDiversity(SensitiveModel):
         if self.kind == "distinct" or not len(values):
             return records * failing
         counts = counts_of(evidence, self.sensitive)
+        # With fewer than l values no part of the class can hold: all of its records go.
         too_few_values_left = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
         top = np.maximum.reduceat(counts.counts, counts.starts[:-1])
         if self.kind == "entropy":
+            # The effective number of values is e^H, so its logarithm is the entropy H.
             shortfall = math.log(self.l) - np.log(values)
             reach = math.log(self.l) + np.log(top / records)
+            # Classes that hold are not asked about; 1 keeps the division defined.
             fewest_removed = records * shortfall / np.where(failing, reach, 1.0)
         else:
+            # Values are r₁ over the tail here, so top / values is the tail.
             fewest_removed = top - (self.c or 0) * top / values
         return forced_records(
             evidence, failing, np.where(too_few_values_left, records, fewest_removed)
@@ -200,6 +204,7 @@ class LDiversity(SensitiveModel):
         """Every kind implies distinct diversity, hence as large classes; a kind implies its own
         weaker degrees.
         """
+        # More than two values, as 2.4 effective ones are, are three.
         surely = math.ceil(self.l - TOLERANCE)
         if isinstance(model, KAnonymity):
             return model.k <= surely
@@ -223,10 +228,12 @@ class LDiversity(SensitiveModel):
         )
         if evidence.classes.person is None:
             return np.asarray(ratios)
+        # Fewer persons than l are never diverse: no c is large enough.
         return np.where(evidence.classes.sizes < self.l, np.inf, ratios)
 
     def _below(self, values: NDArray[Any]) -> Flags:
         if self.kind == "recursive":
+            # The inequality is strict, so a ratio that equals c fails, but for rounding.
             return (values >= (self.c or 0) - TOLERANCE) & (self.l > 1)
         return values < self.l - TOLERANCE
 
@@ -364,6 +371,7 @@ class PSensitive(SensitiveModel):
         if isinstance(model, KAnonymity):
             return model.k <= crowd
         if isinstance(model, PSensitive):
+            # p different values take p records: the larger of p and k is the size kept.
             return model.sensitive == self.sensitive and model.p <= self.p and model.k <= crowd
         return LDiversity(self.sensitive, l=self.p).implies(model)
 
@@ -414,6 +422,7 @@ def max_groups(counts: Sequence[int], p: int, k: int = 1) -> int:
     """
     if p < 1 or k < 1:
         raise ParameterError("max_groups: p and k must be at least 1")
+    # Values that do not occur make no class more sensitive.
     largest = sorted((c for c in counts if c > 0), reverse=True)
     total = sum(largest)
     if len(largest) < p:
@@ -501,6 +510,7 @@ class AlphaKAnonymity(SensitiveModel):
         records = evidence.classes.records
         small = evidence.frequencies < self.k
         common = shares > self.alpha + TOLERANCE
+        # x records of the value must go so that (n·s − x)/(n − x) ≤ α: x ≥ n(s − α)/(1 − α).
         fewest_removed = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
         return forced_records(evidence, small | common, np.where(small, records, fewest_removed))
 
@@ -549,6 +559,7 @@ class AlphaKAnonymity(SensitiveModel):
         protected.
         """
         unknown = set(self.values or ()) - set(counts_of(evidence, self.sensitive).labels)
+        # An empty table has no values, misspelt or not.
         if unknown and len(evidence.classes):
             raise SchemaError(
                 f"{self.promise}: {len(unknown)} of {len(self.values or ())} protected values do"

@@ -94,6 +94,7 @@ class KMap(Model):
     scope: ClassVar[Literal["class", "table"]] = "class"
 
     def __post_init__(self) -> None:
+        # Two ways at once would give two numbers, of which one would be ignored.
         ways = [self.population is not None, self.weights, self.fraction is not None]
         if sum(ways) > 1:
             raise ParameterError(
@@ -145,6 +146,7 @@ class KMap(Model):
         return isinstance(model, KMap) and self.k >= model.k and self._basis() == model._basis()
 
     def _basis(self) -> tuple[Any, ...]:
+        # Left out or given as what is usual, it is the same confidence.
         return self.population, self.weights, self.fraction, self.confidence or USUAL_CONFIDENCE
 
     def _matches(self, evidence: ClassEvidence) -> NDArray[Any]:
@@ -197,7 +199,9 @@ def least_population(
 
     if fraction == 1:
         return sizes
+    # Few different sizes occur: the quantile is worked out once for each.
     distinct, at = np.unique(sizes, return_inverse=True)
+    # Where the distribution function hits 1 − c exactly one more is sure; TOLERANCE steps over it.
     lower_bound = distinct + nbinom.ppf(1 - confidence + TOLERANCE, distinct, fraction)
     return np.asarray(lower_bound, dtype=np.int64)[at]
 
@@ -266,6 +270,7 @@ class DeltaPresence(Model):
         """
         values = self._chances(evidence)
         failing = (values > self.high + TOLERANCE) | (values < self.low - TOLERANCE)
+        # Suppressing the bad class would make its people absent, whose chance is 0: below low, too.
         if self.low > 0 and (failing.any() or evidence.absent):
             failing[:] = True
         return failing
@@ -307,6 +312,7 @@ class DeltaPresence(Model):
             raise SchemaError(
                 f"{self.promise} was judged without a population table; gather evidence with it"
             )
+        # A class that matches nobody has no chance that could be allowed.
         chances = np.full(len(everyone), np.inf)
         sizes = evidence.classes.sizes
         np.divide(sizes, everyone, out=chances, where=everyone > 0)

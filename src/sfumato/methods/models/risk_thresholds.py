@@ -128,6 +128,7 @@ class _Sack:
         before = slice(0, count - 1)
         last = count - 1
         part = self.costs[last] * (self.need - float(self.gains[before].sum())) / self.gains[last]
+        # Every sum of costs is a multiple of their common divisor: the bound is rounded up to one.
         step = math.gcd(*self.costs.tolist())
         return step * math.ceil((int(self.costs[before].sum()) + float(part)) / step * (1 - NEAR))
 
@@ -139,6 +140,7 @@ class _Sack:
             np.flatnonzero((np.diff(self.costs[first]) != 0) | (np.diff(self.gains[first]) != 0))
             + 1
         )
+        # From the end: the last classes help least a record, so they are the first to stay.
         for start, end in zip(
             [0, *alike.tolist()][::-1], [*alike.tolist(), len(first)][::-1], strict=True
         ):
@@ -154,14 +156,17 @@ class _Sack:
         # The classes that may take part: of those with one number of records the most
         # helpful, as many as fit
         order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
+        # The place among classes of equal size: of these only the first few fit into the limit.
         rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
         items = np.sort(order[(rank + 1) * self.costs[order] <= record_limit])[::-1]
         if len(items) * (record_limit + 1) > MOST_WORK:
             return incumbent
+        # best[r] is the most excess that goes with r records at most; choices remember by which.
         best = np.zeros(record_limit + 1)
         choices = np.zeros((len(items), record_limit + 1), dtype=np.bool_)
         for row, item in zip(choices, items.tolist(), strict=True):
             cost = int(self.costs[item])
+            # From the sums without this class, so that it goes once at most.
             gains_with = best[: record_limit + 1 - cost] + self.gains[item]
             row[cost:] = gains_with > best[cost:] + NEAR * self.need
             best[cost:] = np.where(row[cost:], gains_with, best[cost:])
@@ -173,6 +178,7 @@ class _Sack:
     def _read_back(self, items: Ints, choices: Flags, records: int) -> Ints:
         """The set that the table of sums stands for."""
         dropped = []
+        # In the reverse order: what a class was added to are the sums before it.
         for row, item in zip(choices[::-1], items[::-1].tolist(), strict=True):
             if row[records]:
                 dropped.append(item)
@@ -190,6 +196,7 @@ class _BelowThreshold(Model, Protocol):
     @property
     def enough_k(self) -> int:
         """With classes this large no record is above the threshold, and so neither is a mean."""
+        # TOLERANCE: 1/τ may lie above a whole number by rounding alone.
         return math.ceil(1 / self.threshold - TOLERANCE)
 
     def needs(self, schema: Schema) -> Needs:
@@ -249,6 +256,7 @@ class MaximumRisk(_BelowThreshold):
 
     def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes with too high a risk."""
+        # By whole numbers, so that 1/f = τ is not a matter of rounding.
         return evidence.frequencies < self.enough_k
 
     def judge(self, evidence: ClassEvidence) -> Verdict:

@@ -52,6 +52,7 @@ def needs_of(promise: str, column: Column, schema: Schema, *, reference: bool = 
     So is a column that is quasi as well: the records of a class share their value of it, so no
     class can hide it, and recoding would change the values that are counted.
     """
+    # All problems at once, so that a recipe is mended in one go.
     problems = []
     for name in parts_of(column):
         if name not in schema.attributes:
@@ -101,6 +102,7 @@ def too_few_values(
     knows.
     """
     counts = counts_of(evidence, column)
+    # Labels of the original, also of values that no released record has.
     if which == "original":
         distinct = len(counts.labels)
     else:
@@ -163,6 +165,8 @@ def forced_records(
     """
     records = evidence.classes.records
     with np.errstate(invalid="ignore"):
+        # Unknown (NaN) becomes 1: a failing class loses one record at least. 1e-6 keeps rounding
+        # from asking for one record more.
         enough = np.minimum(np.fmax(np.ceil(fewest_removed - 1e-6), 1), records)
     return np.where(failing, enough, 0).astype(np.int64)
 
@@ -195,6 +199,7 @@ def verdict(
         failing=at,
         failing_sizes=evidence.classes.sizes[at],
         records=int(evidence.classes.records[at].sum()),
+        # Only sizes can count compatible records; values of a sensitive column never do.
         missing_rule="wildcard" if counts_crowds and evidence.wildcard is not None else "category",
     )
 

@@ -224,6 +224,7 @@ class StochasticTCloseness(SensitiveModel):
 
     def _distances(self, evidence: ClassEvidence) -> Floats:
         name = before_masking(self.sensitive)
+        # The values before masking where the original is at hand; else the column is unmasked yet.
         column = name if name in evidence.classes.counts else self.sensitive
         counts = evidence.classes.counts[column]
         if self.reference == "original":
@@ -236,14 +237,18 @@ class StochasticTCloseness(SensitiveModel):
             from scipy.sparse import csr_array
 
             matrix, outcomes = self._matrix_of(counts.labels)
+            # Counts are kept as a sparse matrix is: class c has the entries starts[c] to starts[c +
+            # 1].
             rows = csr_array(
                 (counts.counts.astype(np.float64), counts.codes, counts.starts),
                 shape=(len(evidence.classes), len(matrix)),
             )
+            # Expected shares of the outcomes: a mixture of the rows of the matrix.
             table = reference @ matrix / reference.sum()
             order = None
             if self.distance == "ordered":
                 order = self._order(evidence, outcomes)
+            # In portions: classes by outcomes may be a large table.
             step = max(1, CELLS // max(1, len(outcomes)))
             matrices = []
             for start in range(0, len(evidence.classes), step):
@@ -265,6 +270,7 @@ class StochasticTCloseness(SensitiveModel):
                 f"{self.promise}: column {self.sensitive!r} has values that are no whole numbers;"
                 " use laplace"
             )
+        # How much of the density at a value reaches the next one.
         decay = np.exp(-np.diff(values) / (self.scale or math.inf))
         mass = np.zeros(len(values))
         mass[positions] = reference
@@ -285,6 +291,7 @@ class StochasticTCloseness(SensitiveModel):
                 " matrix"
             )
         outcomes: list[str | None] = [*sorted(set(chain.from_iterable(rows_by_label.values())))]
+        # Missing values stay missing, so they are an outcome of their own where there are any.
         outcomes += [None] if None in labels else []
         at = {label: i for i, label in enumerate(outcomes)}
         matrix = np.zeros((len(labels), len(outcomes)))
@@ -296,6 +303,7 @@ class StochasticTCloseness(SensitiveModel):
 
     def _order(self, evidence: ClassEvidence, outcomes: Sequence[str | None]) -> NDArray[np.int64]:
         """Positions of the outcomes from the lowest to the highest."""
+        # Only labels are needed to put outcomes in order: the counts are empty.
         nothing = np.zeros(0, dtype=np.int64)
         counts = Counts(np.zeros(1, dtype=np.int64), nothing, nothing, tuple(outcomes))
         zeros = np.zeros(len(outcomes), dtype=np.int64)
@@ -334,8 +342,10 @@ def _distances_to(
     if distance == "equal":
         return np.asarray(np.abs(mixed - table).sum(axis=1) / 2)
     if order is not None:
+        # Both sum to 1, so the last running sum is 0 and left out.
         steps = np.abs(np.cumsum((mixed - table)[:, order], axis=1))[:, :-1]
         return np.asarray(steps.sum(axis=1) / max(1, len(table) - 1))
+    # Outcomes that are impossible in both have no ratio; 1 says that they do not differ.
     possible = (mixed > 0) | (table > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(possible, np.maximum(mixed / table, table / mixed), 1.0)

@@ -27,6 +27,7 @@ Combination = Annotated[
     Sequence[str],
     COLUMNS,
     Field(min_length=1),
+    # A column named twice tells no more than once.
     AfterValidator(lambda names: tuple(dict.fromkeys(names))),
 ]
 
@@ -101,6 +102,7 @@ class KOnSubsets(_OnColumns):
         """Nothing but the classes; but there must be as many quasi-identifiers as an intruder
         knows.
         """
+        # Of fewer columns there would be no subset, and the promise would hold of nothing.
         if len(schema.quasi) < self.size:
             raise SchemaError(
                 f"{self.promise} needs {self.size} columns with role quasi; there are"
@@ -203,11 +205,14 @@ def smallest_groups(evidence: ClassEvidence, combinations: Iterable[Sequence[str
     columns.
     """
     classes = evidence.classes
+    # Above every size, so that the first group replaces it.
     smallest = np.full(len(classes), np.iinfo(np.int64).max, dtype=np.int64)
     for names in combinations:
+        # Per class the group that it falls into on these columns alone.
         groups, ids = projected(classes, names)
         wildcard = None
         if evidence.wildcard is not None:
+            # Which records are compatible depends on the columns: they are counted anew.
             wildcard = wildcard_frequencies(groups, evidence.schema)
         np.minimum(smallest, (groups.sizes if wildcard is None else wildcard)[ids], out=smallest)
     return smallest

@@ -94,6 +94,7 @@ def tree(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
     many there are.
     """
     return _once(
+        # The attribute is kept with the result: while it lives its id is no other hierarchy's.
         counts, ("tree", id(attribute.hierarchy)), lambda: (*_nodes(counts, attribute), attribute)
     )[:2]
 
@@ -111,6 +112,7 @@ def _measure_axis(
     """Codes from the lowest value to the highest, the rank of each code, and the ascending values
     (0 unless numeric).
     """
+    # Counts may have a label that no released record has, so the original is asked, too.
     if None in counts.labels:
         code = counts.labels.index(None)
         missing = max(int(reference[code]), int(counts.total()[code]))
@@ -119,6 +121,7 @@ def _measure_axis(
             "fill or drop them, or use the equal distance"
         )
     keys = sort_keys([label for label in counts.labels if label is not None], column, attribute)
+    # From codes in order of value to the place of each code: keys 30, 10, 20 → order 1, 2, 0.
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     positions = np.empty(len(order), dtype=np.int64)
     positions[order] = np.arange(len(order))
@@ -259,6 +262,7 @@ class TCloseness(SensitiveModel):
 
     def forced(self, evidence: ClassEvidence) -> Ints:
         """Per class, how many of its records every finer recoding must suppress."""
+        # The reference moves with what is suppressed: nothing is certain beforehand.
         if self.reference == "released":
             return np.zeros(len(evidence.classes), dtype=np.int64)
         distances, pulls = self._compared(evidence, "original")
@@ -275,6 +279,8 @@ class TCloseness(SensitiveModel):
                 evidence.classes.records, dtype=np.float64
             )  # of a constant column all: no class of it holds
             movable = failing & np.isfinite(pulls)
+            # What stays is within t, what goes no farther than the pull: d ≤ (1 − f)·t + f·pull for
+            # a share f that goes.
             fewest_removed[movable] *= (distances[movable] - self.t) / (pulls[movable] - self.t)
         return forced_records(evidence, failing, fewest_removed)
 
@@ -312,6 +318,7 @@ class TCloseness(SensitiveModel):
         released = finite(verdict.attained)
         if released is not None and abs(released - attained) > TOLERANCE:
             sentence += f" (from the released one {released:.4g})"
+        # Certainly broken; then: a distance that cannot be; then: it cannot be told from here.
         if low > self.t + TOLERANCE:
             return dataclasses.replace(verdict, holds=False, attained=low)
         if not low - TOLERANCE <= attained <= high + TOLERANCE:
@@ -342,6 +349,7 @@ class TCloseness(SensitiveModel):
         distances = self._distances(evidence, "original")
         slack = 0.0
         if suppressed:
+            # s of all N = released + suppressed records: the most that they move the original.
             slack = suppressed / (int(evidence.classes.records.sum()) + suppressed)
         if (
             not len(distances)
@@ -380,6 +388,7 @@ class TCloseness(SensitiveModel):
             return (
                 model.sensitive == self.sensitive and math.log(self.t) < model.delta - 2 * TOLERANCE
             )
+        # A factor of at most t is a relative gain of at most t − 1.
         return self.t > 1 and BetaLikeness(self.sensitive, beta=self.t - 1).implies(model)
 
     def holds_within(self, sensitive: Column, factor: float) -> bool:
@@ -392,6 +401,7 @@ class TCloseness(SensitiveModel):
         if self.distance == model.distance:
             return self.t <= model.t
         if self.distance == "multiplicative":
+            # With q ≥ p/t a class lacks at most 1 − 1/t of any share, and in all as well.
             return 1 - 1 / self.t <= model.t
         return self.distance == "equal" and model.distance != "multiplicative" and self.t <= model.t
 
@@ -412,6 +422,7 @@ class TCloseness(SensitiveModel):
         if not len(evidence.classes):
             compared = np.zeros(0), np.zeros(0)
         elif is_constant(evidence, self.sensitive, self.reference):
+            # A constant column makes every class look like the table, yet hides nothing.
             compared = (np.full(len(evidence.classes), np.inf),) * 2
         elif self.distance == "equal":
             compared = kernels.distributions.measure_total_variations(*rows)

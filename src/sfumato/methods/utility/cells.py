@@ -93,10 +93,12 @@ def _cells(pair: TablePair, name: str) -> Cells:
     level, column_level = _levels(ladder, reading, leaf, label, pair.as_it_was(name))
     blank = missing_in(reading.labels)[label]
     missing = missing_in(reading.values)[value]
+    # A blank loses something only where there was a value.
     lost = reading.everything[label] | (blank & ~missing)
     meanings = _Meant(reading, counts, ladder)
     placed = level >= 0
     if column_level is None:
+        # After local recoding labels differ in width: count values and records of each by its run.
         order, starts, ends = meanings.ranges
         upto = np.concatenate([[0.0], np.cumsum(counts[order])])
         leaves = np.maximum(1.0, (ends - starts).astype(np.float64))[label]
@@ -104,6 +106,7 @@ def _cells(pair: TablePair, name: str) -> Cells:
     else:  # the nodes of that level say it
         leaves, records = np.empty(len(label)), np.empty(len(label))
     loss = np.where(blank & missing, 0.0, reading.loss[label])
+    # Where a label is a node, the hierarchy knows its leaves, occurring or not, and its loss.
     for rung in np.unique(level[placed]).tolist() if column_level is None else [column_level]:
         at = slice(None) if column_level is not None else level == rung
         node = ladder.climb(0, rung)[leaf[at]]
@@ -113,6 +116,7 @@ def _cells(pair: TablePair, name: str) -> Cells:
             ladder.climb(0, rung), weights=meanings.by_leaf, minlength=len(ladder.labels[rung])
         )
         records[at] = sizes[node]
+    # What is suppressed and no node may be any value and any record.
     leaves[lost & ~placed], records[lost & ~placed] = meanings.all_leaves, float(counts.sum())
     fits = placed | lost
     open_cells = np.flatnonzero(~fits)
@@ -153,6 +157,8 @@ def _levels(
     """
     level = np.full(len(leaf), -1, dtype=np.int64)
     known_levels = [] if reading.level is None else [reading.level]
+    # The level that the column is known to have is tried first: labels of several levels may look
+    # alike.
     for rung in (*known_levels, *range(ladder.depth)):
         if rung == 0:
             is_same = unchanged
@@ -196,6 +202,7 @@ class _Meant:
         line = reading.places[reading.line]
         starts = np.searchsorted(line, reading.low - self.slack, "left")
         ends = np.searchsorted(line, reading.high + self.slack, "right")
+        # A label that has no place stands for no value on the line.
         ends = np.where(np.isnan(reading.low), starts, np.maximum(starts, ends))
         return reading.line, starts, ends
 
@@ -239,6 +246,7 @@ def _heights(
     pairs = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64).reshape(-1, 2)
     first = np.minimum(pairs[:, 0], leaf[ranged])
     last = np.maximum(pairs[:, 1], leaf[ranged])
+    # From the top down: the lowest level that joins both ends is written last and stays.
     for rung in range(ladder.top, -1, -1):
         climb = ladder.climb(0, rung)
         height[ranged[climb[first] == climb[last]]] = rung / ladder.top

@@ -72,6 +72,7 @@ class AverageClassSize(ColumnUtility):
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
         raw = average_size(pair, names, count_suppressed=self.count_suppressed)
+        # No release has smaller classes than the original: this is where the value begins at 0.
         lowest = pair.original.records / max(1, len(class_sizes(pair, names, "original")))
         return Measure(
             self.name,
@@ -273,6 +274,8 @@ class Classification(ColumnUtility):
         if self.label in pair.released.columns:
             label = pair.reading(self.label)
             shared = pair.own_values(self.label)
+            # Labels that are no original value get negative codes of their own: they may be the
+            # majority, and are never the truth.
             shared = np.where(shared < 0, -1 - np.arange(len(shared)), shared)
             truth = label.original
             labels = shared[label.released] if len(shared) else label.released
@@ -301,8 +304,10 @@ def _wrong(
     ids = classes_of(pair, columns, side).ids
     if not len(ids):
         return np.zeros(0)
+    # Shifted to begin at 0, as codes may be negative.
     low = int(labels.min())
     width = int(labels.max()) - low + 1
+    # Class and label as one number, so that one sort counts both together.
     class_labels, which = np.unique(ids * width + (labels - low), return_inverse=True)
     amounts = tallied(
         which, len(class_labels), (pair.released if side == "released" else pair.original).copies
@@ -310,6 +315,7 @@ def _wrong(
     order = np.lexsort(
         (class_labels, -amounts, class_labels // width)
     )  # by class, then most frequent, then first label
+    # In this order the first entry of a class is its majority.
     _, best = np.unique(class_labels[order] // width, return_index=True)
     majority = class_labels[order][best] % width + low
     wrong: NDArray[np.float64] = (majority[ids] != truth).astype(np.float64)

@@ -114,6 +114,7 @@ class Accuracy(_OfData):
 
             def accurate(rows: slice) -> Floats:
                 before, after = error.missing(rows)
+                # The slack keeps an error that equals the tolerance but for rounding.
                 near = np.abs(error.released.part(rows)) <= self.tolerance * error.span + 1e-12
                 return np.asarray((before == after) & near, dtype=np.float64)
 
@@ -182,6 +183,7 @@ def _share_held(released: Table, name: str) -> float:
     """How many cells of a column hold something; none of one that was not released."""
     if name not in released.columns:
         return 0.0
+    # Text held as categories is counted by its labels; no row is looked at.
     if name in released.coded:
         encoded = released.encoded(name)
         nothing = [encoded.labels.index(label) for label in (None, TOP) if label in encoded.labels]
@@ -207,6 +209,7 @@ def _missing(dataset: Table, name: str) -> int:
     encoded = dataset.encoded(name)
     if None not in encoded.labels:
         return 0
+    # The missing label comes last.
     return int(encoded.counts[-1])
 
 
@@ -257,14 +260,17 @@ def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> 
         return _equal_rows(pair, rule, side)
     low, high = left_reach
     low_right, high_right = right_reach
+    # a > b is b < a: with the sides exchanged one comparison serves both.
     if operator in (">", ">="):
         low, high, low_right, high_right = low_right, high_right, low, high
+    # A range keeps a rule when some value in it does: the lowest left against the highest right.
     possible = {
         "<": low < high_right,
         ">": low < high_right,
         "<=": low <= high_right,
         ">=": low <= high_right,
         "=": (low <= high_right) & (low_right <= high),
+        # Only two single equal values cannot differ.
         "!=": ~((low == high) & (low_right == high_right) & (low == low_right)),
     }[operator]
     both_known = ~(np.isnan(low) | np.isnan(low_right))
@@ -278,6 +284,7 @@ def _reach(
     suppressed ones.
     """
     if side == "original":  # a column of a rule may not have been released
+        # The original paired with itself: its cells are then read like released ones.
         pair = pair.memo.setdefault("itself", TablePair.of(pair.original, pair.original))
     reading = pair.reading(name)
     if reading.scale == "category":
@@ -414,6 +421,7 @@ class Timeliness(Utility):
             )
         days = numbers(pair, self.column)
         end = day(self.today) or 0.0
+        # A missing date is NaN, which is never recent.
         fresh = (end - days.after <= self.days).astype(np.float64)
         raw = share_of(pair, float((end - days.before <= self.days).sum()))
         meaning = f"share of records that are at most {self.days:g} days old"
@@ -561,6 +569,7 @@ class Validity(ColumnUtility):
             )
         elif rule is not None:
             low, high = _limits(rule)
+            # A label may be a number that has no place among the original values.
             alone = [np.nan if label is None else number(label) for label in reading.labels]
             positions = np.array([np.nan if position is None else position for position in alone])
             lower = np.where(np.isnan(reading.low), positions, reading.low)
@@ -574,6 +583,8 @@ class Validity(ColumnUtility):
             cells = cells_of(pair, name) if pair.aligned else None
             if cells is not None:
                 good = good.copy()
+                # Nodes of the hierarchy stand for something even where the reading lists no values
+                # of them.
                 good[cells.label[cells.level >= 0]] = True
         return float(reading.after.counts[good.astype(bool) & ~blank].sum())
 

@@ -153,6 +153,7 @@ def _penalties(cells: Cells) -> Floats:
     if cells.reading.scale != "category":
         return cells.loss
     missing = int(None in cells.reading.values)
+    # The top, and what is suppressed, stands for a missing value as well.
     covers = cells.lost | ((cells.level == cells.ladder.top) & (cells.ladder.top > 0))
     leaves = cells.leaves - covers * missing
     every = max(1.0, cells.all_leaves - missing)
@@ -349,6 +350,7 @@ def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     cells = cells_of(pair, name)
     if cells is None:
         return most_bits, most_bits
+    # Suppressed records have lost all their bits: those of all records less those released.
     return cells.total(_bits_of_cells(cells)) + most_bits - cells.total(
         every[cells.value]
     ), most_bits
@@ -433,6 +435,7 @@ class Ambiguity(ColumnUtility):
                 logs = np.full(1, every)
             else:
                 logs = np.log(cells.leaves)
+            # Where all cells lose alike no row needs to be looked up.
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
             records += (
                 kernels.keys.map_codes(cells.which, logs)

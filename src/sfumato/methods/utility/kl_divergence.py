@@ -98,11 +98,15 @@ class KullbackLeibler(ColumnUtility):
                 if cells is None
                 else np.log(_expected_shares(cells))[cells.which[example]]
             )
+        # The share of records in a box over the combinations in it; exp of a sum of logs for their
+        # product.
         density = boxes.sizes / records * np.exp(-logs)
         spread = density_at(pair, names, density) + suppressed_of(pair) / records * math.exp(-total)
         share = counts / counts.sum()
+        # A combination that the release rules out would cost infinitely many bits.
         tiny = math.exp(-700.0)
         raw = max(0.0, float((share * (np.log2(share) - np.log2(np.maximum(spread, tiny)))).sum()))
+        # Everything suppressed is the even distribution over all combinations, e^−total each.
         largest = float((share * (np.log2(share) + total / math.log(2))).sum())
         return Measure(
             self.name,
@@ -146,12 +150,14 @@ def density_at(
     if not len(example):
         return densities
     if _disjoint(pair, names):
+        # No boxes overlap: any released record of a combination tells its box.
         boxes = np.full(len(first), -1, dtype=np.int64)
         kernels.keys.write_through(boxes, combinations.rows, pair.rows, released.rows)
         _reach_suppressed(pair, names, boxes)
         densities[boxes >= 0] = density[boxes[boxes >= 0]]
         return densities
     fits = [_fitting(pair, name, first, example) for name in names if name in pair.released.columns]
+    # As many combinations at a time as keep the table of pairs within the chunk.
     width = max(1, CHUNK // len(example))
     for start in range(0, len(first), width):
         part = slice(start, start + width)
@@ -180,6 +186,7 @@ def _fitting(
                 reading.places <= reading.high[label] + slack
             )
     if cells is not None:
+        # Suppressed labels fit every value.
         table[:, np.unique(cells.label[cells.lost])] = True
         table[cells.value[cells.fits], cells.label[cells.fits]] = True
     return (
@@ -207,6 +214,7 @@ def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: Ints) -> Non
         level = cells.column_level or 0
         leaf = ladder.codes_of(cells.reading.values)
         label_codes = positions_in(cells.reading.labels, ladder.labels[level])
+        # A label that was not released gets a code of its own, which no box has.
         label_codes = np.where(label_codes < 0, len(cells.reading.labels), label_codes)
         would_be = label_codes[
             ladder.climb(0, level)[leaf[cells.reading.before.narrow[first[lost]]]]

@@ -60,6 +60,7 @@ class Term:
         """The difference over the size before; 1 where there is nothing to compare with any
         more.
         """
+        # What had no value before has nothing to lose.
         if math.isnan(self.before):
             return 0.0
         if math.isnan(self.after):
@@ -125,6 +126,7 @@ class WeightedRows:
         def parts(rows: slice) -> tuple[Floats, Floats]:
             numbers = column.part(rows)
             if power > 1:
+                # The mean itself needs no centre: subtracting 0 would copy every part for nothing.
                 numbers = (numbers - centre) ** power
             present = ~np.isnan(numbers)
             weight = np.where(present, self._amounts(rows), 0.0)
@@ -159,6 +161,7 @@ class WeightedRows:
             return [float(q) for q in np.quantile(column[present], shares)]
         order = np.argsort(column[present], kind="stable")
         upto = np.cumsum(self.weights[present][order])
+        # 1e-12: a share that ends exactly at a value must not step over it by rounding.
         positions = np.searchsorted(upto, np.asarray(shares) * upto[-1] * (1 - 1e-12), side="left")
         return [float(v) for v in column[present][order][np.minimum(positions, len(order) - 1)]]
 
@@ -183,6 +186,8 @@ class WeightedRows:
         if not len(used_columns) or total <= 0:
             return matrix
         products = np.zeros((len(used_columns), len(used_columns)))
+        # In a second pass, around the means: from sums of squares alone, large numbers with a small
+        # spread would lose all digits.
         for part in parts:
             rows, weights = self._complete(part, used_columns)
             centred = rows - sums / total
@@ -214,6 +219,7 @@ def correlations_of(matrix: Floats) -> Floats:
     itself.
     """
     deviations = np.sqrt(matrix.diagonal())
+    # Division by 0 is avoided; what it would give is set to 0 below.
     constant = deviations <= 0
     scale = np.where(constant, 1.0, deviations)
     with np.errstate(
@@ -246,6 +252,7 @@ def _quantiles_of_copies(
     order = np.argsort(values, kind="stable")
     line = values[order]
     upto = np.cumsum(copies[order])
+    # Between n values lie n − 1 steps; where a share falls between two they are interpolated.
     positions = np.asarray(shares) * (upto[-1] - 1)
     below = np.floor(positions)
     lower_values, upper_values = (
@@ -265,6 +272,7 @@ def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, Weigh
     """The columns of both sides with the survey weights, where both tables have them."""
     before = weights_of(pair.original)
     after = weights_of(pair.released)
+    # Weights on one side only would compare a sample with a population.
     if before is None or after is None:
         coded = [coded_numbers(pair, name) for name in names]
         sides = [
@@ -289,6 +297,7 @@ def _count_rows(columns: Sequence[Coded]) -> WeightedRows | None:
         return None
     codes = columns[0][0].narrow
     for (encoded, _), size in zip(columns[1:], sizes[1:], strict=True):
+        # MOST_CELLS keeps the codes of whole rows within 32 bits.
         codes = codes.astype(np.uint32) * np.uint32(size) + encoded.narrow
     counts = tallied(codes, math.prod(sizes), None)
     occurring = np.flatnonzero(counts)
@@ -426,6 +435,7 @@ class Covariances(OfNumbers):
         scale = before.diagonal() ** 0.5
         terms = [
             Term(
+                # On the diagonal stands a variance, which concerns one column.
                 (names[a], names[b]) if a < b else (names[a],),
                 before[a, b],
                 after[a, b],

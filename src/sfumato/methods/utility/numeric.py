@@ -57,6 +57,7 @@ def _numbers(pair: TablePair, name: str) -> Numbers:
     if coded is None:
         return Numbers(numbers_of(pair.original, name), numbers_of(pair.released, name))
     return Numbers(
+        # A number a code first, then one a row by looking it up.
         *(NumberColumn(side.narrow, values_of_codes).whole for side, values_of_codes in coded)
     )
 
@@ -81,6 +82,7 @@ class NumberColumn:
         values: NDArray[Any] = self.values[rows]
         if self.places is None:
             return values
+        # A column without values has no codes either.
         if len(self.places):
             return np.asarray(self.places[values])
         return np.zeros(0)
@@ -118,6 +120,7 @@ def coded_numbers(pair: TablePair, name: str) -> tuple[Coded, Coded] | None:
     reading = pair.reading(name)
     if reading.scale == "category":
         raise _no_numbers(pair, name)
+    # A suppressed cell fits everything and has no middle worth taking.
     middle = np.where(reading.everything, np.nan, reading.middle)
     return (reading.before, reading.places), (reading.after, middle)
 
@@ -183,6 +186,7 @@ class Amounts:
             numbers = self.part(rows)
             if of is not None:
                 numbers = of(numbers)
+            # A cell that is there several times adds its amount as often.
             return (numbers if self.counts is None else numbers * self.counts[rows],)
 
         return sum_in_parts(self.size, parts)[0]
@@ -254,6 +258,7 @@ def _errors(pair: TablePair, name: str) -> Errors:
         lost = Amounts.of(values.before[gone(pair)])
         return _errors_of(before, lost, Amounts.of(values.before[pair.rows]), values.after, None)
     joint, (old, values_of_codes), (_, middle) = pair.joint(name), *coded
+    # Suppressed records by code: how many had each value.
     suppressed = tallied(old.narrow[gone(pair)], len(old.labels), None)
     truth = Amounts.of(values_of_codes[joint.value], joint.count)
     before = Amounts.of(values_of_codes, old.counts)
@@ -278,11 +283,13 @@ def _errors_of(
         mean = known_amounts.total() / len(known_amounts)
     spread = 0.0
     if len(known_amounts) > 1:
+        # Over n − 1, as a sample's variance is estimated.
         spread = known_amounts.total_square(mean) / (len(known_amounts) - 1)
 
     def released(rows: slice) -> Floats:
         released_values = after[rows]
         return _or_none(
+            # Who gets no number takes the mean for it, as one would without the release.
             np.where(np.isnan(released_values), mean, released_values) - truth.part(rows)
         )
 

@@ -135,6 +135,8 @@ class PredictiveAccuracy(ColumnUtility):
 
     def _people(self, pair: TablePair) -> tuple[Ints, Ints]:
         """The original rows to learn from, and those set aside."""
+        # Drawn rows may repeat anybody they were learnt from: only who was set aside before is a
+        # fair test.
         if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
             stream = Seed(self.seed).stream("held out")
             tested = max(1, round(self.held_out * self.records))
@@ -153,12 +155,14 @@ class PredictiveAccuracy(ColumnUtility):
         learn, test = self._people(pair)
         released_labels = pair.own_values(self.label)[label.released]
         released = self._released(pair, learn)
+        # A generalised label is no original one (−1): there is no class to learn it as.
         released = released[released_labels[released] >= 0]
         features = features_of(
             pair, self._predictors(pair), np.concatenate([learn, test]), released
         )
         truth = label.original[test]
         classes = len(label.values)
+        # Rows to learn from come first, those to be tested on behind them.
         tested = features.before[len(learn) :]
         fits = fit_classes(features.before[: len(learn)], label.original[learn], classes)
         majority = np.bincount(label.original[learn], minlength=classes).argmax()
@@ -273,9 +277,11 @@ class RegressionOverlap(Utility):
         features = features_of(pair, present, rows_before, rows_after)
         old = self._fit(pair, features.before, before[rows_before])
         new = self._fit(pair, features.after, after[rows_after])
+        # A predictor that was not released does not overlap: it counts with one 0.
         overlaps_of: dict[str, list[float]] = {
             name: [] if name in present else [0.0] for name in self.predictors
         }
+        # Coefficient 0 is the constant, which is not compared.
         for number, owner in enumerate(features.owners, start=1):
             if not np.isnan(old[1][number]):
                 overlaps_of[owner].append(_overlap(old, new, number))
@@ -310,6 +316,7 @@ class RegressionOverlap(Utility):
         from scipy.stats import norm, t
 
         if len(features):
+            # A constant column cannot be told from the constant term: it gets no coefficient.
             varying = np.concatenate([[True], features.std(axis=0) > 1e-12])
         else:
             varying = np.zeros(0, dtype=bool)
@@ -320,6 +327,7 @@ class RegressionOverlap(Utility):
             return centre, width
         design = with_constant(features)[:, varying]
         if is_number(pair, self.outcome):
+            # The pseudo-inverse also serves where predictors depend on each other.
             covariance = np.linalg.pinv(design.T @ design, hermitian=True)
             coefficients = covariance @ design.T @ outcome
             residual = outcome - design @ coefficients
@@ -341,6 +349,7 @@ def _overlap(old: Estimate, new: Estimate, number: int) -> float:
     if math.isnan(centre_after) or math.isnan(spread):
         return 0.0
     common = min(centre + width, centre_after + spread) - max(centre - width, centre_after - spread)
+    # An exact fit has intervals of no width, over which no share can be taken.
     if width <= 0 or spread <= 0:
         return float(
             abs(centre - centre_after) <= 1e-9 * max(1.0, abs(centre))
@@ -478,6 +487,7 @@ class Propensity(ColumnUtility):
             f"how well released records can be told from original ones, 1 is always{beside_null}",
             raw=test.pmse,
             per_column=columns,
+            # Of a sample there is no score for every released row.
             parts=test.scores if len(test.scores) == len(pair.released) else None,
         )
 
@@ -536,6 +546,7 @@ def _features(metric: Propensity, pair: TablePair) -> tuple[Features, Ints | Non
         original_sample = np.arange(count)
     else:
         original_sample = np.sort(stream.permutation(count)[: metric.records])
+    # Place of each original row in the sample; −1 outside it.
     sample_position = np.full(count, -1, dtype=np.int64)
     sample_position[original_sample] = np.arange(len(original_sample))
     released = np.flatnonzero(sample_position[pair.rows] >= 0)
@@ -566,6 +577,7 @@ def _stacked(features: Features) -> tuple[Floats, Floats]:
     """
     rows = np.concatenate([features.before, features.after])
     truth = np.concatenate([np.zeros(len(features.before)), np.ones(len(features.after))])
+    # A column that is constant over both tables cannot tell them apart.
     return rows[:, rows.std(axis=0) > 0], truth
 
 
@@ -585,9 +597,12 @@ def _exchanged(
     errors = np.zeros(metric.permutations)
     at_once = max(1, CELLS_AT_ONCE // max(1, len(truth)))
     for start in range(0, metric.permutations, at_once):
+        # A column an exchange: many are fitted side by side.
         sides = np.repeat(truth[:, None], min(at_once, metric.permutations - start), axis=1)
         for exchanged in sides.T:
             swapped = stream.random(len(people)) < 0.5
+            # The person's original record goes over to the released side, and the released one
+            # back.
             exchanged[people[swapped]] = 1.0
             exchanged[len(features.before) + np.flatnonzero(swapped)] = 0.0
         chances = np.ascontiguousarray(model.probabilities(sides).T)

@@ -97,6 +97,7 @@ class Questions:
         for bit, first, last in zip(bits, self.first[start:end], self.last[start:end], strict=True):
             turns[first] ^= bit  # from here on it is asked for ...
             turns[last] ^= bit  # ... and from here on no more
+        # Running exclusive or: a bit is on between the two places that turn it.
         bit_masks[self.line.order] = np.bitwise_xor.accumulate(turns)[:-1]
         return bit_masks
 
@@ -162,6 +163,7 @@ def _met_by_sets(reading: Reading, sets: Sequence[Ints]) -> Floats:
     upto = np.zeros(len(reading.members) + 1, dtype=np.int64)
     for query, codes in enumerate(sets):
         in_question[codes] = 1
+        # Members up to each place that are asked for: those of one label are a difference of two.
         np.cumsum(in_question[reading.members], out=upto[1:])
         met[query] = (upto[reading.starts[1:]] - upto[reading.starts[:-1]]) / sizes
         in_question[codes] = 0
@@ -174,6 +176,7 @@ def _line(pair: TablePair, name: str) -> _Line:
         order = reading.line
         positions = reading.places[order]
         slack = 1e-9 * max(1.0, abs(reading.span))
+        # Labels without a place get an empty run: it begins behind all values and ends before them.
         starts = np.searchsorted(
             positions, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left"
         )
@@ -191,6 +194,7 @@ def _runs(line: _Line, amount: int, share: float, stream: np.random.Generator) -
     if not count:
         return np.zeros(amount, dtype=np.int64), np.zeros(amount, dtype=np.int64)
     size = max(1, round(share * count))
+    # A run of this size can begin at count − size + 1 places.
     first = stream.integers(0, count - size + 1, size=amount)
     return first, first + size
 
@@ -269,6 +273,7 @@ class QueryWorkload(ColumnUtility):
             largest = max(
                 [len(combinations.sizes), *(values_of(pair, name) for name in columns_of_set)]
             )
+            # As many queries at a time as keep queries × values within the chunk.
             width = max(1, CHUNK // max(1, largest))
             parts = [min(width, amount - part) for part in range(0, amount, width)]
             for query_errors, without in self._errors(pair, combinations, parts, stream):
@@ -303,6 +308,7 @@ class QueryWorkload(ColumnUtility):
         stream = Seed(self.seed).stream("query workload")
         size = min(self.dimensions, len(names))
         column_sets: dict[tuple[str, ...], None] = {}
+        # Of few columns all combinations are listed; of many there are too many to list.
         if len(names) <= 12:
             every = list(itertools.combinations(names, size))
             column_sets = dict.fromkeys(
@@ -333,11 +339,13 @@ class QueryWorkload(ColumnUtility):
         until there are as many.
         """
         names = combinations.columns
+        # d independent conditions of this share meet about the wanted share of combinations.
         share = self.selectivity ** (1 / len(names))
         released = classes_of(pair, names, "released", keep=False)
         waiting: list[list[Questions]] = []
         for part, amount in enumerate(parts):
             waiting.append([questions_of(pair, name, amount, share, stream) for name in names])
+            # A word holds 64 queries: the original is gone through once for all of them.
             if (
                 part < len(parts) - 1
                 and sum(len(batch[0].blind) for batch in waiting) + amount <= WORD
@@ -369,6 +377,7 @@ class QueryWorkload(ColumnUtility):
         for question in batch:
             every *= question.blind
             if question.released is None:
+                # Nothing was released of this column: its values are taken to be evenly spread.
                 unseen *= question.blind
         estimate = (
             estimate if released_parts else np.full(amount, float(len(pair.released)))
@@ -377,6 +386,7 @@ class QueryWorkload(ColumnUtility):
         if not pair.aligned:
             estimate *= pair.original.records / max(1, pair.released.records)
         records = records_of(pair) if pair.aligned else pair.original.records
+        # One record at least: a count of 0 would make any error infinite.
         floor = np.maximum(true, max(1.0, self.sanity * records))
         return np.abs(true - estimate) / floor, np.abs(true - records * every) / floor
 
@@ -434,6 +444,7 @@ def _true_counts(parts: Sequence[Sequence[Questions]], combinations: _Combinatio
             low = max(begin, offset)
             high = min(end, offset + len(batch[0].blind))
             for number, question in enumerate(batch if low < high else ()):
+                # The bits of this batch begin where those of earlier ones in the word end.
                 masks[number] |= question.masks(low - offset, high - offset) << np.uint64(
                     low - begin
                 )

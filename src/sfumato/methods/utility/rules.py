@@ -73,11 +73,13 @@ class RuleSideEffects(ColumnUtility):
         names = self._looked_at(pair)
         before = TableItems.of(pair.original, names)
         present = [name for name in names if name in pair.released.columns]
+        # Items are numbered by the labels of the original on both sides, so that rules compare.
         labels_known = [
             labels for name, labels in zip(names, before.labels, strict=True) if name in present
         ]
         after = TableItems.of(pair.released, present, labels_known, canonical_order(pair.released))
         hidden_rules = all_parsed(self.hidden or ())
+        # What is to be hidden is no loss when it is gone.
         secret = {before.told(rule) for rule in before.meant(hidden_rules, thresholds)}
         old = {
             before.told(rule) for rule in mine_rules(before.transactions, thresholds, self.largest)
@@ -85,6 +87,7 @@ class RuleSideEffects(ColumnUtility):
         new = {
             after.told(rule) for rule in mine_rules(after.transactions, thresholds, self.largest)
         } - secret
+        # Rules about columns that were not released cannot be found any more.
         present_rules = [rule for rule in hidden_rules if set(rule.columns) <= set(present)]
         failed = sum(
             is_found(after.transactions, rule, thresholds)

@@ -115,9 +115,11 @@ class SquaredError(ColumnUtility):
         all were suppressed.
         """
         squares = self._squares(pair, name)[0]
+        # Categories have no mean to stand at: a suppressed one is at distance 1.
         if name not in pair.released.columns or not is_number(pair, name):
             return squares, float(suppressed_of(pair)), float(len(pair.original))
         error = errors(pair, name)
+        # A constant column has no range; its errors are 0 unless values were changed.
         unit = error.span or 1.0
         return squares, error.suppressed.total_square(unit=unit), error.top.total_square(unit=unit)
 
@@ -135,6 +137,7 @@ class SquaredError(ColumnUtility):
         def squares(rows: slice) -> Floats:
             before, after = error.missing(rows)
             return np.where(
+                # A number where there was none is as far off as can be.
                 before & ~after, 1.0, (error.released.part(rows) / (error.span or 1.0)) ** 2
             )
 
@@ -280,8 +283,10 @@ class SumOfSquares(OfNumbers):
             every = error.top.total_square()
             if every <= 0:
                 continue
+            # In units of its own total every column counts 1, whatever its numbers are.
             unit = every if self.standardise else 1.0
             column_error = error.released.total_square() + error.suppressed.total_square()
+            # Roots, as the errors are squared after they were divided.
             columns[name], units[name] = column_error / every, math.sqrt(unit)
             within = within + column_error / unit
             total = total + every / unit
@@ -341,6 +346,7 @@ class StandardisedError(OfNumbers):
             error = errors(pair, name)
             if error.deviation <= 0:
                 continue
+            # √2 · S is the standard deviation of the difference of two independent values.
             unit = math.sqrt(2) * error.deviation
             column_error = (_absolute(error.released) + _absolute(error.suppressed)) / unit
             columns[name], units[name] = column_error / max(1, error.known), unit

@@ -84,6 +84,7 @@ class CountError(Utility):
         true = float(before.sum())
         released_count = float(after.sum())
         if not pair.aligned:
+            # Drawn rows may be any number: their count is scaled to the original's.
             released_count *= len(pair.original) / max(1, len(pair.released))
         error = abs(true - released_count) / max(true, 1.0)
         columns = ", ".join(self.where)
@@ -105,6 +106,7 @@ def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], N
         values = ((reading.places >= low) & (reading.places <= high)).astype(np.float64)
         width = reading.high - reading.low
         inside = np.minimum(reading.high, high) - np.maximum(reading.low, low)
+        # A single number has no width to take a share of: it is inside or not.
         point = (reading.low >= low) & (reading.high <= high)
         share = np.where(
             width > 0, np.clip(inside, 0, None) / np.where(width > 0, width, 1.0), point
@@ -115,6 +117,7 @@ def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], N
     labels = np.zeros(len(reading.labels))
     for i, text in enumerate(reading.labels):
         members = reading.members[reading.starts[i] : reading.starts[i + 1]]
+        # A label that no original value stands under stands for itself.
         if len(members):
             labels[i] = float(values[members].mean())
         else:
@@ -130,6 +133,7 @@ def _ends(reading: Reading, conditions: list[Value]) -> tuple[float, float] | No
     ends = []
     for value in conditions:
         number = positions.get(label(value))
+        # In Python True is a number, too.
         if isinstance(value, int | float) and not isinstance(value, bool):
             number = float(value)
         if number is None:
@@ -187,6 +191,7 @@ class TableDistance(ColumnUtility):
         if not len(pair.released):
             return Measure(self.name, 1.0, self.better, "nothing was released", raw=1.0)
         columns = [binned(pair, c, MOST_BINS, even=True) for c in self.columns]
+        # Half of the L1 distance: who leaves one cell enters another.
         value = _distance(columns) / 2
         return Measure(
             self.name,
@@ -299,6 +304,7 @@ class MarginalError(ColumnUtility):
             return list(itertools.combinations(names, size))
         stream = Seed(self.seed).stream("tables of columns")
         tables_drawn = dict[tuple[str, ...], None]()
+        # A dict keeps the order of the draws and leaves out repeats.
         while len(tables_drawn) < self.tables:
             tables_drawn[
                 tuple(names[i] for i in sorted(stream.permutation(len(names))[:size].tolist()))
@@ -310,6 +316,7 @@ def _coded(pair: TablePair, name: str) -> Binned:
     """A column in bins; one that was not released says nothing."""
     if name in pair.released.columns:
         return binned(pair, name, MOST_VALUES, even=True, single=True, blind=True)
+    # A column that was not released is taken for one of nothing but suppressed cells.
     blank = pl.Series([TOP], dtype=pl.String).new_from_index(0, len(pair.released))
     beside = dataclasses.replace(
         pair,
@@ -333,5 +340,6 @@ def _errors(columns: list[Binned]) -> tuple[float, float]:
     for column in columns:
         spread = np.multiply.outer(spread, column.blind)
     used = before > 0
+    # Cells that the original lacks need not be listed: together they hold what is left of 1.
     blind = float(np.abs(before[used] - spread[used]).sum() + max(0.0, 1.0 - spread[used].sum()))
     return error, blind

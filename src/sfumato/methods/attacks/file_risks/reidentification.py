@@ -68,6 +68,7 @@ class JournalistRisk(Risk):
         if len(sizes) and float(sizes.min()) > 0:
             value = min(1.0, 1.0 / float(sizes.min()))
         else:
+            # Weights of 0 say that nobody is like that: the worst is assumed of any class there is.
             value = float(len(sizes) > 0)
         basis = "population estimated by the weights"
         if weights is None:
@@ -95,6 +96,7 @@ class MarketerRisk(Risk):
         """The average risk over records."""
         records = evidence.classes.records
         frequencies = evidence.frequencies
+        # Every class gives one right guess then: sizes need not be divided.
         if frequencies is records:
             guessed = len(records)
         else:
@@ -124,6 +126,7 @@ class ShareAtRisk(Risk):
         """The share of records above the threshold."""
         records = evidence.classes.records
         if len(records):
+            # The slack keeps 1/5 from being above 0.2 by rounding.
             exposed = records[1.0 / evidence.frequencies > self.threshold + 1e-12]
         else:
             exposed = records

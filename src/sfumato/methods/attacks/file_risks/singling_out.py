@@ -61,10 +61,13 @@ def contributions(classes: ClassTable) -> dict[str, float]:
     gained = dict.fromkeys(classes.columns, 0.0)
     for order in orders:
         alone = None
+        # One sort counts all prefixes of an order; where all orders are looked at, the same sets
+        # come up again and again, and remembering them is cheaper.
         if classes.person is None and len(orders) <= MOST_SORTED:
             alone = classes.unique_by_prefixes(order)
         if alone is None:
             alone = [exposed(frozenset(order[: rank + 1])) for rank in range(len(order))]
+        # What each column adds to those before it: counts 0, 3, 5 → gains 3 and 2.
         for name, before, after in zip(order, [0, *alone], alone, strict=False):
             gained[name] += after - before
     shares = {name: gain / len(orders) / total for name, gain in gained.items()}
@@ -92,6 +95,7 @@ def smallest_exposing_sets(classes: ClassTable, *, limit: int = 5) -> tuple[Expo
     """
     if not unique_records(classes, classes.columns):
         return ()
+    # Sets of smaller sizes were counted before: the limit is on all of them together.
     sets_counted = 0
     for size in range(1, len(classes.columns) + 1):
         sets_counted += comb(len(classes.columns), size)
@@ -152,10 +156,12 @@ def why_alone(
         raise ParameterError(
             f"there is no record {row:,}; the table has {len(dataset):,}, counted from 0"
         )
+    # Per other record the columns it shares with this one, a bit each.
     alike = np.zeros(len(dataset), dtype=np.int64)
     for bit, name in enumerate(names):
         codes = dataset.encoded(name).codes
         alike |= (codes == codes[row]).astype(np.int64) << bit
+    # The record itself shares everything and would rule out every set.
     alike[row] = 0
     agreements = np.unique(alike)
     minimal: list[int] = []
@@ -163,6 +169,7 @@ def why_alone(
         for subset in combinations(range(len(names)), size):
             mask = sum(1 << bit for bit in subset)
             if (
+                # A set that holds a smaller one that is enough is not minimal.
                 not any(mask & smaller == smaller for smaller in minimal)
                 and not ((agreements & mask) == mask).any()
             ):

@@ -46,6 +46,7 @@ class Family:
         if self.kind in (MEAN, ORDERED):
             return self.columns
         if self.kind == CHOQUET:
+            # One number for every set of columns, a bit a column.
             return 1 << self.columns
         return self.columns * (self.columns + 1) // 2
 
@@ -77,6 +78,7 @@ class Family:
 
     def _pairwise(self, parameters: Floats) -> Floats:
         size = self.columns
+        # Negative interactions of a column with the others; its own weight must make up for them.
         negative = np.minimum(self.matrix(parameters), 0.0)
         np.fill_diagonal(negative, 0.0)
         repaired = parameters.copy()
@@ -91,6 +93,7 @@ class Family:
         positive = np.maximum(values, 0.0)
         if positive.sum() <= 1e-12:
             return self.of_weights(np.full(self.columns, 1 / self.columns))
+        # Negative eigenvalues are cut off, and the trace is brought back to 1.
         return self.flat((vectors * positive) @ vectors.T / positive.sum())
 
     def matrix(self, parameters: Floats) -> Floats:
@@ -132,6 +135,7 @@ def _monotone(measure: Floats, columns: int) -> Floats:
     minimum downwards.
     """
     up = np.clip(measure, 0.0, 1.0)
+    # Fixed before the passes, so that both keep the measure 0 of nothing and 1 of everything.
     up[0], up[-1] = 0.0, 1.0
     down = up.copy()
     sets = np.arange(len(up))
@@ -146,6 +150,7 @@ def _shapley(measure: Floats, columns: int) -> Floats:
     sets = np.arange(len(measure))
     sizes = (sets[:, None] >> np.arange(columns) & 1).sum(axis=1)
     shares = np.array(
+        # The share of orders in which just these s columns come before column k.
         [factorial(s) * factorial(columns - s - 1) / factorial(columns) for s in range(columns)]
     )
     values = np.zeros(columns)

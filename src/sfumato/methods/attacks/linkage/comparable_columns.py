@@ -71,6 +71,7 @@ class Compared:
         a line.
         """
         lengths, values = self.released_fit
+        # The lists turned round: sorted by value, each with the labels in their order.
         labels = np.repeat(np.arange(len(lengths)), lengths)[np.argsort(values, kind="stable")]
         return (
             np.bincount(values, minlength=len(self.places) if self.scale == "category" else 0),
@@ -130,6 +131,7 @@ def only_generalised(scene: Scene) -> bool:
 
 def _generalised(scene: Scene, name: str) -> bool:
     reading = scene.pair.reading(name)
+    # Cells that say nothing: missing, or everything in a column without a hierarchy.
     gone = np.array([label is None for label in reading.labels], dtype=bool)
     if scene.pair.original.schema[name].hierarchy is None:
         gone |= reading.everything
@@ -175,6 +177,7 @@ def compare(scene: Scene, name: str) -> Compared:
     missing_released = np.array([label is None for label in reading.labels], dtype=bool)
     positions = _positions(attribute, reading, intruder_codes.labels)
     wildcard = attribute.missing is Missing.WILDCARD
+    # What cannot be read may be anything: it is open, so that nobody is ruled out by it.
     if line:
         unreadable = np.isnan(reading.low) & ~missing_released
     else:
@@ -208,6 +211,8 @@ def _reading(scene: Scene, name: str, intruder_labels: Labels) -> Reading:
     reading: Reading = scene.pair.reading(name)
     known_values = set(reading.values)
     extra = [value for value in intruder_labels if value is not None and value not in known_values]
+    # On a line values of the intruder get a place in any case; without a hierarchy a label stands
+    # for itself.
     if (
         reading.scale != "category"
         or not extra
@@ -236,6 +241,7 @@ def _positions(attribute: Attribute, reading: Reading, intruder_labels: Labels) 
     for i, value in enumerate(intruder_labels):
         if value is None or reading.scale == "category":
             continue
+        # Values that an order does not name have no place in it.
         if value in known_positions or reading.scale == "order":
             position = known_positions.get(value)
         else:

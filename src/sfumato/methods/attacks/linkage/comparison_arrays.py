@@ -145,6 +145,7 @@ def _telling(released_kinds: Distinct, column: int, rule: ComparisonRule) -> flo
     shares = np.bincount(released_kinds.codes[:, column], weights=released_kinds.records) / max(
         1, len(released_kinds.kind_of)
     )
+    # The chance that two random cells differ: 1 less the sum of squared shares.
     differ = 1.0 - float((shares**2).sum())
     return differ * float(rule.constants[0]) * (2.0 if rule.kind == SQUARE else 1.0)
 
@@ -168,6 +169,7 @@ def _side(
 ) -> Side:
     numbers = np.stack([cell[0][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
     marks = np.stack([cell[1][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
+    # Codes of column k have the numbers bases[k] to bases[k + 1] among those of all columns.
     bases = np.concatenate([[0], np.cumsum([len(lengths) for lengths, _ in matching])]).astype(
         np.int64
     )

@@ -60,6 +60,7 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
     """
     from scipy.optimize import linear_sum_assignment
 
+    # In order of their kinds, so that ties are not decided by the order of rows in the files.
     order = [np.argsort(side.kind_of, kind="stable") for side in (files.intruder, files.released)]
     table = distances(arrays)[
         np.ix_(files.intruder.kind_of[order[0]], files.released.kind_of[order[1]])
@@ -86,6 +87,7 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
         true_pairs[links[true_pairs[:, 0]] == searched.kind_of[true_pairs[:, 1]], 0],
         minlength=len(searching.kind_of),
     )
+    # Rows without a link have −1, which would look up the last kind.
     tied = np.where(links >= 0, searched.records[links], 0)
     nearest_distance = np.full(len(searching.kind_of), np.inf)
     nearest_distance[pairs[:, int(backwards)]] = table[row_numbers, column_numbers]
@@ -230,10 +232,12 @@ class DistanceLinkage(Attack):
             links = implied_links(scene, credits_by_way["intruder"].rows)
         if links is not None:
             nearest = credits_by_way["intruder"]
+            # This way ranks records by what other columns imply, not by a distance.
             unknown = np.zeros(len(nearest.rows))
             credits_by_way["implied"] = Credits(
                 nearest.rows, links.credit, links.tied, unknown, complete=nearest.complete
             )
+        # Rates that differ by rounding alone are equal; then the way that assumes less is told.
         best = max(
             credits_by_way,
             key=lambda way: (
@@ -269,6 +273,7 @@ class DistanceLinkage(Attack):
             raise ParameterError(
                 f"linkage: weights are given for columns not in both files: {', '.join(unknown)}"
             )
+        # The plain distance has its tree already, which other attacks search, too.
         if (self.standard, self.ranges, self.suppressed) == PLAIN and set(
             self.weights.values()
         ) <= {1.0}:

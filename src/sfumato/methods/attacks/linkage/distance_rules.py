@@ -52,6 +52,7 @@ def distance_rule(
     if column.scale == "category":
         return _category(column, weight, ranges, suppressed)
     intruder_numbers = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
+    # Halved before they are added: two large ends could overflow together.
     middle = column.low / 2 + column.high / 2
     half = column.high / 2 - column.low / 2
     released_numbers = np.column_stack([column.low, column.high, np.zeros(len(half))])
@@ -70,6 +71,8 @@ def distance_rule(
             (released_numbers[:, 0] + released_numbers[:, 1]) / 2,
             square=square,
         )
+    # Missing against present costs what two random standardised numbers do: the squared gap has the
+    # mean 2.
     apart = 2.0 if square else 1.0
     constants = np.array([weight, weight * opened, weight * apart, 0.0, 0.0, 0.0, 0.0, 0.0])
     return ComparisonRule(
@@ -89,6 +92,7 @@ def _category(
         [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
     )
     released_numbers = np.column_stack(
+        # As in the loops: no low end, the other values it may stand for, and what agreeing costs.
         [np.zeros(len(other_values)), other_values, weight * agreeing]
     )
     opened = _mean_disagreement(column, agreeing) if suppressed == "mean" else 0.0
@@ -101,6 +105,7 @@ def _standards(
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """What is taken off and what is divided by, for the intruder's file and for the release."""
     if column.scale == "order":
+        # Ranks are spread over 0 to 1 by their span; they have no mean worth taking off.
         return (0.0, max(1.0, column.span)), (0.0, max(1.0, column.span))
     intruder_positions = column.places[column.intruder]
     released_positions = middle[column.released]
@@ -129,6 +134,7 @@ def moments(values: Floats, spare: float = 1.0) -> tuple[float, float]:
         size = float(np.abs(values).max())
     if size == 0:
         return 0.0, spare
+    # Divided by the largest first: squares of huge numbers would overflow.
     mean = size * float((values / size).mean())
     deviation = size * float((values / size).std())
     return mean, deviation if deviation > 1e-12 * size else spare
@@ -154,11 +160,14 @@ def _mean_gap(
         return 0.0
     if square:
         return float(
+            # The mean of (x − y)² over all pairs, without looking at the pairs.
             intruder_values.var() + right.var() + (intruder_values.mean() - right.mean()) ** 2
         )
     right = np.sort(right)
     sums = np.concatenate([[0.0], np.cumsum(right)])
     below = np.searchsorted(right, intruder_values)
+    # The sum of |x − y| over all y: those below x count x − y, those above y − x; from running sums
+    # of the sorted y.
     apart = intruder_values * (2 * below - len(right)) + sums[-1] - 2 * sums[below]
     return float(apart.mean() / len(right))
 

@@ -76,6 +76,7 @@ def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
     intruder_kinds = distinct([column.intruder for column in columns])
     released_kinds = alike_records(scene.pair, [column.name for column in columns])
+    # Rows that were drawn anew are nobody's: there are no true pairs among them.
     if scene.pair.aligned:
         true_pairs = same_person(scene.intruder.truth, scene.pair.rows)
     else:
@@ -96,6 +97,8 @@ def same_person(truth: Ints, rows: Ints) -> Ints:
     order = sought_rows[np.argsort(rows[sought_rows], kind="stable")]
     first = np.searchsorted(rows[order], truth, side="left")
     amount = np.where(truth >= 0, np.searchsorted(rows[order], truth, side="right") - first, 0)
+    # Person i has amount[i] rows from first[i] on: amounts 2, 0, 1 → people 0, 0, 2 and steps 0, 1,
+    # 0.
     person_numbers = np.repeat(np.arange(len(truth)), amount)
     step = np.arange(len(person_numbers)) - np.repeat(np.cumsum(amount) - amount, amount)
     return np.column_stack([person_numbers, order[np.repeat(first, amount) + step]]).astype(
@@ -194,6 +197,7 @@ class Looking:
         cost = max(1, len(arrays.released.records) * max(family.width, len(arrays.kinds)))
         parts: list[tuple[NDArray[Any], ...]] = []
         pairs_done = 0
+        # Once at least: of no pairs the loops still give empty arrays of the right shape.
         while pairs_done < len(pairs) or not parts:
             self.between()
             batch = pairs[pairs_done : pairs_done + max(1, min(MOST_AT_ONCE, self.at_once // cost))]
@@ -201,6 +205,7 @@ class Looking:
             parts.append(part)
             self.spent += spent
             pairs_done += len(batch)
+            # The first guess is the whole release a pair; what the last batch took tells better.
             cost = max(1, spent // max(1, len(batch)))
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
@@ -286,6 +291,7 @@ class Pool:
         equal = family.of_weights(np.full(family.columns, 1 / family.columns))
         alike = units.records + self.look(equal).twins
         self.alone = units.people / alike
+        # Another distinct record that ties adds its rows, at least as many as the rarest has.
         self.shared = units.people / (alike + arrays.released.records.min(initial=1))
 
     def worth(self, apart: Flags, tied: Flags) -> float:
@@ -331,6 +337,7 @@ class Pool:
         """Fill with the nearest others under equal weights and under each column's emphasis."""
         size = self.family.columns
         plain = Family(MEAN, size)
+        # Equal weights first, then half of the weight on one column and the rest alike.
         for weights in [np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]:
             self.add(self.look(weights, plain).others)
 
@@ -347,6 +354,7 @@ class Pool:
         """Take in pairs (unit, released record); returns how many are new."""
         before = len(self.rows)
         width = max(1, len(self.arrays.released.records))
+        # Pairs as single numbers, unit · width + record: repeats drop out and rows stay in order.
         keys = np.unique(np.concatenate([self.rows, fresh]) @ np.array([width, 1]))
         rows = np.column_stack(np.divmod(keys, width))
         if len(rows) > before:
@@ -354,6 +362,7 @@ class Pool:
                 self.arrays, np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]])
             )
             gains = self._terms(roots) - self.own_terms[rows[:, 0]]
+            # No parameters tell a record apart whose terms are all equal to the own ones: a twin.
             informative = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
             self.rows = rows[informative]
             self.roots = roots[informative]

@@ -40,6 +40,7 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     """
     pair = scene.pair
     known_columns = set(common_columns(scene))
+    # Only who knows all quasi-identifiers knows the right class to look in.
     if not pair.aligned or not pair.quasi or not set(pair.quasi) <= known_columns:
         return None
     dependences = _dependences(scene)
@@ -48,6 +49,7 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     ]
     if not usable:
         return None
+    # From rows of the intruder's file over rows of the original to records that were looked at.
     people = _row_positions(scene, dependences)[scene.intruder.truth[rows]]
     is_released = people != NOT_RELEASED
     is_released[is_released] = _in_own_class(scene, dependences)[people[is_released]]
@@ -61,6 +63,7 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     credit = np.zeros(len(rows))
     credit[is_released] = links.credit
     tied = np.zeros(len(rows), dtype=np.int64)
+    # Of c records that fit equally well each gets 1/c: the credit tells how many tied.
     tied[credit > 0] = np.round(1 / credit[credit > 0]).astype(np.int64)
     return ImpliedLinks(credit, tied, "; ".join(dependence.pair for dependence in usable))
 
@@ -79,6 +82,7 @@ def _usable(scene: Scene, dependence: Dependence, known_columns: set[str]) -> bo
     themselves.
     """
     quasi = dependence.quasi
+    # Who knows the column itself does not need what it implies.
     if known_columns & set(dependence.columns):
         return False
     if quasi in known_columns:

@@ -87,16 +87,19 @@ def learned(
     if not len(pool.rows):
         return best  # nothing to tell from: every other record is a twin
     for turn in range(ROUNDS):
+        # Later rounds go on from the best so far: by then the pool has more others to beat.
         candidates = [start if turn == 0 else best]
         for restart in range(restarts if turn == 0 else 1 + restarts // 4):
             theta = _start(pool.family, candidates[0], restart, draws)
             candidates.append(_descend(scene, pool, theta, steps))
+        # The pool ranks them cheaply; only the two best are compared with all records.
         ranked = sorted(candidates, key=lambda p: -_links(pool, p))
         looks = [(p, pool.look(p)) for p in ranked[:2]]
         for p, view in looks:
             links = float(view.credit.sum())
             if links > best_links:
                 best, best_links = p, links
+        # No new others were met: the pool tells all that another round could learn.
         if not sum(pool.add(view.others) for _, view in looks):
             break
     return best
@@ -127,9 +130,13 @@ def _start(family: Family, near: Floats, restart: int, draws: np.random.Generato
 
 def _parameters(family: Family, theta: Floats) -> Floats:
     if family.kind in (MEAN, ORDERED):
+        # Softmax: any free parameters give positive weights of sum 1. Less the largest: no
+        # overflow.
         grown = np.exp(theta - theta.max())
         return np.asarray(grown / grown.sum())
     if family.kind == SQUARE_FORM:
+        # A matrix times its transpose is positive semidefinite whatever the free parameters are;
+        # its trace is the sum of their squares, by which it is divided.
         root = theta.reshape(family.columns, family.columns)
         return family.flat(root @ root.T / max(1e-300, float((root**2).sum())))
     return theta
@@ -160,6 +167,7 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
     spread = np.zeros(len(theta))
     best = _parameters(family, theta)
     best_links = -1.0
+    # Rows of the pool are in order of units: where each unit's others begin, and how many.
     firsts = np.flatnonzero(np.r_[True, np.diff(pool.rows[:, 0]) > 0])
     sizes = np.diff(np.r_[firsts, len(pool.rows)])
     worth = pool.alone[pool.rows[firsts, 0]] / max(1e-300, float(pool.alone.sum()))
@@ -172,11 +180,15 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
             if links > best_links:
                 best, best_links = p, links
             scene.require_time()
+        # Near 1 where another record is nearer than the own one, near 0 where none is; clipped
+        # against overflow.
         soft = 1 / (1 + np.exp(np.clip(smallest_margins / WARMTH, -50, 50)))
+        # The least margin of a unit moves with its nearest other alone, so only that one pulls.
         pull = np.repeat(-worth * soft * (1 - soft) / WARMTH, sizes) * (
             margins <= np.repeat(smallest_margins, sizes)
         )
         slope = _pulled(family, theta, p, pull @ pool.gains)
+        # Means of the slope and of its square as in Adam, corrected below for their start at 0.
         mean = 0.9 * mean + 0.1 * slope
         spread = 0.999 * spread + 0.001 * slope**2
         theta = theta - rate * (mean / (1 - 0.9**step)) / (
@@ -320,6 +332,7 @@ class LearnedLinkage(Attack):
         if family.kind in (MEAN, ORDERED):
             return pool, equal
         plain = Pool(arrays, units, Family(MEAN, family.columns), looking)
+        # It begins with the others that the first looks have found already.
         plain.add_rows(pool.rows)
         weights = learned(
             scene,
@@ -364,6 +377,8 @@ class LearnedLinkage(Attack):
         self, scene: Scene, arrays: Arrays, result: Result, people: float, sampled: bool
     ) -> Finding:
         worst = result.worst
+        # What classes and implied columns give is reached by an intruder, so no bound lies below
+        # it.
         linked = max(worst.linked, result.by_classes, result.implied)
         bound = max(worst.bound, result.by_classes, result.implied)
         value = min(1.0, linked / people)
@@ -472,6 +487,7 @@ def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) ->
         _equal(arrays),
         looking=looking,
     )
+    # The look took so much a unit; learning takes one look a column and some beside them.
     cost_per_unit = looking.spent // AT_LEAST * (len(arrays.names) + LOOKS_BESIDE)
     room = scene.affordable(len(units), cost_per_unit)
     if room == len(units):

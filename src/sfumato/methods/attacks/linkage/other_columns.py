@@ -101,6 +101,7 @@ class OtherColumnsLinkage(Attack):
         if scene.aux is None:
             return "there is no table of other people to learn from (aux)"
         reason = refusal(scene)
+        # No column in common is no hindrance here: a model links by different columns, too.
         if reason is not None and common_columns(scene):
             return reason
         if not (scene.intruder.truth >= 0).any():
@@ -255,6 +256,7 @@ class _Model:
         """From some of the people to all released records."""
         total = np.zeros((len(rows), len(self.released)))
         if self.released.shape[1]:
+            # A suppressed number has no middle (NaN): the gap counts as 0.
             gaps = np.nan_to_num(self.expected[rows][:, None, :] - self.released[None, :, :])
             total += ((gaps @ self.whitening) ** 2).sum(axis=2)
         for surprise, labels in zip(self.surprise, self.labels, strict=True):
@@ -279,6 +281,8 @@ def _learn_model(scene: Scene, shared: Sequence[str], predicted: Sequence[str]) 
     aux = scene.aux
     if aux is None:
         raise ParameterError("there is no table of other people to learn from")
+    # Columns as the intruder's file has them, where the table holds them so: a model must be learnt
+    # from what it will be given.
     teaching = {
         name: aux.column(as_theirs(name) if as_theirs(name) in aux.columns else name)
         for name in shared
@@ -368,11 +372,13 @@ def _numbers(
         values.shape[1] + training_values.shape[1], -1
     )
     size = values.shape[1]
+    # The slope of released numbers on known ones: solves Σ_BB · slope = Σ_BA.
     slope = np.linalg.solve(
         covariance[size:, size:] + RIDGE * np.eye(training_values.shape[1]),
         covariance[size:, :size],
     )
     residual = covariance[:size, :size] - covariance[:size, size:] @ slope + RIDGE * np.eye(size)
+    # With the residual covariance S = L Lᵀ, a gap times L⁻ᵀ has the squared length gᵀ S⁻¹ g.
     whitening = np.linalg.inv(np.linalg.cholesky(_definite(residual))).T
     return values.mean(axis=0) + intruder_values @ slope, released, whitening
 
@@ -401,12 +407,15 @@ def _surprises(
     within = residuals.T @ residuals / max(1, len(residuals) - len(classes)) + RIDGE * np.eye(
         training_values.shape[1]
     )
+    # Linear discriminants with one covariance for all classes: the score of a class with mean m is
+    # bᵀ W⁻¹ m − ½ mᵀ W⁻¹ m + log of its share.
     slopes = np.linalg.solve(_definite(within), means.T)
     scores = (
         intruder_values @ slopes
         - 0.5 * (means.T * slopes).sum(axis=0)
         + np.log(amounts / amounts.sum())
     )
+    # Less the largest, so that the exponential cannot overflow; the shares are the same.
     scores -= scores.max(axis=1, keepdims=True)
     shares = np.exp(scores)
     shares /= shares.sum(axis=1, keepdims=True)
@@ -418,6 +427,7 @@ def _surprises(
             continue
         members = reading.members[reading.starts[code] : reading.starts[code + 1]].tolist()
         values = {reading.values[value] for value in members} or {text}
+        # A generalised label is as likely as all the values together that it stands for.
         total = sum(
             (
                 shares[:, class_positions[value]]
@@ -445,6 +455,7 @@ def _linked(scene: Scene, model: _Model) -> Credits:
     is enough for.
     """
     targets = np.flatnonzero(scene.intruder.truth >= 0)
+    # In random order, so that those who are reached within the work are a random sample.
     order = targets[scene.seed.stream("other columns: in what order").permutation(len(targets))]
     own = _own_records(scene)
     credit = np.zeros(len(order))
@@ -463,6 +474,7 @@ def _linked(scene: Scene, model: _Model) -> Credits:
                 int(near.sum()),
                 lowest,
             )
+            # Ties are shared out: own records among the nearest over all nearest ones.
             credit[done_count + number] = near[own.get(row, [])].sum() / near.sum()
         done_count += len(rows)
     sorted_rows = np.argsort(order[:done_count], kind="stable")
@@ -490,6 +502,7 @@ def _assigned(scene: Scene, model: _Model) -> Credits:
     people, records = linear_sum_assignment(table)
     own = _own_records(scene)
     credit = np.zeros(len(rows))
+    # In a release shorter than the file some people are assigned nobody: infinitely far.
     distances = np.full(len(rows), np.inf)
     credit[people] = [
         record in own.get(int(rows[person]), [])

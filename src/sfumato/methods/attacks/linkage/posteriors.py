@@ -89,7 +89,9 @@ class WeighedPosterior:
         costs = self.arrays.costs(
             np.column_stack([intruder_kinds, np.full(len(intruder_kinds), kind)])
         ).sum(axis=1)
+        # Relative to the best, so that large costs do not all become 0.
         weights = np.exp2(costs.min() - costs)
+        # Equal people of the intruder's file share one record; each has its own probability.
         probabilities: NDArray[np.float64] = weights / (weights * self.files.intruder.records).sum()
         return probabilities
 

@@ -99,6 +99,7 @@ def _holders(arrays: Arrays, k: int) -> Holders:
     if arrays.kinds[k] == CATEGORY:
         value_of[present] = marks[present]
     else:
+        # By the lower, then the upper end: equal ranges stand together and get one number.
         present = present[np.lexsort((ends[present, 1], ends[present, 0]))]
         new = (np.diff(ends[present], axis=0) != 0).any(axis=1)
         value_of[present] = np.concatenate([[0], np.cumsum(new)])[: len(present)]
@@ -130,6 +131,8 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
             1, len(anchors)
         )
     reach = arrays.constants[k, 4] + 2 * SLACK
+    # Ranges are in order of their lower ends only, so one may reach up to an anchor that begins
+    # earlier by as much as the widest range is wide.
     ends = intruder_side.numbers[present_anchors, k]
     first = np.searchsorted(
         holders.low, ends[:, 0] - reach - (holders.high - holders.low).max(initial=0.0)
@@ -158,6 +161,8 @@ def count_patterns(
         [FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(holders)]
     )
     value_starts = np.concatenate([[0], np.cumsum([len(h.low) for h in holders])]).astype(np.int64)
+    # Columns that rarely agree are looked up record by record, so they need not part classes: only
+    # whether the cell says anything counts there (1) or not (0).
     classes = distinct(
         [
             np.where(f, np.minimum(h.value_of, 0), h.value_of) + 1
@@ -186,6 +191,7 @@ def count_patterns(
     weights = arrays.intruder.records.astype(float)
     keys: Ints = np.zeros(0, dtype=np.int64)
     counts: Floats = np.zeros(0)
+    # Anchors in portions, so that the clock is asked now and then.
     step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
     for start in range(0, len(anchors), step):
         between()
@@ -196,6 +202,7 @@ def count_patterns(
         counts = np.bincount(
             positions, weights=np.concatenate([counts, more_counts]), minlength=len(keys)
         ).astype(float)
+    # A key is a pattern as one number to the base of the levels, the first column leading.
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
     return Patterns(keys[:, None] // digits % LEVELS, counts)
 
@@ -308,8 +315,10 @@ class ProbabilisticLinkage(Attack):
         way = weights.way
         decision = decide(patterns, way.found, self.wrong_links, self.missed)
         files = files_of(scene)
+        # Costs are the greatest weight less a pair's weight: the least cost is the highest weight.
         costs, greatest_weight = way.costs(files)
         credit = linked(scene, files, costs)
+        # Pairs were counted of these records only; the numbers told are those of the whole file.
         scale = len(scene.intruder.file) / max(1, weights.records)
         details = _details(
             scene, credit, decision, patterns, way.found, greatest_weight - credit.least, scale
@@ -339,6 +348,7 @@ class ProbabilisticLinkage(Attack):
         if self.chance == "random_pairs":
             chance = shares(patterns, patterns.counts)
         rounds = max(FEWEST_ROUNDS, min(ROUNDS, scene.work // max(1, patterns.levels.size)))
+        # A person matches one record at most: of n · m pairs min(n, m) match, one in max(n, m).
         estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, rounds, scene.require_time)
         way = MatchLearning(learning, arrays, estimated, self.tolerance).best()
         return LearntWeights(patterns, way, int(arrays.intruder.records[anchors].sum()))

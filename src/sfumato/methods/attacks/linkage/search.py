@@ -77,9 +77,11 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
         targets = np.unique(true_pairs[:, 0])
     else:
         targets = np.flatnonzero(scene.intruder.truth >= 0)
+    # Sorted by record before the draw: the sample then does not depend on the order of rows.
     order = targets[np.argsort(searching.kind_of[targets], kind="stable")]
     order = order[scene.seed.stream("linkage sample").permutation(len(order))]
     nearest_cost, tied = _searched(scene, arrays, searching.kind_of[order], backwards=backwards)
+    # The search stops somewhere in this order: rows count up to the first not searched.
     was_searched = np.cumsum(tied[searching.kind_of[order]] == 0) == 0
     rows = np.sort(order[was_searched])
     hits = hits_of(
@@ -105,6 +107,7 @@ class Lookup:
         else:
             searching = arrays.intruder
             searched = arrays.released
+        # Who is open or holds a code, as lists: of a rare code few records need be compared.
         lists = holders(
             arrays.kinds, searched.marks, codes=int(searching.matches.max(initial=0)) + 1
         )
@@ -145,6 +148,7 @@ def _searched(scene: Scene, arrays: Arrays, kinds: Ints, *, backwards: bool) -> 
     nearest_cost = np.full(size, np.inf)
     tied = np.zeros(size, dtype=np.int64)
     _, first = np.unique(kinds, return_index=True)
+    # Each distinct record once, in the order of the sample.
     queries = kinds[np.sort(first)]
     for start, end in scene.portions(len(queries), cost=lookup.cost, spent=lambda: lookup.spent):
         part = queries[start:end]
@@ -166,6 +170,7 @@ def holders(kinds: Ints, marks: Ints, *, codes: int) -> tuple[Ints, Ints, Ints]:
     count = 0
     for k in np.flatnonzero(kinds == CATEGORY).tolist():
         lists[k] = count
+        # Marks begin at −1 (open), so list 0 of a column has the open records.
         sizes = np.bincount(marks[:, k] + 1, minlength=codes + 1)
         lengths.extend(sizes.tolist())
         listed.append(np.argsort(marks[:, k], kind="stable"))

@@ -166,6 +166,7 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
     )
     low = np.zeros(len(sets))
     high = np.ones(len(sets))
+    # No columns at all measure 0, all together 1.
     high[0] = 0.0
     low[-1] = 1.0
     return low, high, rows.tocsr(), np.zeros(len(number)), np.full(len(number), np.inf)
@@ -184,6 +185,9 @@ def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
     rows[0, : size + pairs] = 1.0
     for pair in range(pairs):
         helper = size + pairs + pair
+        # Helper plus interaction is at least 0, so the helper covers what is negative of it; the
+        # weight of a column must cover the helpers of all its pairs, which keeps the measure
+        # monotone.
         rows[1 + pair, size + pair] = 1.0
         rows[1 + pair, helper] = 1.0
         rows[1 + pairs + first_column[pair], helper] = -1.0
@@ -417,12 +421,15 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
             break
         solution = solve(solver, program, _point(pool, best), scene=scene, nodes=most_nodes)
         work -= search_cost(program, solution.nodes)
+        # The program minimises what is lost of the total, so its lower bound is an upper one here.
         bound = min(bound, total - solution.bound)
         if solution.point is None:
             break
         raw = solution.point[: pool.family.width]
         shared, failed = solution.point[-2 * len(pool.units) :].reshape(2, -1) > 0.5
         added = 0
+        # The solver's point, the same with tiny numbers as zeros, and one off the edge: rounding
+        # may cost the first a link that another keeps.
         for candidate in (
             raw,
             np.where(np.abs(raw) < EDGE, 0.0, raw),
@@ -433,6 +440,8 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
             if float(view.credit.sum()) > best_links:
                 best = near
                 best_links = float(view.credit.sum())
+            # Only units that the program takes for linked and that are not: their nearest others
+            # are the rows it lacks.
             added += pool.add(view.others, (~shared & ~view.apart) | (~failed & (view.credit == 0)))
         fresh = _violated(pool.family, raw)
         cuts = np.vstack([cuts, fresh])
@@ -457,6 +466,7 @@ def polished(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: Fl
     row_high = np.concatenate([shape_high, np.full(len(cuts), np.inf)])
     flat = np.column_stack([dense, np.zeros(len(dense))])
     equal = row_low == row_high
+    # The last variable is the margin; bounded, as without any row it would grow without end.
     bounds = np.column_stack([np.append(low, -10.0), np.append(high, 10.0)])
     upper = np.vstack([linking, -flat[~equal]])
     limits = np.concatenate([np.zeros(len(linking)), -row_low[~equal]])

@@ -62,6 +62,7 @@ class Answers:
             pool = self.pool[name]
             new_values = own
             if len(pool):
+                # Rows without an answer have −1; what they look up is thrown away below.
                 new_values = pool.gather(np.maximum(codes, 0))
             old_values = own
             if own.dtype != new_values.dtype:
@@ -80,6 +81,7 @@ def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
     """
     if not labels:
         return column
+    # A list of categories cannot take in words that it does not have.
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     added = pl.Series(column.name, labels, dtype=pl.String).cast(column.dtype, strict=False)
@@ -121,6 +123,7 @@ class AnswerCounts:
     def under(self, answers: Answers) -> Answers:
         """The answers of some records under the codes of all."""
         numbers = {labels: i for i, labels in enumerate(self.labels)}
+        # Without any answer there is nothing to number; one entry keeps the look-up defined.
         of = np.array([numbers[labels] for labels in answers.labels] or [0], dtype=np.int64)
         codes = np.where(answers.codes >= 0, of[answers.codes], -1)
         return Answers(answers.columns, codes, self.labels, self.pool)
@@ -165,6 +168,7 @@ class Asking:
                 entry[1] += masses[at]
             values = pl.DataFrame(dict(answers.pool))
             for answer, labels in enumerate(answers.labels):
+                # The first value seen stands for a label: 1 and 1.0 are written alike.
                 self.pools[group].setdefault(labels, values[answer])
             _require_few(group, len(self.pools[group]))
 

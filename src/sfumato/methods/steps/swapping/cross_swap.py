@@ -135,6 +135,7 @@ class SwapAcross(ColumnStep):
         """Per row the row of the second table that gives its values (−1: none), and which rows were
         chosen.
         """
+        # Only who knows all columns can give their values as they stand together.
         donors = np.flatnonzero(codes_of(second, self.columns)[1])
         if not len(donors):
             raise SchemaError(
@@ -146,6 +147,7 @@ class SwapAcross(ColumnStep):
         donors = order[np.isin(order, donors)]
         carriers = carriers_of(dataset, [*self.columns, *self.match])
         stream = goal.stream("swap across")
+        # Those who seek are drawn anew, in random order: the first ones have the widest choice.
         seekers = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
         space = space_of(dataset, second, self.match)
         reach = math.inf if self.reach is None else self.reach
@@ -154,6 +156,7 @@ class SwapAcross(ColumnStep):
         donor[seekers] = nearest
         marked = np.zeros(len(carriers), dtype=np.bool_)
         marked[seekers] = True
+        # From persons or households back to their rows.
         return donor[carriers.of], marked[carriers.of]
 
 
@@ -165,6 +168,7 @@ def _take_values(name: str, dataset: Table, second: Table, donor: Codes) -> pl.S
     else:
         missing = first.is_null() | first.is_nan().fill_null(value=True)
     from_donor = (donor >= 0) & ~missing.to_numpy()
+    # Donors' values stand behind our own, so that one look-up serves both.
     sources = np.where(from_donor, len(first) + donor, np.arange(len(first)))
     column = pl.concat([first, donor_values]).gather(sources)
     if column.dtype.is_float():
@@ -189,6 +193,7 @@ def _steps(before: Table, after: Table, name: str) -> float:
     new = np.sort(new_scores[~np.isnan(new_scores)])
     if not len(old) or not len(new):
         return 0.0
+    # Both step functions change only at values that occur: the largest gap is at one of them.
     at = np.concatenate([old, new])
     share_before = np.searchsorted(old, at, side="right") / len(old)
     share_after = np.searchsorted(new, at, side="right") / len(new)
@@ -197,6 +202,7 @@ def _steps(before: Table, after: Table, name: str) -> float:
 
 def _shares(before: Table, after: Table, name: str) -> float:
     """Half the sum of the differences of shares."""
+    # Under one list of texts, so that a value has one code before and after.
     texts = pl.concat([before.column(name).cast(pl.String), after.column(name).cast(pl.String)])
     codes = combined([encode(texts).codes])
     return table_shift([codes[: len(before)]], [codes[len(before) :]])

@@ -92,6 +92,7 @@ class SwapData(ColumnStep):
         columns: dict[str, pl.Series] = {}
         preserved: list[Preserved] = []
         warnings, changed = [], {}
+        # Exchanged as one the columns keep their joint table; alone each has partners of its own.
         for names in [tuple(self.columns)] if self.together else [(name,) for name in self.columns]:
             swap = _Swap(
                 dataset, names, self.keep, strata_apart(dataset, self.within, self.columns)[0]
@@ -130,12 +131,14 @@ class _Swap:
         self.keep = tuple(keep)
         self.codes, present = codes_of(dataset, names)
         self.fixed = [dataset.encoded(name).codes for name in keep]
+        # Partners must agree in all that is kept, and in the stratum.
         self.cells = combined([*self.fixed, strata])
         self.carriers: Carriers = carriers_of(dataset, [], self.codes, self.cells)
         self.movable = np.flatnonzero(present[self.carriers.rows])
 
     def sources(self, rate: float, stream: np.random.Generator) -> Codes:
         """Per row the row whose values it gets."""
+        # Numbered without gaps among those who can move.
         cells = combined([self.cells[self.carriers.rows][self.movable]])
         self.partner = paired_at_random(cells, rate, stream)
         return self.carriers.sources(self.movable, self.partner)

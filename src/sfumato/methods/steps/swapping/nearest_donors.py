@@ -68,6 +68,7 @@ def space_of(first: Table, second: Table, names: Sequence[str]) -> SwapSpace:
     ordered = [name for name in names if is_ordered(first, name)]
     points = []
     for table in (first, second):
+        # Without any number all are equally near: one constant column keeps the shape.
         columns = [scores_of(table, name) for name in ordered] or [np.zeros(len(table))]
         points.append(np.stack(columns, axis=1))
     first_points, second_points = points
@@ -76,6 +77,7 @@ def space_of(first: Table, second: Table, names: Sequence[str]) -> SwapSpace:
     blocks = combined([everyone, *_shared_codes(first, second, names, ordered)])
     our_blocks = blocks[: len(first)]
     their_blocks = blocks[len(first) :]
+    # Who lacks a number is near to nobody, and is left out of every block.
     our_blocks[np.isnan(first_points).any(axis=1)] = -1
     their_blocks[np.isnan(second_points).any(axis=1)] = -1
     return SwapSpace(first_points / spread, second_points / spread, our_blocks, their_blocks)
@@ -161,6 +163,7 @@ def _matched(
             neighbours, distances, reach + 2 * HAIR, is_taken, once
         )
         matched[waiting[got >= 0]] = free_donors[got[got >= 0]]
+        # Who waits on has somebody near enough whom another seeker took first.
         waiting = waiting[(got < 0) & (distances[:, 0] <= reach + 2 * HAIR)]
         free_donors = free_donors[~is_taken]
         neighbour_count = min(2 * neighbour_count, MOST_NEIGHBOURS)

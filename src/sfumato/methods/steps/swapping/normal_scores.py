@@ -24,8 +24,10 @@ def average_ranks(scores: Floats) -> Floats:
     ranks = np.full(len(scores), np.nan)
     present = np.flatnonzero(~np.isnan(scores))
     order = present[np.argsort(scores[present], kind="stable")]
+    # NaN differs from everything, so the first run begins at place 0.
     starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
     sizes = np.diff(starts, append=len(order))
+    # The mean of the ranks from starts + 1 to starts + sizes.
     ranks[order] = np.repeat(starts + (sizes + 1) / 2, sizes)
     return ranks
 
@@ -74,6 +76,7 @@ def positive(matrix: Floats, unit: bool = True) -> Floats:
         return np.asarray(matrix, dtype=np.float64)
     repaired = (vectors * np.maximum(values, 0)) @ vectors.T
     if unit:
+        # A column whose variance was cut to nothing has nothing to be divided by.
         scale = np.sqrt(np.maximum(np.diag(repaired), 1e-300))
         repaired = repaired / np.outer(scale, scale)
     return np.asarray(repaired, dtype=np.float64)

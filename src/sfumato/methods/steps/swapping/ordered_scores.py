@@ -25,6 +25,7 @@ def scores_of(dataset: Table, name: str) -> NDArray[np.float64]:
     in the ``order`` that the schema lists. Other text has no order and is refused.
     """
     attribute = dataset.schema.attributes.get(name)
+    # A listed order goes before the type: codes such as 1, 2, 9 may be ordered otherwise.
     if attribute is not None and attribute.order is not None:
         return _positions(dataset, name, attribute.order)
     column = dataset.column(name)
@@ -51,6 +52,7 @@ def _positions(dataset: Table, name: str, order: tuple[str, ...]) -> NDArray[np.
         raise SchemaError(
             f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
         )
+    # Only a missing value is not in the order: all others were refused above.
     positions = [rank_of_value.get(value, math.nan) for value in encoded.labels]
     return np.array(positions, dtype=np.float64)[encoded.codes]
 

@@ -69,6 +69,7 @@ def _without_values(matrices: Any, validate: ValidatorFunctionWrapHandler) -> An
     try:
         return validate(matrices)
     except ValidationError:
+        # The original error would quote the value it stumbled on.
         raise ValueError("should map each column to value → released value → probability") from None
 
 
@@ -185,6 +186,7 @@ class Pram(ColumnStep):
     @property
     def mechanisms(self) -> dict[str, Mechanism]:
         """The matrices that are given and left as they are; others are made from the answers."""
+        # A matrix made from frequencies is not known before the data are.
         if self.matrix is None or self.invariant != "none":
             return {}
         return {name: Mechanism.of_matrix(_labelled(rows)) for name, rows in self.matrix.items()}
@@ -276,6 +278,8 @@ class Pram(ColumnStep):
             # All strata of the table, also those that have no row here: their ε counts.
             for name in in_order(answers.strata):
                 counts = answers.strata[name][0]
+                # A matrix that is made leads to values of the stratum only; a given one to all it
+                # lists.
                 if own_matrix is None:
                     occurring = np.flatnonzero(counts)
                 else:
@@ -306,6 +310,7 @@ def _labelled(rows: Rows) -> dict[str, dict[str, float]]:
     """A matrix by the labels of its values; values with one label are one."""
     matrix: dict[str, dict[str, float]] = {}
     for value, row in rows.items():
+        # Values such as 1 and "1" have one label: their chances add up.
         into = matrix.setdefault(label(value), {})
         for to, chance in row.items():
             into[label(to)] = into.get(label(to), 0.0) + chance
@@ -322,6 +327,7 @@ def _frequencies(dataset: Table, answers: Answers, released: Codes) -> Preserved
     after = np.bincount(released[present], mass, size)
     off = 0.0
     if present.any():
+        # Half: every record that moves is missing in one value and too many in another.
         off = float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300))
     return Preserved(
         "frequencies" if weights is None else "weighted frequencies", answers.columns, False, off
@@ -350,6 +356,7 @@ def _warnings(
             " they are"
         )
     persons = units_of(dataset, "person")
+    # One answer a row: a person with several rows answers several times.
     if unit == "row" and persons is not None and len(np.unique(persons)) < len(persons):
         warnings.append(
             f"pram: persons have several rows with answers of {answers.title!r} of their own; their"

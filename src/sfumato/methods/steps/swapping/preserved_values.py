@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 def values_kept(columns: Sequence[str], partner: Codes, once: str = "") -> Preserved:
     """The multiset of values is the same: every carrier's value is given to exactly one carrier."""
+    # A permutation uses every record once; all else loses some values and repeats others.
     uses = np.bincount(partner, minlength=len(partner))
     off = 0.0
     if len(uses):
@@ -40,6 +41,7 @@ def table_shift(before: Sequence[Codes], after: Sequence[Codes]) -> float:
     n = len(before[0])
     if not n:
         return 0.0
+    # Before and after numbered together, so that the same cell has the same number.
     combinations = np.concatenate([np.stack(before, axis=1), np.stack(after, axis=1)])
     ids = combined(list(combinations.T))
     change = np.bincount(ids[:n], minlength=int(ids.max()) + 1) - np.bincount(
@@ -52,6 +54,7 @@ def correlations(columns: Sequence[Floats]) -> Floats:
     """Pearson's correlation of every pair of columns, over the records that know both; 0 where a
     column is constant.
     """
+    # Without gaps all pairs come from one product of matrices.
     if (
         len(columns) > 1
         and len(columns[0]) > 1
@@ -102,6 +105,7 @@ def mean_kept(
     else:
         shares = weights[present]
     spread = float(old.std()) if len(old) else 0.0
+    # Without spread there is no unit, and a constant column's mean cannot have moved.
     if not shares.sum() or not spread:
         return Preserved(statistic, (name,), False, 0.0)
     off = (

@@ -180,6 +180,7 @@ class RankSwap(ColumnStep):
         """The widest of p, 0.75 p, … that keeps correlations and means; 0 keeps everything."""
         if self.keep_correlation is None and self.keep_mean is None:
             return self.p
+        # Scores are compared, not values: dates and ordered values have correlations as well.
         before = correlations([column.scores for column in ready])
         subsets = None
         if self.subsets is not None:
@@ -245,6 +246,7 @@ def _steady(before: Floats, after: Floats, subsets: Codes, tolerance: float) -> 
     mean = np.bincount(groups, old) / sizes
     spread = np.sqrt(np.bincount(groups, (old - mean[groups]) ** 2) / np.maximum(sizes - 1, 1))
     mean_shifts = np.abs(np.bincount(groups, new) / sizes - mean)
+    # 1e-12: means of constant subsets may differ in their last digits.
     allowed = 2 * tolerance * spread / np.sqrt(sizes) + 1e-12 * np.abs(mean)
     return bool((mean_shifts <= allowed).all())
 
@@ -275,6 +277,7 @@ def _ranks(name: str, partner: Codes) -> Preserved:
     ranks = np.arange(len(partner), dtype=np.float64)
     together = 1.0
     if len(partner) > 1:
+        # Ranks against partners' ranks: Spearman's correlation is Pearson's of ranks.
         together = float(correlations([ranks, partner.astype(np.float64)])[0])
     furthest = float(np.abs(partner - ranks).max(initial=0) / max(1, len(partner)))
     words = (
@@ -286,6 +289,7 @@ def _ranks(name: str, partner: Codes) -> Preserved:
 
 def _values(column: SwappedColumn, partner: Codes) -> Preserved:
     preserved = values_kept([column.name], partner, column.carriers.once)
+    # Grouped ends were replaced by one value before: these frequencies are not kept.
     if column.grouped:
         return Preserved(
             preserved.what, preserved.columns, False, column.grouped / max(1, len(column.carriers))

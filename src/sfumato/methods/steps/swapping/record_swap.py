@@ -88,6 +88,7 @@ class SwapHouseholds(Step):
     secret: ClassVar[tuple[str, ...]] = ("k", "rate")
 
     def __post_init__(self) -> None:
+        # Each list by itself: a column may be in several lists of donors.
         for profile in self.similar:
             require_apart(geography=self.geography, carry=self.carry, similar=profile)
         require_apart(geography=self.geography, risk=self.risk)
@@ -102,6 +103,7 @@ class SwapHouseholds(Step):
         homes = Homes.of(dataset, carriers, self.geography, self.risk, self.similar)
         exchange = Exchange(homes, goal.stream("swap households"))
         needs = homes.needs(self.k)
+        # From the largest areas on: who must leave one has left all smaller ones with it.
         alone = {name: exchange.must(level, needs) for level, name in enumerate(self.geography)}
         shortfall = exchange.top_up(self.rate)
         sources = carriers.sources(np.arange(len(carriers)), exchange.partner)
@@ -130,6 +132,7 @@ class SwapHouseholds(Step):
         used = [self.similar[p] for p in np.unique(similar[similar >= 0]).tolist()] or [
             self.similar[0]
         ]
+        # Only columns in all lists that were used are kept: a looser list kept fewer.
         common = [name for name in used[0] if all(name in profile for profile in used)]
         profile = [dataset.encoded(name).codes for name in common]
         areas = [dataset.encoded(name).codes for name in self.geography]

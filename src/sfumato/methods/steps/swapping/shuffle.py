@@ -104,6 +104,7 @@ class ShuffleValues(ColumnStep):
             own = [column[members] for column in scores]
             dealt = shuffled(own[: len(self.columns)], own[len(self.columns) :], stream)
             partner[:, members] = members[dealt]
+            # So few records say nothing of the correlations of so many columns.
             small += len(members) * (len(members) <= len(names) + 1)
         sources = [carriers.sources(np.arange(len(carriers)), mate) for mate in partner]
         return Masked(
@@ -151,7 +152,9 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     n = len(columns[0])
     column_count = len(columns)
     ranks = [average_ranks(column) for column in (*columns, *predictors)]
+    # Rank correlations as those of normal numbers; made positive where pairs do not fit together.
     relation = positive(2 * np.sin(math.pi / 6 * rank_correlations(ranks)))
+    # Predictors may depend on each other: the pseudo-inverse takes them as they are.
     inverse = np.linalg.pinv(relation[column_count:, column_count:], hermitian=True)
     weights = relation[:column_count, column_count:] @ inverse
     noise = positive(
@@ -163,6 +166,8 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     sources = np.tile(np.arange(n), (column_count, 1))
     for j, column in enumerate(columns):
         rows = np.flatnonzero(~np.isnan(column))
+        # The record with the i-th smallest draw gets the i-th smallest value; gaps stay where they
+        # are.
         sources[j, rows[np.argsort(scores[rows, j], kind="stable")]] = rows[
             np.argsort(column[rows], kind="stable")
         ]

@@ -102,6 +102,7 @@ class SwapSimilar(ColumnStep):
         codes, present = codes_of(dataset, self.columns)
         risky = self._at_risk(dataset)
         carriers = carriers_of(dataset, [self.by], codes, strata)
+        # Who lacks a value has nothing to give, or no place to be near to.
         movable = np.flatnonzero((present & ~np.isnan(scores))[carriers.rows])
         order, starts = sorted_within(
             scores[carriers.rows], strata[carriers.rows], movable, goal.stream("swap similar")
@@ -110,6 +111,7 @@ class SwapSimilar(ColumnStep):
         at_risk = np.asarray(np.bincount(carriers.of, risky, len(carriers)) > 0, dtype=np.bool_)
         partner = self._pairs(starts, scores[carriers.rows][order], at_risk[order])
         sources = carriers.sources(order, partner)
+        # At risk less those at risk who found a partner.
         alone = int(at_risk.sum()) - int(at_risk[order[partner != np.arange(len(order))]].sum())
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between similar records"),
@@ -148,6 +150,7 @@ class SwapSimilar(ColumnStep):
     def _pairs(
         self, starts: Codes, values: NDArray[np.float64], at_risk: NDArray[np.bool_]
     ) -> Codes:
+        # Without a limit the nearest free record is always near enough.
         reach = math.inf if self.reach is None else self.reach
         pairs: Codes = kernels.swapping.pair_closest(starts, values, at_risk, reach)
         return pairs

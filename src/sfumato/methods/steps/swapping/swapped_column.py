@@ -39,6 +39,7 @@ def ends_of(
     high = share_of(top, len(present))
     if not low and not high:
         return present[:0], present[:0]
+    # Mixed before a stable sort: which of several equal values is at the end is chance.
     mixed = stream.permutation(present)
     order = mixed[np.argsort(scores[mixed], kind="stable")]
     return order[:low], order[len(order) - high :]

@@ -38,6 +38,7 @@ class WordCells:
     @property
     def size(self) -> int:
         """How many cells there are."""
+        # One cell for what is not declared, unless some value takes it in.
         return len(self.domain) + (self.other is None)
 
     def cells(self, table: DeclaredTable) -> Codes:
@@ -45,6 +46,7 @@ class WordCells:
         codes = table.codes(self.name)
         if self.other is None:
             return codes
+        # The code behind the last word stands for everything else.
         return np.where(codes == len(self.domain), self.domain.index(self.other), codes)
 
     def values(self, cells: Codes, rng: np.random.Generator) -> pl.Series:
@@ -74,6 +76,7 @@ class NumberCells:
     @property
     def points(self) -> int:
         """How many points the grid has."""
+        # Both ends are points: one more than there are steps.
         return int(np.rint((self.high - self.low) * 10.0**self.decimals)) + 1
 
     @property
@@ -91,6 +94,7 @@ class NumberCells:
         numbers, present = table.numbers(self.name)
         cells = self._run_of(numbers)
         if self.other is None:
+            # The same cell for everybody without a number, whatever the cell holds.
             elsewhere = self.runs
         else:
             elsewhere = int(self._run_of(np.array([self.other]))[0])
@@ -100,8 +104,10 @@ class NumberCells:
         """A value for every cell: a point of its run, all equally likely; missing where it is that
         of no number.
         """
+        # Run r begins at the first point p with p · runs // points = r: rounded up.
         first = -(-np.arange(self.runs + 1) * self.points // self.runs)
         run_numbers = np.minimum(cells, self.runs - 1)
+        # Any point of the run: where the original number lay in it is not known.
         steps = rng.integers(first[run_numbers], first[run_numbers + 1])
         numbers = np.round(self.low + steps * 10.0**-self.decimals, self.decimals)
         series = pl.Series(self.name, numbers).set(pl.Series(cells == self.runs), None)
@@ -111,6 +117,7 @@ class NumberCells:
 
     def _run_of(self, numbers: NDArray[np.float64]) -> Codes:
         point = np.rint((numbers - self.low) * 10.0**self.decimals).astype(np.int64)
+        # Clipped before it is divided: numbers beyond the bounds count as the bound.
         return np.clip(point, 0, self.points - 1) * self.runs // self.points
 
 
@@ -145,6 +152,7 @@ def cells_of(schema: Schema, names: Sequence[str], public: Public, step: str) ->
     _require_names(names, public, step)
     declaration = declared(schema, domains=_listed(schema, public, step))
     undeclared = [
+        # All at once: who declares columns does it from public knowledge, in one go.
         name for name in names if name not in declaration.bounds and name not in declaration.domains
     ]
     if undeclared:

@@ -35,8 +35,10 @@ def latent_correlations(ranked: Floats) -> Floats:
     0.517638
     """
     matrix = 2 * np.sin(math.pi / 6 * ranked)
+    # Rounding leaves the matrix a little asymmetric, which eigh would not see.
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     if values.min(initial=1.0) < SMALLEST:
+        # Pairwise correlations need not fit together; raised eigenvalues make a matrix that does.
         matrix = (vectors * np.maximum(values, SMALLEST)) @ vectors.T
         scale = np.sqrt(np.diag(matrix))
         matrix = matrix / np.outer(scale, scale)
@@ -68,10 +70,12 @@ def drawn_by_copula(
     incomplete = [name for name in names if gaps[name].any()]
     latent = [
         *(materials[name].values for name in names),
+        # Whether a value is there is a column of its own: gaps go along with other columns.
         *(1.0 * ~gaps[name] for name in incomplete),
     ]
     matrix = latent_correlations(rank_correlations([average_ranks(column) for column in latent]))
     values, vectors = np.linalg.eigh(matrix)
+    # The symmetric root: normals times it have the wanted correlations.
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     normals = stream.standard_normal((size, len(latent))) @ root
     draws = {}
@@ -88,6 +92,7 @@ def drawn_by_copula(
 def _is_present(normals: Floats, share: float) -> NDArray[np.bool_]:
     """Which cells hold a value: the share of the table, those with the largest latent numbers."""
     present = round(share * len(normals))
+    # Ranks by sorting twice: the order, and the place of each in it.
     ranks = np.argsort(np.argsort(normals, kind="stable"), kind="stable")
     return np.asarray(ranks >= len(normals) - present)
 
@@ -104,15 +109,18 @@ def _placed(
     present_rows = np.flatnonzero(~np.isnan(material.values))
     ascending = present_rows[np.argsort(material.values[present_rows], kind="stable")]
     gap = np.flatnonzero(np.isnan(material.values))
+    # Cells without a value take any record that has none.
     donors = np.full(len(normals), gap[0] if len(gap) else 0, dtype=np.int64)
     where = np.flatnonzero(is_present)
     ranks = np.argsort(np.argsort(normals[where], kind="stable"), kind="stable")
     shares = _uniforms(normals[where])
     if exact:
+        # By rank instead of by size: every original value is given back as often as it occurs.
         shares = (ranks + 0.5) / max(1, len(where))
     donors[where] = ascending[
         np.minimum((shares * len(ascending)).astype(np.int64), len(ascending) - 1)
     ]
+    # As many drawn as original: the donors' values are the exact ones already.
     if material.form is ColumnForm.ORDERED or (exact and len(where) == len(ascending)):
         return Drawn(donors, None)
     values = np.full(len(normals), np.nan)
@@ -138,6 +146,7 @@ def _smoothed(
         return values
     low, high = material.bounds
     noisy_values = values + width * stream.standard_normal(len(values))
+    # Mirrored at the bounds: no pile of records on the bound itself.
     noisy_values = np.where(noisy_values < low, 2 * low - noisy_values, noisy_values)
     noisy_values = np.where(noisy_values > high, 2 * high - noisy_values, noisy_values)
     return rounded_to(np.clip(noisy_values, low, high), material.step)

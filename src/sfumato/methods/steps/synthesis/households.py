@@ -44,6 +44,7 @@ class UnitRows:
         """UnitRows numbered from 0; members are sorted by keys, the first key first, and by their
         place.
         """
+        # lexsort takes its last key first: the unit, then the keys in their order.
         rows = np.lexsort((*reversed([*keys, np.arange(len(units))]), units))
         starts = np.searchsorted(units[rows], np.arange(int(units.max(initial=-1)) + 1))
         return cls(rows.astype(np.int64), starts.astype(np.int64))
@@ -72,6 +73,7 @@ class UnitRows:
 def shared_by_units(material: Material, units: UnitRows) -> bool:
     """Whether all members of every unit have the same in a column."""
     codes = material.codes[units.rows]
+    # Every member against the first one of its unit.
     return bool((codes == codes[units.starts][units.of_rows]).all())
 
 
@@ -160,6 +162,7 @@ class Households:
     def _draw_households(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows]:
         heads = self.heads.draw(count, streams)
         if self.size is None:
+            # The size goes with the head's donor: it is not a column of the table.
             sizes = self.units.sizes[heads.pop(SIZE).donors]
         else:
             donors = self.units.heads[heads[self.size].donors]
@@ -185,6 +188,7 @@ class Households:
         heads = layers[0][1]
         before = layers[-1]
         # The layer before has the units in ascending order.
+        # Units with a member at this position had one at the position before.
         previous = np.searchsorted(before[0], units)
         of_head = {name: _raw(self.materials[name], heads[name])[units] for name in heads}
         columns = {name: _take_draws(heads[name], units) for name in self.shared}
@@ -199,6 +203,7 @@ class Households:
             member_draws = self.members.draw(
                 len(units), lambda name: streams(f"{name}, member {position}"), known_values
             )
+            # Donors are numbered among later members: back to records of the table.
             later = self.units.rows[np.flatnonzero(self.units.positions > 0)]
             for name, member_draw in member_draws.items():
                 columns[name] = Drawn(later[member_draw.donors], member_draw.values)
@@ -216,6 +221,7 @@ class Households:
             smoothed = layers[0][1][name].values is not None
             values = np.empty(total) if smoothed else None
             for position, (units, layer_draws) in enumerate(layers):
+                # Members of a unit stand one behind the other, in the order of their positions.
                 donors[starts[units] + position] = layer_draws[name].donors
                 if values is not None:
                     values[starts[units] + position] = layer_draws[name].values
@@ -232,6 +238,7 @@ class Households:
     def _copied(self, donors: Rows) -> tuple[dict[str, Drawn], Rows]:
         """Whole households of the table."""
         sizes = self.units.sizes[donors]
+        # From places in the new stack to places of the old one: a shift for each unit.
         shifts = self.units.starts[donors] - (np.cumsum(sizes) - sizes)
         rows = self.units.rows[np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))]
         draws = {}
@@ -249,6 +256,7 @@ class Households:
         sizes: Rows,
     ) -> tuple[dict[str, Drawn], Rows]:
         """The drawn households with fresh ones in the place of some."""
+        # Fresh households take the numbers of those they replace.
         is_retained = ~broken[unit_of]
         units = np.concatenate([unit_of[is_retained], np.repeat(np.flatnonzero(broken), sizes)])
         order = np.argsort(units, kind="stable")
@@ -315,6 +323,7 @@ def _members(
     materials_known[POSITION] = _whole(units.positions[later])
     for name in own:
         materials_known["head", name] = materials[name].taken(units.heads[unit])
+        # In the order of units the record before is the member before, as these are no heads.
         materials_known["previous", name] = materials[name].taken(units.rows[later - 1])
     about = [rule for rule in rules if rule.conclusion.column in own]
     return Sequential.of(

@@ -168,6 +168,7 @@ def material_of(
         column = _read_as_days(column)
     temporal = column.dtype.is_temporal()
     if temporal or (
+        # True and false are categories, even where they are called numeric.
         attribute is not None and attribute.kind is Kind.NUMERIC and column.dtype != pl.Boolean
     ):
         values = _instants(column) if temporal else numbers_of(dataset, name)
@@ -221,6 +222,7 @@ def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) ->
     present = np.unique(codes)
     labels = (*listed, None)
     values = np.where(codes == len(listed), np.nan, codes)
+    # Numbers without gaps: an order may list values that nobody has.
     dense = np.searchsorted(present, codes).astype(np.int32)
     material = _build_material(
         name, ColumnForm.ORDERED, dense, tuple(labels[p] for p in present.tolist()), values
@@ -233,6 +235,7 @@ def _read_as_days(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String:
         return column
     days = column.str.to_date("%Y-%m-%d", strict=False)
+    # All or nothing: text that is no date in one cell is learnt as categories.
     if days.null_count() == column.null_count():
         return days
     return column
@@ -259,6 +262,7 @@ def _numbers(
 ) -> Material:
     values = values + 0.0  # −0 becomes 0
     distinct, codes = np.unique(values, return_inverse=True)
+    # Missing is a state, and so is every special code: they are drawn before any number.
     state = np.where(np.isnan(values), MISSING, VALUE).astype(np.uint8)
     for number, code in enumerate(special, start=MISSING + 1):
         state[values == code] = number
@@ -272,6 +276,7 @@ def _numbers(
         highest = present_values.max()
     else:
         lowest, highest = (0.0, 0.0)
+    # The least and greatest value may be one person's.
     if (
         bounds is not None
     ):  # declared bounds say more than the data: what is reflected at them shows nobody's value
@@ -303,6 +308,7 @@ def step_of(values: Floats) -> float | None:
     """
     if not len(values):
         return None
+    # From the coarsest step down: 1200 and 700 are multiples of 100 before they are of 10.
     for exponent in range(MOST_DECIMALS, 0, -1):
         if not (values % 10**exponent).any():
             return float(10**exponent)
@@ -341,6 +347,7 @@ def rounded_to(values: Floats, step: float | None) -> Floats:
     if step > 1:
         rounded_values: Floats = np.rint(values / step) * step
     else:
+        # As decimals, not as a multiple of 0.1, which is no floating-point number.
         rounded_values = np.round(values, round(-np.log10(step)))
     return rounded_values
 
@@ -356,10 +363,12 @@ def written_back(column: pl.Series, donors: Rows, values: Floats | None) -> pl.S
         return written_back(days, donors, values).cast(pl.String)
     if not column.dtype.is_temporal():
         return as_column(column.name, values, column)
+    # NaN is no whole number: it is put in as null afterwards.
     whole = pl.Series(column.name, np.where(np.isnan(values), 0, values).astype(np.int64))
     whole = whole.set(pl.Series(np.isnan(values)), None)
     if column.dtype == pl.Datetime:
         zone: Any = column.dtype
+        # Numbers count UTC; the zone of the column is put back on.
         moments = whole.cast(pl.Datetime("us")).dt.cast_time_unit(zone.time_unit)
         if not zone.time_zone:
             return moments

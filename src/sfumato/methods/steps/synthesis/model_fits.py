@@ -75,6 +75,7 @@ class ModelWorker(Fitter):
         self._late = False
 
     def __enter__(self) -> ModelWorker:
+        # What libraries print is kept out of the pipes, or it would fill them.
         self._said = tempfile.TemporaryFile()
         self._process = subprocess.Popen(  # noqa: S603 - ourselves
             [sys.executable, "-P", worker.__file__],
@@ -92,6 +93,7 @@ class ModelWorker(Fitter):
         try:
             ready, _ = self._ask({"sizes": self._sizes})
         except BaseException:
+            # A process that did not start well must not be left behind.
             self.__exit__(None, None, None)
             raise
         if "missing" in ready:
@@ -107,6 +109,7 @@ class ModelWorker(Fitter):
     ) -> None:
         if self._clock is not None:
             self._clock.cancel()
+        # Killed, not asked: it holds nothing that would have to be saved.
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._said):
@@ -145,6 +148,7 @@ class ModelWorker(Fitter):
 
     def draw(self, rows: int, seed: int) -> dict[str, NDArray[np.int64]]:
         """Rows of the model, as cells by column."""
+        # The seed in four words of 32 bits, as the generator takes it.
         words = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32, 64, 96)]
         columns = self._ask({"do": "draw", "rows": rows, "seed": words})[1]
         return dict(zip(self._names, columns, strict=True))
@@ -159,6 +163,7 @@ class ModelWorker(Fitter):
         try:
             worker.send(self._process.stdin, header, arrays)  # type: ignore[arg-type]
             answer, arrays_received = worker.receive(self._process.stdout)  # type: ignore[arg-type]
+        # The other side is gone: its exit code tells why.
         except (EOFError, OSError):
             raise self._gone() from None
         if "failed" in answer:
@@ -177,6 +182,7 @@ class ModelWorker(Fitter):
                 " may; what was spent stays spent. Say more seconds, merge columns or categories,"
                 " or take method: mst"
             )
+        # Ended by signal 9: where nobody else ends it, that is the system short of memory.
         return FittingFailed(OUT_OF_MEMORY if code == -9 else _broken(f"exit code {code}"))
 
 

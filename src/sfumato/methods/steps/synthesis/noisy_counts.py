@@ -79,6 +79,7 @@ class PrivateTable:
         self.rows = rows
         self._codes = dict(codes)
         self._draws = draws
+        # Rounded up to a float: the ledger must not refuse the last look for a rounding error.
         self.ledger = Ledger(Terms("drawn", Budget(rho=float(_above(rho))), Relation()))
 
     @property
@@ -104,6 +105,7 @@ class PrivateTable:
         r"""The counts of all cells with discrete Gaussian noise
         of :math:`\sigma = g/\sqrt{2\rho}`.
         """
+        # Spent before it is looked at: a failure later on gives nothing back.
         self._spend(f"counts of {' × '.join(clique)}", rho)
         noise = self._draws.gaussian(float(self.rows), rho, self.size(clique))
         return Measured(
@@ -118,6 +120,7 @@ class PrivateTable:
         every score is a whole number that a unit of g rows moves by :math:`g\,w` records at most.
         """
         self._spend(f"a choice among {len(candidates):,} marginals", rho)
+        # One scale for all candidates: the one that a unit moves most decides it.
         largest_weight = max(candidate.weight for candidate in candidates)
         scores = np.array([self._score(candidate) for candidate in candidates], dtype=np.int64)
         return candidates[self._draws.best(scores, FINE * largest_weight * self.rows, rho)]
@@ -128,6 +131,7 @@ class PrivateTable:
         """
         codes = {name: cells[name][codes] for name, codes in self._codes.items()}
         merged_table = PrivateTable(codes, sizes, rho=self.rho, rows=self.rows, draws=self._draws)
+        # One ledger for both: merging cells must not make a second budget.
         merged_table.ledger = self.ledger
         return merged_table
 
@@ -141,6 +145,7 @@ class PrivateTable:
             ]
 
     def _score(self, candidate: OpenMarginal) -> int:
+        # Rounded before it is compared: whole numbers leak nothing through their last digits.
         expected = np.rint(candidate.expected * FINE).astype(np.int64)
         apart = int(np.abs(FINE * self._count_cells(candidate.clique) - expected).sum())
         return candidate.weight * (apart - round(FINE * candidate.penalty))
@@ -148,6 +153,7 @@ class PrivateTable:
     def _count_cells(self, clique: Clique) -> Codes:
         cell = np.zeros(len(next(iter(self._codes.values()))), dtype=np.int64)
         for name in clique:
+            # Cells of several columns as one number, the first column leading.
             cell = cell * self.sizes[name] + self._codes[name]
         return np.bincount(cell, minlength=self.size(clique))
 
@@ -202,7 +208,9 @@ def on_simplex(counts: Floats, total: float, variances: Floats | None = None) ->
     order = np.argsort(-counts / spread, kind="stable")
     sums = np.cumsum(counts[order])
     widths = np.cumsum(spread[order])
+    # The level τ if just the first i + 1 entries stay above 0.
     levels = (sums - total) / widths
+    # The last entry that its own level leaves above 0: all behind it become 0.
     inside = np.flatnonzero(counts[order] / spread[order] > levels)
     nearest: Floats = np.maximum(0.0, counts - levels[inside[-1]] * spread)
     return nearest

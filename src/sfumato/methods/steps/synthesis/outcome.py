@@ -41,6 +41,7 @@ def put_cells(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
     """A column with other cells at some places."""
     if cells.dtype != column.dtype:
         column = column.cast(cells.dtype)
+    # New cells stand behind the column, so that one look-up serves both.
     source = np.arange(len(column))
     source[where] = len(column) + np.arange(len(where))
     return pl.concat([column, cells.rename(column.name)]).gather(source)
@@ -57,6 +58,7 @@ def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.Da
         for i, table in enumerate(tables, start=1)
     ]
     for name in drawn_units:
+        # Numbers of a copy begin behind the largest count of any: no unit is in two copies.
         largest_count = max(table[name].n_unique() for table in marked)
         marked = [
             table.with_columns(_apart(table[name], copy_number, largest_count))
@@ -81,6 +83,7 @@ def with_totals(table: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFram
     """
     sums = {name: float(table[name].sum()) for name in totals}
     factors = {
+        # Nothing times any number stays nothing.
         name: total / sums[name] for name, total in totals.items() if sums[name] > 0 and total > 0
     }
     return table.with_columns(
@@ -125,6 +128,7 @@ def summarize_draws(
             share = max(reappearing(material, rows, copy[name].raw(material)) for copy in copies)
             if not np.isnan(share):
                 reappearing_shares[name] = round(share, 4)
+    # Rules of the recipe always hold; learnt ones (number 0) may give way to them.
     given_way = [_broken(rule, ground, copies) for rule in ground.rules if not rule.number]
     lost = sum(bool(records) for records in given_way)
     owner: dict[str, Any] = {"rare_cells": rare, "unique_numbers_again": reappearing_shares}

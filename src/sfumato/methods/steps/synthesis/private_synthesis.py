@@ -213,6 +213,7 @@ class SynthesizePrivately(Step):
     secret: ClassVar[tuple[str, ...]] = ("ledger",)
 
     def __post_init__(self) -> None:
+        # A parameter that the method ignores would look as if it had been kept.
         for field in ("workload", "rounds", "model_mb"):
             if getattr(self, field) is not None and self.method != "aim":
                 raise ParameterError(
@@ -237,6 +238,7 @@ class SynthesizePrivately(Step):
 
     def account(self, schema: Schema) -> Account:
         """ε and δ for everything that is released."""
+        # Replacing one unit is removing one and adding another: twice the change, four times ρ.
         replaced = (epsilon_of_rho(4 * float(self.rho), self.delta), self.delta)
         unit = self._relation(schema)
         return Account(
@@ -254,8 +256,10 @@ class SynthesizePrivately(Step):
         cells = self._cells(dataset)
         relation = self._relation(dataset.schema, required=True)
         draws = Draws.of(goal, self.name)
+        # All refusals come before anything is spent or looked at.
         self._require(dataset, cells, draws)
         self._spend(relation, draws)
+        # Who is set aside and which rows count is decided by draws, not by values.
         training_rows, held_out = self._split_rows(dataset, relation, draws)
         table = PrivateTable(
             coded(dataset, cells, training_rows),
@@ -299,6 +303,7 @@ class SynthesizePrivately(Step):
     def _relation(self, schema: Schema, *, required: bool = False) -> Relation:
         """Whom ε is about: a row, or a person with so many rows."""
         person = schema.person
+        # Without a limit one person could change counts by any number of rows.
         if required and (person is None) != (self.rows_per_person is None):
             raise SchemaError(
                 f"{self.name}: column {person!r} names persons; say rows_per_person, how many rows"
@@ -322,6 +327,7 @@ class SynthesizePrivately(Step):
             for name, column_cells in cells.items()
             if isinstance(column_cells, NumberCells)
         }
+        # Types of the columns are checked without looking at values.
         require_declared(dataset, declared(Schema({}), bounds=bounds, domains=domains))
         if self.method == "aim":
             self._require_workload(list(cells))
@@ -352,6 +358,7 @@ class SynthesizePrivately(Step):
         """Write ρ into the ledger, or be refused by it."""
         if self.ledger is None:
             return
+        # A rehearsal protects nobody: writing it down would only use up the budget.
         if not draws.secure:
             raise ParameterError(
                 f"{self.name}: a rehearsal spends nothing from a ledger; leave out the seed, or the"
@@ -362,6 +369,7 @@ class SynthesizePrivately(Step):
                 f"{self.name}: there is no ledger {self.ledger}; start it with its total: sfumato"
                 f" query … --ledger {self.ledger} --budget …"
             )
+        # Held while it is written: two runs cannot spend the same remainder.
         with Ledger.at(self.ledger).hold() as book:
             if book.terms.relation != relation:
                 raise ParameterError(
@@ -377,6 +385,7 @@ class SynthesizePrivately(Step):
         """Per row whether it counts, and the rows that are set aside; what becomes of a unit does
         not depend on the others.
         """
+        # In rehearsals the result must not depend on the order of rows.
         if not draws.secure:
             order = canonical_order(dataset)
         else:
@@ -389,10 +398,12 @@ class SynthesizePrivately(Step):
             counts = _first_of(
                 units, order[draws.permutation(len(dataset))], relation.contributions
             )
+            # Rows without a person belong to nobody whose rows could be limited: they are left out.
             nobody = np.array([label is None for label in encoded.labels], dtype=np.bool_)
             counts &= ~nobody[units]
         if not self.holdout:
             return counts, None
+        # One coin a unit: all rows of a person are set aside together.
         first = np.unique(units[order], return_index=True)[1]
         aside = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.bool_)
         aside[units[order][np.sort(first)]] = draws.kept(len(first), self.holdout)
@@ -403,6 +414,7 @@ class SynthesizePrivately(Step):
             return self._by_aim(table, draws, goal)
         tree = mst.choose_and_measure(table)
         goal.progress(0.3, "MST, fitting")
+        # In a process of its own, which sees noisy counts only.
         with ModelWorker(dict(tree.sizes), seconds=self.seconds) as fitter:
             fitter.fit(tree.measured, tree.total)
             cells = fitter.draw(self._rows(tree.total), draws.seed())
@@ -411,6 +423,7 @@ class SynthesizePrivately(Step):
             name: tree.merging[name].parted(merged_cells, rng)
             for name, merged_cells in cells.items()
         }
+        # All values of a column merged into one cell: its noise was larger than any count.
         drowned = tuple(
             name
             for name, merged_cells in tree.merging.items()
@@ -488,6 +501,7 @@ class SynthesizePrivately(Step):
 
 @functools.lru_cache(maxsize=64)
 def _rho_of(epsilon: float, delta: float) -> float:
+    # A little less than asked for, so that rounding on the way stays within (ε, δ).
     return rho_of_budget(epsilon * (1 - SAFETY), delta)
 
 
@@ -501,6 +515,7 @@ def _words_of(relation: Relation) -> str:
 
 def _first_of(units: Ints, order: Ints, rows_per_person: int) -> NDArray[np.bool_]:
     """Per row whether it is one of the first so many of its unit, in this order."""
+    # Sorted by unit, in the given order within: rows are numbered from where their unit begins.
     by_unit = order[np.argsort(units[order], kind="stable")]
     starts = np.flatnonzero(np.diff(units[by_unit], prepend=-1))
     position = np.arange(len(units)) - np.repeat(starts, np.diff(starts, append=len(units)))

@@ -62,6 +62,7 @@ class Clause:
         if material.form is ColumnForm.CATEGORIES:
             mask: Mask = self._levels(material)[raw]
             return mask
+        # NaN compares false with everything but !=, where it would be true.
         gone = np.isnan(raw)
         if self.sign in ("missing", "known"):
             return np.asarray(gone if self.sign == "missing" else ~gone)
@@ -86,6 +87,7 @@ class Clause:
         listed = np.array([label in self.values for label in labels], dtype=np.bool_)
         if self.sign != "!=":
             return listed
+        # What is missing meets no comparison, != not either.
         return ~listed & ~missing
 
     @property
@@ -107,6 +109,7 @@ class Clause:
                 days = (moment.date() - EPOCH).days
                 if material.temporal == "day":
                     return float(days)
+                # Times are written without a zone, as the column counts them.
                 since = moment.replace(tzinfo=None) - datetime.datetime.combine(
                     EPOCH, datetime.time()
                 )
@@ -185,6 +188,7 @@ class _Reader:
         self.tokens = list(self._tokens(text))
 
     def _tokens(self, text: str) -> Iterator[tuple[str, str]]:
+        # One token at a time; what matches none of the patterns cannot be part of a rule.
         at = 0
         text = text.strip()
         while at < len(text):
@@ -235,6 +239,7 @@ class _Reader:
         return " ".join(words)
 
     def condition(self) -> Clause:
+        # Names and values may have blanks: words are joined up to a word that ends them.
         column = self.phrase("in", "is", "and")
         if self.take("is"):
             sign = "known" if self.take("not") else "missing"
@@ -266,6 +271,7 @@ class _Reader:
         return tuple(conditions)
 
     def rule(self) -> RowRule | UnitRule:
+        # count is a word like any other unless a bracket follows: a column may have that name.
         is_unit_rule = self.next == ("word", "count") and self.tokens[1:2] == [("sign", "(")]
         rule = self._unit_rule() if is_unit_rule else self._row_rule()
         if self.next[0] != "end":
@@ -277,6 +283,7 @@ class _Reader:
         if not self.take("=>"):
             raise self.error("lacks the sign =>")
         conclusion = self.condition()
+        # A rule about the column it looks at would have to be known before it is drawn.
         if conclusion.column in {c.column for c in premise}:
             raise self.error("has the same column on both sides")
         return RowRule(premise, conclusion, self.number)
@@ -353,6 +360,7 @@ def _contradictions(rules: Sequence[RowRule], materials: Mapping[str, Material])
     A premise is a conjunction of conditions on single columns, so the product has a record that
     meets both exactly when every column has a value that meets all conditions on it.
     """
+    # The values that occur, once each: pairs of rules are tried on these.
     raw = {name: np.unique(material.raw) for name, material in materials.items()}
     for number, first in enumerate(rules):
         for second in rules[number + 1 :]:
@@ -399,12 +407,14 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
         joint = np.bincount(pairs, minlength=premise.levels * target.levels).reshape(
             premise.levels, target.levels
         )
+        # Enough records, and all of them with one value of the target.
         sure = (joint.sum(axis=1) >= LEAST_ROWS) & ((joint > 0).sum(axis=1) == 1)
         for code in range(target.levels):
             labels = [
                 premise.labels[level]
                 for level in np.flatnonzero(sure & (joint[:, code] > 0)).tolist()
             ]
+            # A missing value is no member of a list: it needs a premise of its own.
             if None in labels:
                 yield RowRule((Clause(premise.name, "missing"),), _exactly(target, code))
             if present_labels := tuple(label for label in labels if label is not None):
@@ -412,10 +422,12 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
         return
     present_rows = np.flatnonzero(~np.isnan(premise.values))
     ascending = present_rows[np.argsort(premise.values[present_rows], kind="stable")]
+    # From the lowest number on, then from the highest: how far does the first value reach?
     for sign, rows in (("<=", ascending), (">=", ascending[::-1])):
         codes = target.codes[rows]
         values = premise.values[rows]
         if len(rows):
+            # The first record that differs; 0 where all are the same, which is no rule.
             run = int((codes != codes[0]).argmax())
         else:
             run = 0

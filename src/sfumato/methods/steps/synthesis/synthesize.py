@@ -214,6 +214,7 @@ class Synthesize(Step):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
         object.__setattr__(self, "members", tuple(self.members))
+        # Rules are read once to refuse what cannot be read before any data are looked at.
         parsed(self.rules)
         partly = not self.draws_anew
         if self.method == "copula":
@@ -294,9 +295,11 @@ class _Run:
         self.warnings: list[str] = []
         self.owner: dict[str, Any] = {}
         self.partly = not step.draws_anew
+        # In an order that depends on the records alone: shuffled rows give the same result.
         self.canonical = canonical_order(dataset)
         self.units = self._units()
         self.held = self._held_out()
+        # Whoever is set aside takes part in nothing that is learnt below.
         self.rows: Rows = np.flatnonzero(~self.held)
         if len(self.rows) < max(FEWEST, step.min_leaf):
             raise SchemaError(
@@ -328,10 +331,12 @@ class _Run:
             )
         encoded = self.dataset.encoded(names[0])
         codes = np.array(encoded.codes, dtype=np.int64)
+        # A record without a household stands alone: each gets a number of its own.
         if None in encoded.labels:
             alone = codes == encoded.labels.index(None)
             codes[alone] = len(encoded.labels) + np.arange(int(alone.sum()))
         unit_codes: Rows = np.unique(codes[self.canonical], return_inverse=True)[1].astype(np.int64)
+        # Fewer units than records: some have several.
         repeated = int(unit_codes.max(initial=-1)) + 1 < len(unit_codes)
         if repeated and self.step.method == "copula":
             raise SchemaError(
@@ -345,11 +350,13 @@ class _Run:
         count = len(self.canonical)
         if not self.step.aside:
             return np.zeros(count, dtype=np.bool_)
+        # Words drawn by the content of each record: who is set aside does not depend on row order.
         words = self.goal.keyed("holdout").words(marks_by(self.dataset, "row"))[self.canonical]
         if self.units is None:
             of = np.arange(count)
         else:
             of = self.units
+        # The word of the first record decides for all records of a unit.
         _, first, groups = np.unique(of, return_index=True, return_inverse=True)
         by_word = np.lexsort((np.arange(len(first)), words[first]))
         aside = np.zeros(len(first), dtype=np.bool_)
@@ -393,6 +400,7 @@ class _Run:
                 f"synthesize: special codes are for columns of numbers, which {', '.join(wrong)}"
                 " are not"
             )
+        # Levels keep their numbers, but only records that are not set aside are learnt from.
         training = {name: material.taken(self.rows) for name, material in materials.items()}
         row_rules = tuple(rule for rule in rules if isinstance(rule, RowRule))
         unit_rules = tuple(rule for rule in rules if isinstance(rule, UnitRule))
@@ -450,7 +458,9 @@ class _Run:
             else:
                 values = material.codes.astype(np.float64)
             keys.append(-values if name.startswith("-") else values)
+        # By unit, then by the keys in the order given: the last key of lexsort leads.
         order = np.lexsort((*reversed(keys), self.units))
+        # Everything that follows the order of records is put into the new order as well.
         self.units, self.held = self.units[order], self.held[order]
         self.canonical = self.canonical[order]
         self.rows = np.flatnonzero(~self.held)
@@ -461,6 +471,7 @@ class _Run:
     ) -> None:
         if not rules or self.units is None:
             return
+        # Numbered without gaps, as units set aside are missing among these.
         numbers = np.unique(self.units[self.rows], return_inverse=True)[1].astype(np.int64)
         raw = {name: material.raw for name, material in training.items()}
         count = int(numbers.max()) + 1
@@ -482,6 +493,7 @@ class _Run:
         household by one of its members.
         """
         for rule in rules:
+            # A premise that stays is known beforehand; one that is replaced may turn out otherwise.
             replaced = [c.column for c in rule.premise if c.column in order]
             if (
                 replaced
@@ -568,6 +580,7 @@ class _Run:
                 " are about it, or it holds no numbers: rescale it before totals of the population"
                 " are estimated"
             )
+        # Of the whole table, those set aside included: totals are those of the population.
         return {name: float(self.dataset.column(name).sum()) for name in numbers}
 
     def _order(self, targets: Mapping[str, Material], rules: Sequence[RowRule]) -> tuple[str, ...]:
@@ -592,6 +605,7 @@ class _Run:
             return [self.rows]
         strata = strata_of(self.dataset, names)[0][self.canonical]
         if self.units is not None:
+            # Pairs of unit and stratum beyond one for each unit: such units lie in several strata.
             torn = len(np.unique(np.stack([self.units, strata]), axis=1).T) - len(
                 np.unique(self.units)
             )
@@ -628,6 +642,7 @@ class _Run:
         )
         actions |= dict.fromkeys(self.constant, "constant, copied")
         actions |= dict.fromkeys(self.dataset.schema.units, "numbered anew")
+        # No drawn record stands for anybody.
         nobody = np.full(sum(table.height for table in tables), NOBODY)
         return self._build_plan(tables, nobody, actions, ground, totals)
 

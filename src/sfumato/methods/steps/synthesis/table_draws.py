@@ -71,6 +71,7 @@ def strata_apart(strata: Rows, rows: Rows, min_leaf: int) -> tuple[list[Rows], i
     numbers, counts = np.unique(own, return_counts=True)
     large = numbers[counts >= STRATUM_LEAVES * min_leaf]
     small = len(numbers) - len(large)
+    # Strata of enough records, then all others as one part.
     parts = [rows[own == number] for number in large.tolist()]
     remaining = rows[~np.isin(own, large)]
     return ([*parts, remaining] if len(remaining) else parts), small if parts and len(
@@ -86,7 +87,9 @@ def allotted(total: int, sizes: Sequence[int]) -> list[int]:
     """
     whole = sum(sizes)
     shares = [total * size / whole for size in sizes]
+    # Rounded down first; 1e-9 keeps shares that are whole.
     counts = [int(share + 1e-9) for share in shares]
+    # The largest remainders get what is left; equal ones in the order of the strata.
     by_rest = sorted(range(len(sizes)), key=lambda i: (counts[i] - shares[i], i))
     for i in by_rest[: total - sum(counts)]:
         counts[i] += 1
@@ -128,6 +131,7 @@ class _Part:
 def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
     materials = ground.taken(rows)
 
+    # Donors are numbered within the stratum: back to numbers of the whole table.
     def back(draws: Mapping[str, Drawn]) -> dict[str, Drawn]:
         return {name: Drawn(rows[draw.donors], draw.values) for name, draw in draws.items()}
 
@@ -174,11 +178,13 @@ def _joined(
             piece_draw.values for piece_draw in pieces_of_column if piece_draw.values is not None
         ]
         joined = None
+        # Smoothed numbers only where all strata smoothed the column; else donors tell all.
         if len(values) == len(pieces_of_column):
             joined = np.concatenate(values)
         columns[name] = Drawn(
             np.concatenate([piece_draw.donors for piece_draw in pieces_of_column]), joined
         )
+    # Units of a stratum are numbered behind those of the strata before it.
     before = np.cumsum([0, *sizes])
     units = [
         piece.units + start
@@ -203,6 +209,7 @@ def partly_drawn(
     predicted from what is kept too.
     """
     materials = {name: material.taken(rows) for name, material in ground.materials.items()}
+    # Columns that stay may predict as well.
     fixed_materials = {
         name: material for name, material in materials.items() if name not in ground.order
     }
@@ -231,6 +238,7 @@ def _agreed(
     _, numbers = np.unique(units[rows], return_inverse=True)
     ranked = UnitRows.of(numbers.astype(np.int64), ())
     shared = {name for name, material in materials.items() if shared_by_units(material, ranked)}
+    # The first record at risk of a household decides for its other members.
     _, first, back = np.unique(numbers[at_risk], return_index=True, return_inverse=True)
 
     def settle(name: str, draw: Drawn) -> Drawn:
@@ -250,6 +258,7 @@ def reappearing(material: Material, rows: Rows, synthetic_values: NDArray[np.flo
     """
     own = material.values[rows]
     values, counts = np.unique(own[~np.isnan(own)], return_counts=True)
+    # A number that several have would be drawn again without pointing at anybody.
     alone = values[counts == 1]
     if len(alone):
         return float(np.isin(alone, synthetic_values).mean())

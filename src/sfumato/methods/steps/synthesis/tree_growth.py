@@ -41,6 +41,7 @@ class Predictor:
         """The column that others are predicted from."""
         if material.form is ColumnForm.CATEGORIES:
             return cls(material.form, material.levels, material.codes, np.zeros(0))
+        # Numbers are cut once; categories are ordered anew for every target.
         cuts = trees.cuts_of(material.values)
         return cls(material.form, 0, trees.binned(material.values, cuts), cuts)
 
@@ -87,6 +88,8 @@ class Grown:
     ) -> Grown:
         """Grow it; the target is given for the rows it is grown on."""
         if classes is not None:
+            # Rare classes are joined for growing only; cells are drawn from records, not from
+            # classes.
             target, classes = trees.fewer_classes(target, classes)
         levels = tuple(p.levels_for(rows, target, classes) for p in predictors.values())
         bins = np.empty((len(predictors), len(target)), dtype=np.uint8)
@@ -140,6 +143,7 @@ def picked(
     """
     if allowed is None and own is None:
         sizes = tree.hi[leaves] - tree.lo[leaves]
+        # Records of a leaf lie side by side: a uniform number picks one of them.
         return tree.order[tree.lo[leaves] + (uniforms * sizes).astype(np.int64)]
     if allowed is None:
         open_ = np.ones(len(tree.order), dtype=np.bool_)
@@ -293,6 +297,7 @@ class Learnt:
         own: Rows | None,
     ) -> tuple[Rows, Rows]:
         leaves = grown.leaves(predictor_values, size)
+        # One draw for all: records that rules limit reuse theirs on fewer donors.
         uniforms = stream.random(size)
         positions = picked(grown.tree, leaves, uniforms, own=grown.own(own))
         for limited in limits:
@@ -319,6 +324,7 @@ class Learnt:
         widths = _widths(grown, self.material)[leaves]
         noisy_values = values + widths * stream.standard_normal(len(values))
         low, high = self.material.bounds
+        # Mirrored at the bounds: no pile of records on the bound itself.
         noisy_values = np.where(noisy_values < low, 2 * low - noisy_values, noisy_values)
         noisy_values = np.where(noisy_values > high, 2 * high - noisy_values, noisy_values)
         noisy_values = rounded_to(np.clip(noisy_values, low, high), self.material.step)
@@ -336,6 +342,7 @@ def _unskewed(values: Floats) -> Floats:
         return values
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
+    # Equal values share the mean of their ranks: counts 2, 1 → 1.5, 1.5, 3.
     ranks: Floats = (ends - (counts - 1) / 2)[inverse]
     return ranks
 
@@ -353,6 +360,7 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
     [0.973585]
     """
     sizes = ends - starts
+    # Around the mean of all: squares of large numbers would lose the spread within leaves.
     sums = np.concatenate([[0.0], np.cumsum(values - values.mean() if len(values) else values)])
     squares = np.concatenate(
         [[0.0], np.cumsum((values - values.mean()) ** 2 if len(values) else values)]

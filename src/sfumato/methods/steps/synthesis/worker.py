@@ -37,6 +37,7 @@ def send(to: BinaryIO, header: dict[str, Any], arrays: Sequence[Any] = ()) -> No
 def receive(source: BinaryIO) -> tuple[dict[str, Any], list[Any]]:
     """Read one message; EOFError where there will be none."""
     length = LENGTH.unpack(_exactly(source, LENGTH.size))[0]
+    # Arrays only: pickles could run code.
     with np.load(io.BytesIO(_exactly(source, length)), allow_pickle=False) as content:
         header = json.loads(content["header"].tobytes())
         return header, [content[f"array{i}"] for i in range(len(content.files) - 1)]
@@ -48,6 +49,7 @@ def _numbered(arrays: Sequence[Any]) -> dict[str, Any]:
 
 def _exactly(source: BinaryIO, length: int) -> bytes:
     content = source.read(length)
+    # A short read means that the other side has ended.
     if len(content) < length:
         raise EOFError
     return content
@@ -88,6 +90,7 @@ class Modeller:
     ) -> Any:
         if (cells_merged == 1).all():
             return self.mbi.LinearMeasurement(counts, clique, stddev=sigma)
+        # A cell of m merged ones has m times the variance: divided by its root, all are alike.
         weights = 1 / np.sqrt(cells_merged)
         query = self.mbi.marginal_loss.WeightedQuery(weights)
         return self.mbi.LinearMeasurement(counts * weights, clique, stddev=sigma, query=query)
@@ -109,9 +112,11 @@ class Modeller:
         operands: list[Any] = []
         for part in self.model.potentials.cliques:
             logs = np.asarray(self.model.potentials[part].values, dtype=np.float64)
+            # Less the largest: exponentials of large potentials would overflow.
             operands += [np.exp(logs - logs.max()), [int(name) for name in part]]
         counts = np.asarray(opt_einsum.contract(*operands, [int(name) for name in clique])).ravel()
         whole = float(counts.sum())
+        # Where even that fails the library's own, slower way is taken.
         if not np.isfinite(whole) or whole <= 0:
             return np.asarray(self.model.project(clique).datavector(), dtype=np.float64)
         return counts * (float(self.model.total) / whole)
