@@ -283,7 +283,7 @@ SENTENCES = (
         "tests/methods/steps/suppression/test_cells.py::test_exact_is_what_trying_everything_finds",
     ),
     said(
-        "methods.formulas.bridge",
+        "methods.formulas.bucket_plans",
         "A class can be as far from the table as a factor of {}; the least t these sizes could meet"
         " is {}.",
         "No way to share the buckets out meets a smaller t.",

@@ -48,6 +48,8 @@ WRITTEN = "tests/test_written_fuzz.py::test_what_is_certified_is_true_in_the_fil
 RELEASED = "tests/test_fuzz.py::test_run_releases_what_holds_or_refuses_politely"
 FORGED = "tests/release/test_certificate_fuzz.py::test_no_single_lie_about_the_file_holds"
 OTHER_ROWS = "tests/release/test_certificate_fuzz.py::test_other_rows_with_all_digests_made_anew"
-FORGED_PEOPLE = "tests/release/any_shape/test_release.py::test_false_claims_with_a_fresh_digest_are_caught"
+FORGED_PEOPLE = (
+    "tests/release/any_shape/test_release.py::test_false_claims_with_a_fresh_digest_are_caught"
+)
 SENSITIVE = "tests/methods/models/test_sensitive_family.py::test_what_a_model_implies_holds_with_it"
 NEIGHBOURS = "tests/release/test_fixed_form_fuzz.py::test_neighbouring_tables_look_alike"

@@ -101,7 +101,8 @@ def _padded(counts: Counts, empty: int) -> Counts:
     """Counts with some classes more, in which nothing occurs."""
     return dataclasses.replace(
         # Empty classes begin where the last one ends: starts 0, 3, 5 become 0, 3, 5, 5.
-        counts, starts=np.concatenate([counts.starts, np.full(empty, counts.starts[-1])])
+        counts,
+        starts=np.concatenate([counts.starts, np.full(empty, counts.starts[-1])]),
     )
 
 

@@ -121,7 +121,7 @@ class Agreement:
         return Kept(self.metric.name, value, limit, holds, sentence, self.refuse)
 
     def judge(self, pair: Any) -> Kept:
-        """Measure the metric and hold it against the bound; what cannot be value does not
+        """Measure the metric and hold it against the bound; what cannot be measured does not
         survive.
         """
         pair = self.metric.looks_at(pair)

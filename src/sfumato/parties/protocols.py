@@ -110,7 +110,8 @@ class Shamir(Summation):
             )
         parts = {
             # the first prime is the largest: read by it, residues of the others stay as they are
-            j: np.split(Field().unpacked(message), len(fields)) for j, message in messages.items()
+            j: np.split(Field().unpacked(message), len(fields))
+            for j, message in messages.items()
         }
         opened = [f.opened({j: part[i] for j, part in parts.items()}) for i, f in enumerate(fields)]
         # one prime: residues are the sums; several: put together from their residues

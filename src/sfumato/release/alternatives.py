@@ -383,7 +383,8 @@ def _next_better(landscape: Landscape, at: int) -> Option | None:
         return None
     return option_at(
         # fewest suppressed records first, then the lower score (the last key of lexsort leads)
-        landscape, int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]])
+        landscape,
+        int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]]),
     )
 
 

@@ -253,6 +253,8 @@ def attacks_against_original(
     """Intruders who try again reach what is certified; how much they try follows from the data, not
     from the clock.
     """
+    from sfumato.release.attack_run import AttackContext
+
     if not original.replayed.same:
         return None
     release, section = original.replayed.release, certificate["attacks"]
@@ -268,11 +270,10 @@ def attacks_against_original(
         spec = {outcome["attack"]: parameters} if parameters else outcome["attack"]
         if spec not in specs:
             specs.append(spec)
+    context = AttackContext(population=original.inputs.population)
     options: dict[str, Any] = {"only": specs, "seconds": LONGEST}
-    if original.inputs.population is not None:
-        options["population"] = original.inputs.population
     # a run tries them with the seed of the release, `sfumato attack --keep` with 0
-    claim = _compare_attacks(section, release.attack(**options))
+    claim = _compare_attacks(section, release.attack(context, **options))
     if claim.status == "holds":
         return claim
     return _compare_attacks(section, release.attack(seed=0, **options))

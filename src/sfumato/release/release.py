@@ -468,7 +468,8 @@ class Release(Reportable):
         was, now = self.original.counts(), self.released.counts()
         rows = tuple(
             # columns of counts that only one of both has are shown as well
-            (plain_name(name), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])
+            (plain_name(name), was.get(name), now.get(name))
+            for name in dict.fromkeys([*was, *now])
         )
         return [TableBlock((str(self.shape), "before", "after"), rows)]
 

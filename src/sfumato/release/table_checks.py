@@ -319,7 +319,9 @@ def utility_of_file(certificate: Fields, shared: SharedFolder, original: Origina
     specs = certificate["recipe"].get("contract") or []
     lines = [
         # lines of the contract that its owner keeps have no entry in the public recipe
-        line for spec, line in zip(specs, certificate["contract"], strict=True) if not hides(spec)
+        line
+        for spec, line in zip(specs, certificate["contract"], strict=True)
+        if not hides(spec)
     ]
     agreements = zip(shared.recipe.contract, lines, strict=True)
     stated += [(agreement.metric, line["value"]) for agreement, line in agreements]

@@ -81,7 +81,7 @@ def _roles(tab: Tab) -> None:
     page.get_by_label("select illness").click(modifiers=["Shift"])
     tab.sees("3 columns selected")
     page.get_by_label("select illness").focus()
-    page.keyboard.press("p")
+    page.keyboard.press("k")
     tab.sees("No column is a quasi-identifier yet")
     page.get_by_role("button", name="Undo").click()
     tab.sees("3 columns together single out")

@@ -166,7 +166,9 @@ def _clusters(rows: list[tuple[Any, ...]], source: Source) -> tuple[Cluster, ...
             parts.add(item)
     problems = [
         # A cluster says its size once: exactly one record in the chunk of sizes.
-        cluster for cluster, chunks in records_by_chunk.items() if len(chunks.get(SIZE, {})) != 1
+        cluster
+        for cluster, chunks in records_by_chunk.items()
+        if len(chunks.get(SIZE, {})) != 1
     ]
     if problems:
         raise SchemaError(

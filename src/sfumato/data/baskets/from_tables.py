@@ -469,6 +469,9 @@ def lists_of(sets: ItemSets, words: pl.Series) -> pl.Series:
     listed = flat.group_by(WHO, maintain_order=True).agg(pl.col(WHAT))
     every = pl.DataFrame({WHO: np.arange(len(sets), dtype=np.int64)}).join(
         # People without items have no list yet.
-        listed, on=WHO, how="left", maintain_order="left"
+        listed,
+        on=WHO,
+        how="left",
+        maintain_order="left",
     )
     return every[WHAT].fill_null(pl.Series([[]], dtype=pl.List(words.dtype)))

@@ -130,7 +130,8 @@ def _grouped(grouping: str, field: str, name: str, attribute: Attribute) -> Exam
     classes = SIMILAR if grouping == "similar" else SPREAD
     return from_rows(
         # Three people a class, one class behind the other.
-        columns, [(*classes[at // 3], people[row][field]) for at, row in enumerate(order)]
+        columns,
+        [(*classes[at // 3], people[row][field]) for at, row in enumerate(order)],
     )
 
 

@@ -63,7 +63,9 @@ class PhiloxDraws:
         steps = np.cumsum(np.asarray(weights, dtype=np.float64))
         positions: NDArray[np.int64] = np.searchsorted(
             # From the right: a weight of 0 has an empty interval and is never drawn.
-            steps, self.uniform(size) * steps[-1], side="right"
+            steps,
+            self.uniform(size) * steps[-1],
+            side="right",
         ).astype(np.int64)
         return positions
 

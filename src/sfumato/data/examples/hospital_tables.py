@@ -167,7 +167,9 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     kind = people.diagnoses(draws, age[of], sex[of])
     kind = np.where(
         # ``of`` ascends, so the search finds the first visit of the same person.
-        draws.chance(rows, 0.7), kind[np.searchsorted(of, of)], kind
+        draws.chance(rows, 0.7),
+        kind[np.searchsorted(of, of)],
+        kind,
     )  # mostly the complaint of the first visit
     diagnoses = hospital_words().diagnoses
     # Born on a day in the year that fits the age on the first day.
@@ -175,7 +177,8 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     columns = {
         "patient": people.words(
             # Numbers in random order, so that they do not tell who has many visits.
-            [f"P{number:06d}" for number in (draws.order(size) + 1).tolist()], of
+            [f"P{number:06d}" for number in (draws.order(size) + 1).tolist()],
+            of,
         ),
         "birth_date": birth[of],
         "sex": sex[of],

@@ -102,7 +102,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
             "age": age[owners],
             "region": pl.Series(region[owners].tolist(), dtype=pl.String),
         }
-    # The same product drawn twice is bought once.
+        # The same product drawn twice is bought once.
     ).unique(["customer", "product"], maintain_order=True)
     attributes = {
         "customer": _unit(),

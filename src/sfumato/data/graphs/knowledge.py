@@ -82,7 +82,10 @@ def sums_of(
         sums = np.zeros(graph.people, dtype=np.uint64)
         kernels.graphs.add_neighbour_colours(
             # Sums do not depend on the order of neighbours, which has no meaning here.
-            *rows, words, np.uint64(own ^ mixed(np.array([salt], np.uint64))[0]), sums
+            *rows,
+            words,
+            np.uint64(own ^ mixed(np.array([salt], np.uint64))[0]),
+            sums,
         )
         totals.append(sums)
     return joined(*totals)

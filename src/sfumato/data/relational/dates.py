@@ -148,7 +148,8 @@ class ShiftPersonDates(Step):
             rows = tables[table]
             fresh = [
                 # The same shift for all rows of a person, in whatever table they stand.
-                shift_column(rows.frame[name], table, plan.shifts[rows.owner]) for name in names
+                shift_column(rows.frame[name], table, plan.shifts[rows.owner])
+                for name in names
             ]
             tables = tables.with_rows(
                 dataclasses.replace(rows, frame=rows.frame.with_columns(fresh))

@@ -199,7 +199,10 @@ class LookedLike:
         members, rows = _of(self.members, int(self.own[person])), _of(self.rows, person)
         count, _, right = kernels.fact_sets.count_fitting_people(
             # Rows that were left out of the release say nothing about who is who.
-            *self.theirs, members, rows[rows != NOT_SEEN], int(self.where[person])
+            *self.theirs,
+            members,
+            rows[rows != NOT_SEEN],
+            int(self.where[person]),
         )
         return int(count), bool(right)
 

@@ -69,7 +69,7 @@ def prefix_lengths(distinct: int) -> list[int]:
     """How many frequent values each level keeps: powers of two below the number of values, 64 at
     most.
 
-    >>> kept(14), kept(4), kept(40), kept(100_000)
+    >>> prefix_lengths(14), prefix_lengths(4), prefix_lengths(40), prefix_lengths(100_000)
     ([8, 4, 2], [2], [32, 8, 2], [64, 16, 4])
     """
     power = min(6, max(1, (distinct - 1).bit_length() - 1))

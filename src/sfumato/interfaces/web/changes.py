@@ -72,8 +72,8 @@ def _leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
 def _text_of_value(value: Any) -> str:
     """A value as the recipe writes it, cut where it is long.
 
-    >>> _shown([5, 10]), _shown("x"), _shown({}), _shown(True)
-    ('5, 10', 'x', 'as by default', 'yes')
+    >>> [_text_of_value(value) for value in ([5, 10], "x", {}, True)]
+    ['5, 10', 'x', 'as by default', 'yes']
     """
     if value is True or value is False:
         return "yes" if value else "no"

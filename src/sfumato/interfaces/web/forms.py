@@ -216,9 +216,9 @@ def problems_by_field(message: str, class_name: str, names: Sequence[str]) -> di
     """What is wrong, by the field that each sentence begins with; under ``""`` what begins with
     none.
 
-    >>> placed("Crowd: k should be a number; say 5; both are lacking", "Crowd", ["k"])
+    >>> problems_by_field("Crowd: k should be a number; say 5; both are lacking", "Crowd", ["k"])
     {'k': 'should be a number; say 5; both are lacking'}
-    >>> placed("Crowd: one of k and fraction must be given", "Crowd", ["k", "fraction"])
+    >>> problems_by_field("Crowd: one of k and fraction must be given", "Crowd", ["k", "fraction"])
     {'': 'one of k and fraction must be given'}
     """
     sentences: dict[str, str] = {}

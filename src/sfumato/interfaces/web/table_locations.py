@@ -25,8 +25,8 @@ def absolute_location(entered: str) -> str:
     """A path, or the address of a database, as it is found from every folder; a database that is
     named by its file has its address.
 
-    >>> placed("sqlite:////data/clinic.db"), placed("postgresql://host/clinic")
-    ('sqlite:////data/clinic.db', 'postgresql://host/clinic')
+    >>> absolute_location("sqlite:////data/clinic.db"), absolute_location("postgresql://h/clinic")
+    ('sqlite:////data/clinic.db', 'postgresql://h/clinic')
     """
     if not is_address(entered):
         path = at_home(entered).absolute()

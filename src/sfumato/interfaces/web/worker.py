@@ -142,7 +142,7 @@ class BenchProcess:
             process.join(5)
 
     def _another(self, reason: str) -> None:
-        """Start another process, and tell all who wait why theirs is gone (no reason: they asked
+        """Start another process, and say to all who wait why theirs is gone (no reason: they asked
         for it).
         """
         if not self._closed:

@@ -86,7 +86,9 @@ def log_linear_risk(
     chance = np.exp(-cell_rates)
     inverse = np.where(
         # (1 − e^{−x})/x goes to 1; near 0 the quotient is lost to rounding.
-        cell_rates > 1e-12, -np.expm1(-cell_rates) / np.maximum(cell_rates, 1e-300), 1.0
+        cell_rates > 1e-12,
+        -np.expm1(-cell_rates) / np.maximum(cell_rates, 1e-300),
+        1.0,
     )
     return LogLinearRisk(np.where(alone, chance, 0.0), np.where(alone, inverse, 0.0))
 

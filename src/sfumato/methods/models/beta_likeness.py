@@ -124,7 +124,11 @@ class BetaLikeness(SensitiveModel):
             limits = np.minimum(limits, -np.log(np.maximum(shares, 1e-300)))
         fewest_removed = kernels.distributions.count_least_removed(
             # Only gains are limited: a share may fall to 0.
-            counts.starts, counts.codes, counts.counts, shares * (1 + limits), np.zeros(len(shares))
+            counts.starts,
+            counts.codes,
+            counts.counts,
+            shares * (1 + limits),
+            np.zeros(len(shares)),
         )
         return forced_records(evidence, self.failing(evidence), fewest_removed)
 

@@ -95,7 +95,9 @@ def tree(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
     """
     return _once(
         # The attribute is kept with the result: while it lives its id is no other hierarchy's.
-        counts, ("tree", id(attribute.hierarchy)), lambda: (*_nodes(counts, attribute), attribute)
+        counts,
+        ("tree", id(attribute.hierarchy)),
+        lambda: (*_nodes(counts, attribute), attribute),
     )[:2]
 
 

@@ -138,7 +138,9 @@ class SquaredError(ColumnUtility):
             before, after = error.missing(rows)
             return np.where(
                 # A number where there was none is as far off as can be.
-                before & ~after, 1.0, (error.released.part(rows) / (error.span or 1.0)) ** 2
+                before & ~after,
+                1.0,
+                (error.released.part(rows) / (error.span or 1.0)) ** 2,
             )
 
         return Amounts(error.released.size, squares, error.released.counts), error.which

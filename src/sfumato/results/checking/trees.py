@@ -173,7 +173,7 @@ def _judge_leaves(
 def _judge_means(
     members: CellMembers, records: ContributingRecords, rules: OutputRules, column: str | None
 ) -> list[OutputReason]:
-    """What persons contribute to the means that a tree of numbers tells."""
+    """What persons contribute to the averages in the leaves of a regression tree."""
     if column is None:
         words = "what persons contribute to the means of leaves was not looked at"
         return [open_question("contributions", words, "say what the tree tells: column='cost'")]

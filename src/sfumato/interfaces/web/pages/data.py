@@ -109,7 +109,7 @@ class DataStage(StageView):
             self.columns.on("kind", lambda event: self.page.attempt(lambda: self._kind(event.args)))
             self.columns.on("accept", lambda event: self._accept(event.args))
             hint(
-                "On a tick box, the keys d, q, s and p give a role, and ↑ and ↓ go to the next."
+                "On a tick box, the keys d, q, s and k give a role, and ↑ and ↓ go to the next."
                 " Shift and click select a range."
             )
         with section("Rows") as below:

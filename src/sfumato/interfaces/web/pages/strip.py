@@ -84,7 +84,7 @@ def _last_run(project: Project) -> None:
 def score_text(score: float) -> str:
     """A figure with as many digits as tell something.
 
-    >>> shown(0.3149), shown(48_211.4)
+    >>> score_text(0.3149), score_text(48_211.4)
     ('0.31', '48,211')
     """
     if abs(score) < 100:

@@ -336,7 +336,7 @@ class Pseudonymize(ColumnStep):
     >>> step = Pseudonymize("name", method="counter")
     >>> made = step.apply(people, step.plan(people, Goal(seed=Seed(1))))
     >>> made.column("name").to_list(), made.schema["name"].roles[0].value
-    ([2, 1, None, 2], 'plain')
+    ([2, 1, None, 2], 'keep')
     """
 
     columns: Annotated[Columns, Field(description="what names people: one column or several")]

@@ -153,7 +153,9 @@ def cells_of(schema: Schema, names: Sequence[str], public: Public, step: str) ->
     declaration = declared(schema, domains=_listed(schema, public, step))
     undeclared = [
         # All at once: who declares columns does it from public knowledge, in one go.
-        name for name in names if name not in declaration.bounds and name not in declaration.domains
+        name
+        for name in names
+        if name not in declaration.bounds and name not in declaration.domains
     ]
     if undeclared:
         raise SchemaError(

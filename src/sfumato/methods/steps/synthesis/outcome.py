@@ -84,7 +84,9 @@ def with_totals(table: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFram
     sums = {name: float(table[name].sum()) for name in totals}
     factors = {
         # Nothing times any number stays nothing.
-        name: total / sums[name] for name, total in totals.items() if sums[name] > 0 and total > 0
+        name: total / sums[name]
+        for name, total in totals.items()
+        if sums[name] > 0 and total > 0
     }
     return table.with_columns(
         pl.col(name).cast(pl.Float64) * factor for name, factor in factors.items()
