@@ -12,6 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.recipe_files import KEPT
+from sfumato.release.attack_run import AttackContext
 from sfumato.release.manifest import Claim
 from sfumato.release.signatures import digest_of
 from sfumato.release.verification import AGAINST_ORIGINAL, Verification
@@ -106,3 +107,19 @@ def test_two_promises_of_one_name_are_both_looked_at(tmp_path: Path) -> None:
     found = sf.verify(release.write(tmp_path / "out") / "share")
     assert found.result == "not all verified"
     assert found.headline == "not all verified: 1 of 3 promises needs the original"
+
+
+def test_attacks_with_a_population_are_tried_again_with_it(tmp_path: Path) -> None:
+    people = hospital()
+    release = sf.anonymize(
+        people,
+        [sf.KAnonymity(3)],
+        [sf.GlobalRecoding(budget=0.05)],
+        options=sf.AnonymizeOptions(population=people),
+        seed=1,
+    )
+    context = AttackContext(population=people)
+    folder = release.attacked(context, only=("unique_in_population",)).write(tmp_path / "out")
+    found = sf.verify(folder / "share", original=people, population=people, owner=folder / "owner")
+    status = {claim.name: claim.status for claim in found.claims}
+    assert status[f"attacks{AGAINST_ORIGINAL}"] == "holds", str(found)
