@@ -245,6 +245,15 @@ def test_by_default_the_intruder_knows_a_sample_of_the_original():
     assert "seeds" in str(SeedAndPropagate(seeds=300).applies(Scene.of(network, released)))
 
 
+def test_who_was_left_out_and_is_not_mapped_is_not_found():
+    network = examples.social_network(60, 3, seed=1)
+    origin = np.where(np.arange(60) < 20, np.arange(60), -1)
+    scene = Scene.of(network, dataclasses.replace(network, origin=origin))
+    finding = SeedAndPropagate(seeds=5, known_ties=0.1).attack(scene)
+    assert finding.details["rightly"] <= finding.details["mapped"]
+    assert all(victim < 20 for victim in finding.victims)
+
+
 def test_propagation_over_arcs():
     network = examples.social_network(200, 4)
     arcs = network.with_arcs(*network.arcs.astype(np.int64))

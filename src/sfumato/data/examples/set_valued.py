@@ -65,7 +65,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     """What people bought in a year: about ten of many products, some liked by all and most by few,
     and their age and region.
 
-    Products have three-syllable names; ten of them make a group, ten groups a department. Everybody
+    Products have two-syllable names; ten of them make a group, ten groups a department. Everybody
     buys from a department or two more than from others. The same numbers give the same people on
     every machine; nobody is real.
 

@@ -83,7 +83,8 @@ class SeedAndPropagate(Attack):
         # Seeds must be found in the release to be of use.
         seeds = seeds[released_position[seeds] >= 0]
         mapping, complete = self._mapped(own, released, seeds, released_position, scene)
-        right = mapping == released_position
+        # Who was left out has no position (-1), and so has who was not mapped: that is no success.
+        right = (mapping >= 0) & (mapping == released_position)
         # Seeds were given; finding them is no success.
         right[seeds] = False
         targets = original.people - len(seeds)
