@@ -25,7 +25,7 @@ def test_household_survey(reference_data):
     _, schema = proposed(reference_data / "survey" / "testdata.csv")
     assert {"urbrur", "relat", "sex", "age", "hhcivil"} <= set(schema.quasi)
     assert schema.sensitive == ("expend", "income", "savings")
-    assert schema["ori_hid"].unit == "household"
+    assert schema["ori_hid"].identifies == "household"
     assert schema["sampling_weight"].roles == ("weight",)
 
 

@@ -44,7 +44,7 @@ class Discreet(logging.Handler):
 def log_line(record: logging.LogRecord) -> str:
     """What is written of a record, never what it says itself; empty: nothing.
 
-    >>> told(
+    >>> log_line(
     ...     logging.LogRecord(
     ...         "nicegui",
     ...         logging.WARNING,
