@@ -329,35 +329,39 @@ class LogisticRegression(_Regression):
         """Newton's steps, the same at every party."""
         x, y = self._rows(people)
         beta: NDArray[np.float64] = np.zeros(x.shape[1])
-        step: NDArray[np.float64] = np.zeros(x.shape[1])
+        # the best coefficients whose sums were opened, and Newton's step from there
+        best_beta, newton_step = beta, beta
+        step = newton_step
         best = -math.inf
         for number in range(1, self.rounds + 1):
             total = yield whole_sums(self._at(x, y, beta), self.bound(len(people)))
-            count, gradient, hessian, likelihood = self._read(total)
+            opened_count, gradient, opened_hessian, opened_likelihood = self._read(total)
             # a little lower may be rounding alone
-            if likelihood < best - ENOUGH * max(1.0, abs(best)):
-                # β is at old + step: half a step back is the half step forward from the old one
+            if opened_likelihood < best - ENOUGH * max(1.0, abs(best)):
                 step = step / 2
-                beta = beta - step
+                beta = best_beta + step
                 continue
-            best = likelihood
+            # the answer must hold figures of one and the same β, also when a later step overshoots
+            # in the last round
+            best, best_beta = opened_likelihood, beta
+            count, hessian, likelihood = opened_count, opened_hessian, opened_likelihood
             if not determined(hessian):
                 raise ReleaseRefused(
                     "logistic_regression: the records do not determine the coefficients; leave out"
                     " a predictor"
                 )
-            step = np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
-            # in the last round β must stay where it was opened
-            if np.abs(step).max() <= ENOUGH or number == self.rounds:
+            newton_step = np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
+            step = newton_step
+            if np.abs(step).max() <= ENOUGH:
                 break
-            beta = beta + step
+            beta = best_beta + step
             # coefficients that run away: the likelihood grows without end
-            if np.abs(beta).max() > FARTHEST:
+            if np.abs(beta).max() > FARTHEST and number < self.rounds:
                 raise ReleaseRefused(
                     "logistic_regression: the outcomes are separated, so there is no best answer"
                 )
         return self._answer(
-            count, beta, hessian, likelihood, number, bool(np.abs(step).max() <= 1e-3)
+            count, best_beta, hessian, likelihood, number, bool(np.abs(newton_step).max() <= 1e-3)
         )
 
     def _at(
