@@ -123,3 +123,10 @@ def test_rules_of_categories_and_blanks():
         sf.Consistency(["a ~ b"])
     with pytest.raises(sf.errors.SchemaError, match="no column 'c'"):
         sf.Consistency(["a = c"]).measure(itself(people))
+
+
+def test_completeness_counts_a_missing_number_before_and_after():
+    """A number that is NaN is missing in the original as in the release."""
+    people = sf.read(pl.DataFrame({"a": [1.0, float("nan"), 3.0, 4.0]}))
+    measure = sf.Completeness(["a"]).measure(TablePair.of(people, people))
+    assert (measure.value, measure.raw) == (0.75, 0.75)

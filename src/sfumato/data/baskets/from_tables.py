@@ -227,7 +227,7 @@ def _own_columns(
             [
                 f"column {name!r} of {source.name} describes people, but differs between the rows"
                 f" of the same person {differing_rows:,} time(s); repair it, or leave it out (role"
-                " direct)"
+                " drop)"
                 for name, differing_rows in torn.items()
             ]
         )

@@ -154,8 +154,8 @@ class Completeness(_OfData):
         """The share of cells that hold something."""
         require_sense(self, pair)
         names = data_of(pair, self.columns)
-        before = sum(len(pair.original) - _missing(pair.original, name) for name in names)
-        columns = {name: share_of(pair, _share_held(pair.released, name)) for name in names}
+        before = sum(_count_held(pair.original, name) for name in names)
+        columns = {name: share_of(pair, _count_held(pair.released, name)) for name in names}
         value = sum(columns.values()) / len(columns)
         meaning = "share of cells that hold something"
         return Measure(
@@ -174,43 +174,27 @@ class Completeness(_OfData):
         ]
         if not names:
             return None
-        return sum(min(1.0, _share_held(released, name) / max(1, records)) for name in names) / len(
+        return sum(min(1.0, _count_held(released, name) / max(1, records)) for name in names) / len(
             names
         )
 
 
-def _share_held(released: Table, name: str) -> float:
+def _count_held(table: Table, name: str) -> float:
     """How many cells of a column hold something; none of one that was not released."""
-    if name not in released.columns:
+    if name not in table.columns:
         return 0.0
     # Text held as categories is counted by its labels; no row is looked at.
-    if name in released.coded:
-        encoded = released.encoded(name)
+    if name in table.coded:
+        encoded = table.encoded(name)
         nothing = [encoded.labels.index(label) for label in (None, TOP) if label in encoded.labels]
         return float(encoded.counts.sum() - encoded.counts[nothing].sum())
-    column = released.column(name)
+    column = table.column(name)
+    held = len(column) - column.null_count()
     if column.dtype == pl.String:
-        stars = int((column == "*").sum())
-    else:
-        stars = 0
+        held -= int((column == TOP).sum())
     if column.dtype.is_float():
-        nans = int(column.is_nan().sum())
-    else:
-        nans = 0
-    return float(len(column) - column.null_count() - stars - nans)
-
-
-def _missing(dataset: Table, name: str) -> int:
-    """How many cells of a column are missing; text that is held as categories is not made for
-    it.
-    """
-    if name not in dataset.coded:
-        return dataset.column(name).null_count()
-    encoded = dataset.encoded(name)
-    if None not in encoded.labels:
-        return 0
-    # The missing label comes last.
-    return int(encoded.counts[-1])
+        held -= int(column.is_nan().sum())
+    return float(held)
 
 
 # Rules between two columns of a record.

@@ -177,7 +177,7 @@ def material_of(
             raise SchemaError(
                 f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too"
                 " large to be drawn as numbers; if they name people give the column the role"
-                " direct, else the kind nominal"
+                " drop, else the kind nominal"
             )
         bounds = None if attribute is None or temporal else attribute.bounds
         if among is None:
@@ -189,7 +189,9 @@ def material_of(
         if not temporal:
             return material
         return dataclasses.replace(
-            material, step=_unit_of_time(values[order][training_rows]), temporal=counts
+            material,
+            step=_unit_of_time(values[order][training_rows], column.dtype),
+            temporal=counts,
         )
     encoded = dataset.encoded(name)
     codes = encoded.codes[order].astype(np.int32)
@@ -318,19 +320,23 @@ def step_of(values: Floats) -> float | None:
     return None
 
 
-def _unit_of_time(values: Floats) -> float:
-    """The longest unit of time that all moments are multiples of."""
+def _unit_of_time(values: Floats, dtype: pl.DataType) -> float:
+    """The longest unit of time that all moments are multiples of, as the column counts them: a day
+    for dates; up to a day for moments, times of day and durations.
+    """
+    if dtype == pl.Date:
+        return 1.0
+    # Moments are counted in microseconds, times of day in nanoseconds.
+    ticks = 1000.0 if dtype == pl.Time else 1.0
+    if isinstance(dtype, pl.Duration):
+        ticks = {"ms": 0.001, "us": 1.0, "ns": 1000.0}[dtype.time_unit]
     present_values = values[~np.isnan(values)]
-    return float(
-        next(
-            (
-                unit
-                for unit in UNITS_OF_TIME
-                if len(present_values) and not (present_values % unit).any()
-            ),
-            1,
-        )
-    )
+    if not len(present_values):
+        return 1.0
+    for unit in UNITS_OF_TIME:
+        if not (present_values % (unit * ticks)).any():
+            return unit * ticks
+    return 1.0
 
 
 def rounded_to(values: Floats, step: float | None) -> Floats:

@@ -326,8 +326,8 @@ class _Run:
             return None
         if len(names) > 1 and not self.partly:
             raise SchemaError(
-                f"synthesize draws persons or households, not both: {', '.join(names)} have role"
-                " unit; drop one of them"
+                f"synthesize draws persons or households, not both: {', '.join(names)} have the"
+                " roles person and household; give one of them the role drop"
             )
         encoded = self.dataset.encoded(names[0])
         codes = np.array(encoded.codes, dtype=np.int64)
@@ -406,8 +406,8 @@ class _Run:
         unit_rules = tuple(rule for rule in rules if isinstance(rule, UnitRule))
         if unit_rules and (self.units is None or self.partly):
             raise ParameterError(
-                "synthesize: count(...) is for households that are drawn; no column with role"
-                " unit is"
+                "synthesize: count(...) is for households that are drawn; give the column that"
+                " numbers them the role household"
             )
         self.warnings += require_true(row_rules, training, dataset.source.name)
         self._require_unit_rules(unit_rules, training)
