@@ -377,3 +377,11 @@ def test_wrong_usage_of_the_command(given, sfumato, tmp_path):
     pl.DataFrame({"x": VALUES}).write_csv(file)
     code, text, told = sfumato("outputs", "stable", file, "-k", 3, "--size", 3, *given)
     assert code == 2 and not text and told
+
+
+def test_bins_of_a_tree_begin_at_the_least_value():
+    """Years from 1990 to 2020 are 31 bins of one year each, not 2,021."""
+    years = np.tile(np.arange(1990, 2021), 4)
+    people = sf.read(pl.DataFrame({"year": years, "y": np.where(years < 2005, "a", "b")}))
+    runs = sf.TreeOf("y", by=["year"], min_leaf=1, depth=1).on(people)
+    assert runs is not None

@@ -163,13 +163,14 @@ def _join_bars(
     # The bars may count rows or persons; the suggestion counts the same as they did.
     of_persons = np.array_equal(counts, persons_per_bar(values, person_ids, edges))
     owners = person_ids if of_persons else np.arange(len(values))
-    present = values[~np.isnan(values)]
+    is_present = ~np.isnan(values)
+    present, present_ids = values[is_present], person_ids[is_present]
     if not _are_round(edges):
         step = _round_step(present, len(counts))
         first, last = np.floor(present.min() / step), np.floor(present.max() / step)
         edges = step * np.arange(first, last + 2).round(9)
-    low = _outermost_edge(present, edges[0], rules, side=-1.0)
-    high = _outermost_edge(present, edges[-1], rules, side=1.0)
+    low = _outermost_edge(present, present_ids, edges[0], rules, side=-1.0)
+    high = _outermost_edge(present, present_ids, edges[-1], rules, side=1.0)
     edges = np.r_[low, edges[1:-1], high]
     persons = persons_per_bar(values, person_ids, edges)
     # Joined by the counts of single bars first; a person in two of them is one afterwards, so the
@@ -202,12 +203,15 @@ def _join_until_enough(
     return edges
 
 
-def _outermost_edge(values: Floats, edge: float, rules: OutputRules, *, side: float) -> float:
+def _outermost_edge(
+    values: Floats, person_ids: Codes, edge: float, rules: OutputRules, *, side: float
+) -> float:
     """An outermost edge: as it is where enough persons, or nobody, lie on it and beyond; else a
     round one beyond everybody.
     """
     # With its sign the left edge is looked at like the right one.
-    beyond, on = int((side * (values - edge) > 0).sum()), int((values == edge).sum())
+    beyond = count_persons(person_ids[side * (values - edge) > 0])
+    on = count_persons(person_ids[values == edge])
     if not rules.small(beyond) and not rules.small(on):
         return edge
     step = _round_step(values, 10)

@@ -198,7 +198,7 @@ def _find_compared(
         codes = records.dataset.encoded(by[0]).codes[present]
         sizes = _count_groups(codes, records.person_ids[present])
         groups = [values[present][codes == code] for code in np.unique(codes)]
-        return ComparedGroups(sizes, _test_groups(groups), len(records))
+        return ComparedGroups(sizes, _test_groups(groups), int(present.sum()))
     if features is not None and two_features:
         pair = np.column_stack([records.numbers(name) for name in features])
         complete = ~np.isnan(pair).any(axis=1)

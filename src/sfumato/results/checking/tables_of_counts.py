@@ -229,11 +229,9 @@ def _judge_beyond_counts(
     if statistic.kind in QUANTILES:
         # So many persons are below the percentile, or above it.
         outside = counts * min(statistic.level, 1 - statistic.level)
-        small_cells = outside < rules.threshold
-        if small_cells[visible].any():
-            return [
-                describe_violation("bands", [title], int(small_cells.sum()), len(counts), rules)
-            ]
+        small, cells = int((outside < rules.threshold)[visible].sum()), int(visible.sum())
+        if small:
+            return [describe_violation("bands", [title], small, cells, rules)]
     if statistic.kind in COUNTS:
         words = f"that {title} counts persons is told, and cannot be confirmed without the records"
     else:

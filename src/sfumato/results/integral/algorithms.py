@@ -414,7 +414,8 @@ def _bins(dataset: Table, name: str, grid: float) -> tuple[NDArray[np.uint8], li
     """A predictor in bins, and what a split behind each bin says of it."""
     if dataset.dtype(name).is_numeric():
         bin_numbers = np.floor(complete_numbers(dataset, name) / grid)
-        low = float(bin_numbers.min(initial=0.0)) if len(bin_numbers) else 0.0
+        # Bins begin at the least value: years around 2000 are few bins, not two thousand.
+        low = float(bin_numbers.min()) if len(bin_numbers) else 0.0
         width = int(bin_numbers.max(initial=low) - low) + 1
         ends = [f"{name} < {(low + at + 1) * grid:g}" for at in range(min(width, MOST_BINS))]
         codes = (bin_numbers - low).astype(np.int64)
