@@ -746,9 +746,10 @@ def names_of(sensitive_table: SensitiveTable) -> list[str]:
     names: list[list[str]] = []
     for group in table.places:
         dimensions = [table.dimensions[at] for at in group]
+        # a label may hold the signs that join names: escaped, no two variables share a name
         labels = [
             [
-                f"{d.column}={label}" if d.same[node] != d.root else ""
+                f"{_escape(d.column, '=')}={_escape(label)}" if d.same[node] != d.root else ""
                 for node, label in enumerate(d.labels)
             ]
             for d in dimensions
@@ -768,6 +769,17 @@ def names_of(sensitive_table: SensitiveTable) -> list[str]:
     return [
         str(name) for name in table.of_variables([np.array(name, dtype=object) for name in names])
     ]
+
+
+def _escape(text: str, signs: str = "") -> str:
+    """A text in which the signs that join names are marked.
+
+    >>> _escape("a|b=c"), _escape("a|b=c", "=")
+    ('a\\\\|b=c', 'a\\\\|b\\\\=c')
+    """
+    for sign in "\\|" + signs:
+        text = text.replace(sign, f"\\{sign}")
+    return text
 
 
 def _audit_changed(
