@@ -407,3 +407,14 @@ def _numbers(dataset: Table, name: str) -> Floats:
     if np.isinf(values).any():
         raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
     return values.copy()
+
+
+def escape_name(text: str, signs: str = "") -> str:
+    """A text in which the signs that join names are marked.
+
+    >>> escape_name("a|b=c"), escape_name("a|b=c", "=")
+    ('a\\\\|b=c', 'a\\\\|b\\\\=c')
+    """
+    for sign in "\\|" + signs:
+        text = text.replace(sign, f"\\{sign}")
+    return text

@@ -20,7 +20,7 @@ from sfumato.core.randomness import Seed
 from sfumato.core.words import count_of, percent
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
 from sfumato.results.tables.audit import TableAudit
-from sfumato.results.tables.cells import decimals
+from sfumato.results.tables.cells import decimals, escape_name
 from sfumato.results.tables.changed_cells import (
     adjusted,
     audit_adjusted,
@@ -749,7 +749,7 @@ def names_of(sensitive_table: SensitiveTable) -> list[str]:
         # a label may hold the signs that join names: escaped, no two variables share a name
         labels = [
             [
-                f"{_escape(d.column, '=')}={_escape(label)}" if d.same[node] != d.root else ""
+                f"{escape_name(d.column, '=')}={escape_name(label)}" if d.same[node] != d.root else ""
                 for node, label in enumerate(d.labels)
             ]
             for d in dimensions
@@ -769,17 +769,6 @@ def names_of(sensitive_table: SensitiveTable) -> list[str]:
     return [
         str(name) for name in table.of_variables([np.array(name, dtype=object) for name in names])
     ]
-
-
-def _escape(text: str, signs: str = "") -> str:
-    """A text in which the signs that join names are marked.
-
-    >>> _escape("a|b=c"), _escape("a|b=c", "=")
-    ('a\\\\|b=c', 'a\\\\|b\\\\=c')
-    """
-    for sign in "\\|" + signs:
-        text = text.replace(sign, f"\\{sign}")
-    return text
 
 
 def _audit_changed(
