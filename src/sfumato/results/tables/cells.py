@@ -410,7 +410,7 @@ def _numbers(dataset: Table, name: str) -> Floats:
 
 
 def escape_name(text: str, signs: str = "") -> str:
-    """A text in which the signs that join names are marked.
+    r"""A text in which the signs that join names are marked.
 
     >>> escape_name("a|b=c"), escape_name("a|b=c", "=")
     ('a\\\\|b=c', 'a\\\\|b\\\\=c')

@@ -747,13 +747,14 @@ def names_of(sensitive_table: SensitiveTable) -> list[str]:
     for group in table.places:
         dimensions = [table.dimensions[at] for at in group]
         # a label may hold the signs that join names: escaped, no two variables share a name
-        labels = [
-            [
-                f"{escape_name(d.column, '=')}={escape_name(label)}" if d.same[node] != d.root else ""
-                for node, label in enumerate(d.labels)
-            ]
-            for d in dimensions
-        ]
+        labels: list[list[str]] = []
+        for d in dimensions:
+            column = escape_name(d.column, "=")
+            titles = [f"{column}={escape_name(label)}" for label in d.labels]
+            for node, same in enumerate(d.same):
+                if same == d.root:
+                    titles[node] = ""
+            labels.append(titles)
         grids = np.unravel_index(
             np.arange(int(np.prod([d.size for d in dimensions]))), [d.size for d in dimensions]
         )
