@@ -18,7 +18,7 @@ from sfumato.core.model import Verdict
 from sfumato.release import certificate_words, file_checks, limit_checks, recipe_checks
 from sfumato.release.certificate_words import with_words, without_words, words_in
 from sfumato.release.report import page_html
-from tests.release.test_accounted import made, people, said, sealed
+from tests.release.test_recipe_checks import made, people, said, sealed
 
 
 @pytest.fixture(scope="module")

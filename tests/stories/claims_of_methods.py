@@ -267,14 +267,14 @@ OTHER_PROMISES = (
         "persons_k_anonymity",
         "Whoever knows the stated facts of a person, over all tables, finds at least k persons.",
         "tests/data/relational/test_models.py::test_unknown_is_not_a_pass",
-        "tests/data/relational/test_suppression.py::test_the_persons_who_stay_keep_the_promise_and_are_the_most_that_can",
+        "tests/data/relational/test_persons.py::test_the_persons_who_stay_keep_the_promise_and_are_the_most_that_can",
     ),
     promise(
         "tables",
         "persons_l_diversity",
         "Among the persons whom the stated facts fit, sensitive values are l-diverse.",
         "tests/data/relational/test_models.py::test_diversity_is_that_of_counting_crowds",
-        "tests/data/relational/test_suppression.py::test_several_promises_hold_together",
+        "tests/data/relational/test_persons.py::test_several_promises_hold_together",
     ),
     promise(
         "tables",
@@ -306,8 +306,8 @@ ACCOUNTED_STEPS = (
         "table",
         "synthesize_privately",
         "The drawn table has the stated ε and δ.",
-        "tests/methods/steps/test_private_synthesis.py::test_audit_of_the_whole_synthesiser",
-        "tests/methods/steps/test_private_synthesis.py::test_one_row_moves_one_count_and_a_score_by_its_weight",
+        "tests/methods/steps/synthesis/test_private_synthesis.py::test_audit_of_the_whole_synthesiser",
+        "tests/methods/steps/synthesis/test_private_synthesis.py::test_one_row_moves_one_count_and_a_score_by_its_weight",
         NEIGHBOURS,
     ),
     step(

@@ -33,7 +33,7 @@ from sfumato.errors import (
 )
 from sfumato.interfaces.cli import main
 from sfumato.release.read_back import Target
-from tests.data.lazy.test_large import RECIPES, described, rows_of, table
+from tests.data.lazy.test_run import RECIPES, described, rows_of, table
 
 MEET = [sf.KAnonymity(3), sf.LDiversity("diagnosis", 2)]
 FILES = ["sqlite", "duckdb"]

@@ -23,8 +23,8 @@ import sfumato as sf
 from sfumato.data.lazy import on_duckdb, on_polars, parts
 from sfumato.data.lazy import run as large
 from sfumato.errors import OutputError, UnreadableInput
-from tests.data.lazy.test_edges import in_parts, people
-from tests.data.lazy.test_written_parts import RECIPE
+from tests.data.lazy.test_refusals import in_parts, people
+from tests.release.test_lazy_release import RECIPE
 from tests.interfaces.cli import conftest
 
 command = conftest.sfumato  # a fixture

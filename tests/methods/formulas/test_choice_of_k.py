@@ -118,7 +118,7 @@ def test_the_tables_are_in_order():
 def test_the_page_names_every_source_and_how_far_it_was_checked():
     page = (
         Path(__file__)
-        .parents[1]
+        .parents[3]
         .joinpath("docs", "explanation", "choosing_k.md")
         .read_text(encoding="utf-8")
     )

@@ -17,7 +17,7 @@ from sfumato.data.lazy import on_duckdb, on_polars, parts
 from sfumato.data.lazy import run as large
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.folder import read_release
-from tests.data.lazy.test_edges import ROWS, in_parts, people
+from tests.data.lazy.test_refusals import ROWS, in_parts, people
 from tests.interfaces.cli import conftest
 
 RECIPE = """

@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.core.data_files import read_data_file
 
-SOURCE = Path(__file__).parents[1] / "src"
+SOURCE = Path(__file__).parents[2] / "src"
 FILES = sorted(SOURCE.rglob("data_files/*.json"))
 
 

@@ -23,7 +23,7 @@ PEOPLE = pl.DataFrame({"who": np.arange(200), "g": ["a", "b"] * 100})
 ENDS = """
 import os, sys
 from pathlib import Path
-from tests.results.tables.test_broken_sessions import count_in
+from tests.results.checking.test_log import count_in
 left = [int(sys.argv[2])]
 def dying(real):
     def inner(*args, **more):

@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato import examples
 from sfumato.data.relational.pseudonyms import are_pseudonyms
-from tests.data.relational.test_forged import failing, sealed_again
+from tests.release.test_person_checks import failing, sealed_again
 from tests.data.relational.test_released import RECIPE
 
 COLUMNS = "columns are what the recipe says"

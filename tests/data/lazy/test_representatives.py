@@ -21,7 +21,7 @@ from sfumato.errors import SchemaError, Unsatisfiable
 
 ENGINES = ["polars", "duckdb"]
 CASES = range(24)
-"""With 60 and more of them, seldom: python -m tests.data.lazy.test_nearly_distinct 0 60."""
+"""With 60 and more of them, seldom: python -m tests.data.lazy.test_representatives 0 60."""
 
 
 @pytest.fixture(autouse=True)
