@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.core.data import Data, is_data
+from sfumato.core.data import Data
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli import main
 from sfumato.release.read_data import schemas_of
@@ -39,14 +39,6 @@ def recipe_of(data: Data) -> sf.Recipe:
 
 class AnyRegister:
     """A register that nobody asks."""
-
-
-@pytest.mark.parametrize("shape", DATA)
-def test_every_shape_is_data(shape: str) -> None:
-    data = DATA[shape]()
-    assert is_data(data)
-    assert (str(data.shape), data.size > 0) == (shape, True)
-    assert set(data.counts()) and set(data.schemas) and data.input_digest()
 
 
 @pytest.mark.parametrize("option", ["population", "memory"])

@@ -96,17 +96,3 @@ def test_the_plug_in_costs_a_test_run_nothing() -> None:
         ).stdout
         == "[]\n"
     )
-
-
-@pytest.mark.parametrize("made", [pl.DataFrame, pd.DataFrame])
-def test_frames_have_the_verbs(made: type) -> None:
-    import sfumato.interfaces.accessors
-
-    assert sfumato.interfaces.accessors
-    frame = made(FRAME)
-    roles = {"quasi": ["age", "zip"], "sensitive": ["illness"]}
-    assert frame.sfumato.assess(**roles).smallest_class == 2
-    assert frame.sfumato.judge("k_anonymity", **roles)[0].attained == 2
-    release = frame.sfumato.anonymize([sf.KAnonymity(2)], [sf.GlobalRecoding()], **roles)
-    assert isinstance(release.data, made)
-    assert frame.sfumato.profile()

@@ -5,7 +5,6 @@ it is found.
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ import pytest
 import sfumato as sf
 from sfumato.data.lazy import on_duckdb, on_polars, parts
 from sfumato.data.lazy import run as large
-from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.release.folder import read_release
-from tests.data.lazy.test_refusals import ROWS, in_parts, people
+from sfumato.errors import ParameterError
+from tests.data.lazy.test_refusals import in_parts, people
 from tests.interfaces.cli import conftest
 
 RECIPE = """
@@ -81,71 +79,6 @@ def test_another_original_is_told(written: Path) -> None:
     other = sf.read(people().with_columns(pl.col("cost") + 1))
     found = status(sf.verify(written / "share", original=other, owner=written / "owner"))
     assert found["input is the committed one"] == found["rows are the recoded original"] == "fails"
-
-
-def _gone(data: Path) -> None:
-    sorted(data.iterdir())[0].unlink()
-
-
-def _added(data: Path) -> None:
-    shutil.copy(sorted(data.iterdir())[0], data / "part-99999.parquet")
-
-
-def _hidden(data: Path) -> None:
-    (data / "_SUCCESS").touch()
-
-
-def _swapped(data: Path) -> None:
-    one, other, *_ = sorted(data.iterdir())
-    one.rename(data / "x")
-    other.rename(one)
-    (data / "x").rename(other)
-
-
-def _cut(data: Path) -> None:
-    part = sorted(data.iterdir())[0]
-    part.write_bytes(part.read_bytes()[:-20])
-
-
-def _edited(data: Path) -> None:
-    part = sorted(data.iterdir())[0]
-    pl.read_parquet(part).with_columns(pl.lit(1.0).alias("cost")).write_parquet(part)
-
-
-def _linked(data: Path) -> None:
-    part = sorted(data.iterdir())[0]
-    part.rename(data.parent.parent / "aside")
-    part.symlink_to(data.parent.parent / "aside")
-
-
-@pytest.mark.parametrize("change", [_gone, _added, _hidden, _swapped, _cut, _edited, _linked])
-def test_a_part_that_was_touched_is_found(change: Any, written: Path) -> None:
-    change(written / "share" / "data")
-    found = sf.verify(written / "share")
-    assert not found.holds
-    assert status(found)["folder"] == "fails"
-    with pytest.raises(UnreadableInput):
-        read_release(written).add("attacks", {}, sign=None)
-
-
-def test_a_release_in_parts_is_attacked_and_measured_on_its_sample(written: Path) -> None:
-    release = read_release(written)
-    pair = release.beside(sf.read(written.parent / "in"))
-    assert pair.drawn_from == ROWS
-    assert abs(len(pair.original) - 200) < 20
-    assert release.certificate["sampled"] == {"records": len(pair.original), "of": ROWS}
-    assert (
-        f"sample of {len(pair.original)} of {ROWS} records"
-        in (written / "share" / "report.html").read_text()
-    )
-    found = sf.evaluate(pair, metrics=["loss", "discernibility"])
-    measured = {measure.name: measure.value for measure in found.measures}
-    assert not found.skipped
-    assert (
-        measured["discernibility"] == release.certificate["utility"]["discernibility"]
-    )  # of all records, not of the sample
-    with pytest.raises(UnreadableInput, match="is not the table this release was made from"):
-        release.beside(sf.read(people().head(500)))
 
 
 def test_the_commands_take_a_release_in_parts(written: Path, command: Any) -> None:

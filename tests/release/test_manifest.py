@@ -12,9 +12,8 @@ import pytest
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.data.relational.pseudonyms import are_pseudonyms
-from tests.release.test_person_checks import failing, sealed_again
 from tests.data.relational.test_released import RECIPE
+from tests.release.test_person_checks import failing, sealed_again
 
 COLUMNS = "columns are what the recipe says"
 TABLES = ("people", "visits", "prescriptions")
@@ -85,28 +84,6 @@ def test_a_column_of_another_kind_and_words_where_numbers_were(share):
 
     sealed_again(share, names)
     assert failing(share) == {"numbers": "words stand where the recipe says numbers: visits.cost"}
-
-
-def test_keys_that_are_no_pseudonyms(share):
-    def edit(said):
-        names = dict(
-            zip(
-                pl.read_csv(share / "people.csv")["person_id"],
-                (f"P{i}" for i in range(999)),
-                strict=False,
-            )
-        )
-        for table in ("people", "visits"):
-            changed(
-                share,
-                said,
-                table,
-                lambda frame: frame.with_columns(pl.col("person_id").replace_strict(names)),
-            )
-
-    sealed_again(share, edit)
-    assert list(failing(share)) == ["keys are pseudonyms"]
-    assert not are_pseudonyms(pl.Series(["b" * 15]))
 
 
 @pytest.mark.parametrize(

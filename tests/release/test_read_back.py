@@ -16,19 +16,14 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.data.table.form import Form, defused, restored, runnable_cells, typed, types_of
 from sfumato.data.table.write import suffix_of
 from sfumato.errors import (
     OutputError,
     ParameterError,
     ReleaseRefused,
     SchemaError,
-    UnreadableInput,
     Unsatisfiable,
 )
-from sfumato.release.certificate_files import read_certificate
-from sfumato.release.folder import read_release
-from sfumato.release.shared_folder import SharedFolder
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "excel", "spss", "stata", "sas")
 FRAMES = ("polars", "pandas", "arrow", "enum", "categorical", "pandas category", "arrow dictionary")
@@ -294,54 +289,6 @@ def test_blanks_after_every_delimiter_belong_to_the_values(tmp_path):
     assert sf.verify(tmp_path / "out" / "share").holds
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_moments_numbers_and_truths_come_back_as_what_they_were(tmp_path, format):  # noqa: A002
-    import datetime as dt
-
-    start = dt.datetime(2021, 3, 4, 5, 6, 7, 1000)
-    values = {
-        "q": ["x"] * 6,
-        "s": ["a", "b"] * 3,
-        "whole": [2**53 + 1, 1, None, -1, 0, 2],
-        "part": [0.1, 1.0, None, 1e-7, -2.5, 123456.789],
-        "truth": [True, False, None] * 2,
-        "day": [dt.date(2020, 1, 2), None] * 3,
-        "moment": [start, start + dt.timedelta(milliseconds=7), None] * 2,
-        "hour": [dt.time(1, 2, 3), None] * 3,
-    }
-    people = sf.read(pl.DataFrame(values)).with_roles(
-        quasi=["q"], sensitive=["s"], keep=["whole", "part", "truth", "day", "moment", "hour"]
-    )
-    release = sf.anonymize(
-        people,
-        [sf.KAnonymity(2)],
-        [sf.GlobalRecoding()],
-        seed=1,
-        options=sf.AnonymizeOptions(format=format),
-    )
-    release.write(tmp_path / "out", format=format)
-    share = tmp_path / "out" / "share"
-    back = SharedFolder(share, read_certificate(share)).released
-    assert back.to_polars().equals(release.released.to_polars())
-    found = sf.verify(tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner")
-    assert {claim.status for claim in found.claims} == {"holds"}, str(found)
-
-
-def test_a_form_in_other_words_is_refused():
-    from sfumato.errors import UnreadableInput
-
-    form = Form(types={"x": "integer"})
-    assert Form.from_dict("csv", form.to_dict()) == form
-    for change in ({"null": "NA"}, {"quote": "'"}, {"header": 1}, {"types": []}, {"other": 1}):
-        with pytest.raises(UnreadableInput):
-            Form.from_dict("csv", {**form.to_dict(), **change})
-    with pytest.raises(
-        UnreadableInput, match="column 'x' does not hold what its certificate says: integer"
-    ):
-        typed(pl.DataFrame({"x": ["secret"]}), form, "data.csv")
-    assert types_of(pl.DataFrame({"x": [2**64 - 1]}, schema={"x": pl.UInt64})) == {"x": "text"}
-
-
 LABELS = ("zanzibar", "quokkaitis")
 
 
@@ -434,14 +381,6 @@ def test_formulas_are_counted_named_and_defused(tmp_path):
         release.write(tmp_path / "other", format="parquet", options=sf.WriteOptions(defuse=True))
 
 
-def test_defusing_is_undone_whatever_the_cells():
-    pieces = ["", "'", "''", "=", "+", "-", "@", "\t", "\r", "1", "a", "'=", "''-"]
-    column = pl.Series("x", [a + b + c for a in pieces for b in pieces for c in pieces])
-    frame = pl.DataFrame([column])
-    assert restored(defused(frame)).equals(frame)
-    assert not runnable_cells(defused(frame))
-
-
 def test_control_signs_are_spelled_out_on_pages_and_in_messages(tmp_path):
     name = "a\x1b[2Jb\u202e"
     table = pl.DataFrame({name: ["x", "y"] * 4, "s": ["a", "b"] * 4})
@@ -493,8 +432,3 @@ def test_value_labels_of_dropped_rows_are_gone(tmp_path):
             (file,) = (tmp_path / f"{suffix[1:]}-{format}" / "share").glob("data.*")
             assert b"flu" in file.read_bytes()
             assert not [label for label in LABELS if label.encode() in file.read_bytes()]
-
-
-def test_a_folder_that_is_not_there_is_called_so(tmp_path):
-    with pytest.raises(UnreadableInput, match="there is no such folder"):
-        read_release(tmp_path / "nowhere")

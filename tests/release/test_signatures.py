@@ -16,7 +16,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.core.json_text import is_spelled_once, loads_once
+from sfumato.core.json_text import loads_once
 from sfumato.errors import SfumatoError
 from sfumato.release.signatures import new_key
 from sfumato.release.verification import Verification
@@ -232,10 +232,3 @@ def test_more_in_the_signature_is_no_signature(signed):
     for spelling in (value + "=", value + "\n", value[:-3] + chr(ord(value[-3]) + 1) + "=="):
         other = {**document, "signature": {**signature, "value": spelling}}
         assert not signed.verified(written(other))
-
-
-def test_the_same_text_is_spelled_once():
-    document = {"name": "Zoë\u0085", "t": 0.1, "count": 3, "deep": [{"x": None, "y": True}]}
-    for content in (json.dumps(document, indent=2), json.dumps(document, ensure_ascii=False)):
-        assert is_spelled_once(content.encode(), document)
-    assert not is_spelled_once(json.dumps(document).replace("0.1", "0.10").encode(), document)

@@ -108,7 +108,7 @@ CHECKS = (
         ("{} are {} {}original", "{}, against the original", "suppressed {}"),
         "Recipe and seed make what was released of the original again, as many were left out as"
         " said, and the promises hold beside it.",
-        "tests/release/test_masked_releases.py::test_a_changed_release_does_not_verify",
+        "tests/release/test_replay.py::test_a_changed_release_does_not_verify",
         "tests/core/test_mechanism.py::test_verify_from_the_certificate_and_from_the_original",
         "tests/test_fuzz.py::test_whatever_is_released_can_be_verified",
         "tests/release/any_shape/test_release.py::test_another_order_is_no_replay",
@@ -177,7 +177,7 @@ CHECKS = (
         "results.tables.verification",
         "audit",
         "No sensitive cell of the published tables can be narrowed down too far.",
-        "tests/results/tables/test_exact.py::test_the_audit_is_what_trying_all_tables_finds",
+        "tests/results/tables/test_problem.py::test_the_audit_is_what_trying_all_tables_finds",
         "tests/results/tables/test_many_tables.py::test_no_published_table_of_many_fails",
         "tests/results/tables/test_protected_table.py::test_edits_under_a_certificate_that_was_made_to_fit_are_found_by_the_owner",
     ),
@@ -274,7 +274,7 @@ OPTIMALITY = (
     best(
         (("data.baskets.recoding", "optimal"),),
         "No cut of the item hierarchy that keeps the promise loses less.",
-        "tests/data/baskets/test_means.py::test_no_cut_is_cheaper_than_the_optimal_one",
+        "tests/data/baskets/test_cuts.py::test_no_cut_is_cheaper_than_the_optimal_one",
         "tests/data/baskets/test_single_leaves.py::test_optimal_cuts_of_random_trees",
     ),
     best(
@@ -286,13 +286,13 @@ OPTIMALITY = (
     best(
         (("results.tables.table_files", "exact"),),
         "The intervals told to the owner are the tightest that can be found.",
-        "tests/results/tables/test_exact.py::test_the_audit_is_what_trying_all_tables_finds",
+        "tests/results/tables/test_problem.py::test_the_audit_is_what_trying_all_tables_finds",
         "tests/results/tables/test_protected_table.py::test_intervals_are_as_wide_as_they_must_be",
     ),
     best(
         (("results.integral.integral_privacy", "exact"),),
         "All sets of records were tried.",
-        "tests/results/integral/test_integral_privacy.py::test_subsets_are_counted",
-        "tests/results/integral/test_integral_privacy.py::test_sums_tell_what_listing_tells",
+        "tests/results/integral/test_subset_sums.py::test_subsets_are_counted",
+        "tests/results/integral/test_algorithms.py::test_sums_tell_what_listing_tells",
     ),
 )

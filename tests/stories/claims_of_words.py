@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, RELEASED, WRITTEN, said
 
 EVERY_NODE = "tests/methods/steps/recoding/test_optimal.py::test_search_equals_trying_every_node"
-SETS_OF_POINTS = "tests/data/paths/test_promises.py::test_sets_of_points"
+SETS_OF_POINTS = "tests/data/paths/test_lkc.py::test_sets_of_points"
 THREE_RESULTS = "tests/release/test_verification.py::test_the_result_follows_from_all_claims"
 AUDIT_BY_TRYING = (
-    "tests/results/tables/test_exact.py::test_the_audit_is_what_trying_all_tables_finds"
+    "tests/results/tables/test_problem.py::test_the_audit_is_what_trying_all_tables_finds"
 )
 
 SENTENCES = (
@@ -158,7 +158,7 @@ SENTENCES = (
         "data.baskets.disassociated_km",
         "all {} clusters hold at least {} people whose items cannot be joined again",
         "Who joins the parts of a cluster again finds at least k people.",
-        "tests/data/baskets/test_means.py::test_some_way_to_put_a_cluster_together_has_k_carriers",
+        "tests/data/baskets/test_disassociated_km.py::test_some_way_to_put_a_cluster_together_has_k_carriers",
     ),
     said(
         "data.baskets.models",
@@ -183,7 +183,7 @@ SENTENCES = (
         "data.paths.visits",
         "every way of at most {} visits that somebody went was gone by at least {} people",
         "Any m visits in their order were gone by at least k people.",
-        "tests/data/paths/test_promises.py::test_visits_in_order",
+        "tests/data/paths/test_visits.py::test_visits_in_order",
     ),
     said(
         "data.relational.own_crowd",
@@ -240,7 +240,7 @@ SENTENCES = (
             "behind each the interval that holds the noise at {}",
         ),
         "The noise stays within what is told, as often as is told.",
-        "tests/methods/formulas/test_noise.py::test_the_rank_error_holds",
+        "tests/results/queries/test_quantiles.py::test_the_rank_error_holds",
         "tests/results/queries/test_session.py::test_intervals_hold_as_often_as_they_say",
         "tests/results/queries/test_question_plan.py::test_the_proved_loss_is_at_most_the_claimed",
     ),
@@ -333,8 +333,8 @@ SENTENCES = (
         "{} of {} of {} records: {} sets, {}; {} different results, {} proved {}-integrally"
         " private, {} not shown, {} disproved",
         "A result that is proved comes from k sets of records without a common record.",
-        "tests/results/integral/test_integral_privacy.py::test_sums_tell_what_listing_tells",
-        "tests/results/integral/test_integral_privacy.py::test_trees_of_all_sets",
+        "tests/results/integral/test_algorithms.py::test_sums_tell_what_listing_tells",
+        "tests/results/integral/test_algorithms.py::test_trees_of_all_sets",
     ),
     said(
         "parties.study",

@@ -7,7 +7,6 @@ import json
 import polars as pl
 import pytest
 
-import sfumato as sf
 from sfumato import examples
 from sfumato.interfaces.cli import main
 
@@ -175,21 +174,3 @@ def test_bad_input_is_named_and_nothing_is_written(sfumato, tmp_path, recipe, ta
     found, said = sfumato("run", "baskets.csv", "-r", "recipe.yaml", "-o", "out")
     assert (found, message in " ".join(said.split())) == (code, True), said
     assert not (tmp_path / "out").exists()
-
-
-def test_from_python():
-    people = sf.read_baskets(
-        rows().drop("name"),
-        {"person": "person", "item": "item"},
-        columns=sf.ColumnDetails(hierarchies={"item": sf.tree(examples.set_valued.SEVEN)}),
-    )
-    release = sf.anonymize(
-        people,
-        meet=[sf.baskets.KmAnonymity(2, 2)],
-        steps=[sf.baskets.ItemRecoding()],
-        seed=1,
-        options=sf.AnonymizeOptions(seconds=5),
-    )
-    assert release.holds
-    assert release.released.labels == ("A", "B", "C")
-    assert release.plot() is not None

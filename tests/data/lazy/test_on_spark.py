@@ -22,7 +22,7 @@ import sfumato as sf
 from sfumato.data.lazy import on_spark, parts, spark_workers
 from sfumato.data.lazy.codes import Coder
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
-from tests.data.lazy import test_grid as grid
+from tests.data.lazy import test_planning as grid
 from tests.data.lazy.test_run import RECIPES, described, rows_of, table
 from tests.spark_sessions import SETTINGS, local_session, spark_in_this_process
 

@@ -16,7 +16,6 @@ import pytest
 import sfumato as sf
 from sfumato.data.lazy import on_duckdb, on_polars, parts
 from sfumato.data.lazy import run as large
-from sfumato.data.lazy.table import LazyTable
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnreadableInput
 
 ENGINES = ["polars", "duckdb"]
@@ -321,20 +320,3 @@ def test_a_table_that_changes_while_it_is_released_is_refused(
     monkeypatch.setattr(large, "write_parts", changed)
     with pytest.raises(UnreadableInput, match=r"changed while it was released|could not read"):
         sf.anonymize(table, [sf.KAnonymity(3)], STEPS, seed=5)
-
-
-def test_a_query_that_gives_other_rows_the_second_time_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    table = described(sf.read(people().lazy()))
-    others = described(sf.read(people().with_columns(pl.col("age").reverse()).lazy()))
-    monkeypatch.setattr(
-        LazyTable,
-        "batches",
-        lambda self, tick: batches(others if self.frame is table.frame else self, tick),
-    )
-    with pytest.raises(UnreadableInput, match="changed while it was released"):
-        sf.anonymize(table, [sf.KAnonymity(3)], STEPS, seed=5)
-
-
-batches = LazyTable.batches

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-
 import numpy as np
 import polars as pl
 import pytest
@@ -14,7 +12,6 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.source import Source
-from sfumato.data.paths.clock import Clock, read_times, require_nested
 from sfumato.data.paths.places import images, tower_of
 from sfumato.data.paths.trajectories import Trajectories
 from sfumato.errors import ParameterError, SchemaError
@@ -166,44 +163,10 @@ def test_a_hierarchy_that_misses_places():
         tower_of(people)
 
 
-@pytest.mark.parametrize(
-    "widths", [["2h", "3h"], ["4h", "2h"], ["all", "1h"], ["5h"], ["36h"], ["soon"]], ids=str
-)
-def test_levels_must_nest(widths):
-    with pytest.raises(ParameterError, match="width"):
-        require_nested(widths)
-
-
 def test_a_column_of_nothing_means_no_times():
     people = read(rows(hour=[None, None, None]))
     assert people.clock.kind == "none"
     assert people.to_tables()["data"]["hour"].null_count() == 3
-
-
-MOMENTS = st.datetimes(datetime.datetime(1960, 1, 1), datetime.datetime(2040, 1, 1))
-
-
-@given(st.lists(MOMENTS, min_size=1, max_size=5), st.booleans())
-def test_times_are_written_as_they_are_read(moments, as_text):
-    column = pl.Series(moments)
-    clock, ticks = read_times(
-        column.dt.to_string("%Y-%m-%d %H:%M:%S%.6f") if as_text else column, "t"
-    )
-    again = read_times(clock.written(ticks), "t")
-    assert again[1].tolist() == ticks.tolist() == column.dt.epoch("us").to_list()
-
-
-@given(st.lists(MOMENTS, min_size=1, max_size=5))
-def test_buckets_nest_and_begin_where_people_expect_it(moments):
-    clock, ticks = read_times(pl.Series(moments), "t")
-    for fine, wide in (("1h", "8h"), ("8h", "24h"), ("24h", "7d")):
-        floor = clock.floor(ticks, clock.ticks(wide))
-        assert (
-            clock.floor(clock.floor(ticks, clock.ticks(fine)), clock.ticks(wide)) == floor
-        ).all()
-    weeks = clock.written(clock.floor(ticks, clock.ticks("7d")))
-    assert weeks.dt.weekday().unique().to_list() == [1]
-    assert weeks.dt.hour().unique().to_list() == [0]
 
 
 COORDINATE = st.floats(-1e4, 1e4).map(lambda value: round(value, 3))
@@ -262,33 +225,6 @@ def test_coordinates_that_are_none():
     )
     with pytest.raises(SchemaError, match="2 of 2 generalised coordinates are no intervals"):
         images(examples.mobility(3, days=1), mixed)
-
-
-def test_nothing_of_anybody_is_shown():
-    assert repr(examples.small_paths()) == "<8 people, 29 points at 6 places>"
-    assert Clock("hours").width_shown(48) == "2d"
-
-
-@pytest.mark.parametrize(
-    ("unit", "of_an_hour"), [("seconds", 3600), ("minutes", 60), ("hours", 1), ("days", None)]
-)
-@pytest.mark.parametrize("as_text", [False, True])
-def test_a_recipe_says_what_whole_numbers_count(unit, of_an_hour, as_text):
-    """The oracle: 30 hours are 108,000 seconds, 1,800 minutes and a day and a quarter."""
-    ticks = [0, 30 * (of_an_hour or 1), 31 * (of_an_hour or 1)]
-    frame = pl.DataFrame(
-        {"p": [1, 2, 3], "t": [str(t) for t in ticks] if as_text else ticks, "x": ["a", "b", "c"]}
-    )
-    roles = {"person": "p", "time": "t", "place": "x"}
-    people = sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"t": unit}))
-    assert people.clock == Clock(unit, plain=True) and people.clock.hour == of_an_hour
-    assert f"whole numbers of {unit}" in people.notes[0]
-    assert people.to_tables()["data"]["t"].to_list() == ticks
-    assert people.clock.ticks("2d") == 48 * (of_an_hour or 1 / 24)
-    assert people.clock.floor(np.array(ticks), people.clock.ticks("1d")).tolist() == [
-        t // people.clock.ticks("1d") * people.clock.ticks("1d") for t in ticks
-    ]
-    assert people.clock.width_shown(people.clock.ticks("7d")) == "7d"
 
 
 def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():

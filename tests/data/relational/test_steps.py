@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import re
 from collections import Counter
-from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -22,12 +21,9 @@ from sfumato import examples
 from sfumato.core import registry
 from sfumato.core.data import Evidence
 from sfumato.core.keys import derived
-from sfumato.core.model import Facts, make_verdict
-from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
 from sfumato.core.step import Goal
-from sfumato.data.relational.promises import PersonsPromise
 from sfumato.data.relational.steps import chosen
 from sfumato.errors import ParameterError, RecipeError, SchemaError, Unsatisfiable
 from tests.data.relational.random_relations import relations
@@ -422,43 +418,6 @@ def test_a_step_needs_something_to_reach_and_says_where():
     huge = {"k_anonymity": {"k": 1000, "table": "people"}}
     with pytest.raises(Unsatisfiable, match="global_recoding, table 'people': no generalization"):
         after(examples.clinic(), {"global_recoding": {**RECODE, "table": "people"}}, huge)
-
-
-@parameters
-class OwnCompany(PersonsPromise):
-    """Every combination of own quasi-identifiers is had by k persons."""
-
-    name: ClassVar[str] = "own_company"
-    facts: ClassVar[Facts] = Facts(against="identity")
-    k: int
-
-    @property
-    def promise(self):
-        return f"company of {self.k}"
-
-    @property
-    def crowd(self):
-        return self.k
-
-    def broken(self, people: Any):
-        own = people.shown().own
-        return np.bincount(own)[own] < self.k
-
-    def judge(self, evidence: Any):
-        people = evidence.data
-        worst = int(np.bincount(people.shown().own).min())
-        return make_verdict(
-            self, holds=worst >= self.k, attained=worst, required=self.k, sentence="as said"
-        )
-
-
-def test_promises_about_persons_are_reached_by_recoding_the_peoples_table():
-    people, promise = examples.clinic(), OwnCompany(3)
-    assert not promise.judge(Evidence(people)).holds
-    step = made("steps", {"global_recoding": {**RECODE, "table": "people"}})
-    release = sf.anonymize(people, promise, step, seed=3, options=sf.AnonymizeOptions(seconds=0))
-    assert release.verdicts[0].holds
-    assert release.suppressed <= 0.3 * people.people
 
 
 def test_promises_that_need_a_second_table_are_refused():

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import random
-from decimal import Decimal
 
 import polars as pl
 import pytest
@@ -16,8 +14,6 @@ from sfumato.core import registry
 from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import bind
 from sfumato.guidance.profiling.columns import look_at
-from sfumato.guidance.profiling.generalized_values import intervals_around, widths_for
-from sfumato.guidance.profiling.kinds import _vocabularies, known_order
 from sfumato.guidance.profiling.proposed_hierarchies import prefix_lengths, suggest
 
 DRAW = random.Random(5)
@@ -118,19 +114,6 @@ def test_every_column_gets_a_hierarchy_that_covers_it(values, name):
     assert len(ladder.labels[-1]) == 1
 
 
-@given(st.floats(1e-6, 1e12), st.booleans())
-def test_widths_are_round_and_nest(spread, whole):
-    widths = [Decimal(repr(width)) for width in widths_for(spread, whole=whole)]
-    for width in widths:
-        assert width.normalize().as_tuple().digits in {(1,), (2,), (5,)}
-        assert 2 * width <= Decimal(repr(spread))
-    for finer, coarser in itertools.pairwise(widths):
-        assert coarser > finer
-        assert coarser % finer == 0
-    if whole:
-        assert all(width == width.to_integral_value() and width >= 2 for width in widths)
-
-
 def test_one_outlier_does_not_coarsen_the_widths():
     values = [*range(20, 100)] * 5 + [10**9]
     assert suggest(look_at("x", pl.Series(values))).hierarchy == {
@@ -144,31 +127,3 @@ def test_kept_numbers_fall_and_stay_below_the_values(distinct):
     assert numbers == sorted(numbers, reverse=True)
     assert numbers[0] < max(distinct, 3)
     assert 1 < numbers[-1] <= numbers[0] <= 64
-
-
-def test_every_vocabulary_is_recognised_in_any_spelling():
-    for words, _ in _vocabularies():
-        for spell in (
-            str.lower,
-            str.capitalize,
-            str.title,
-            lambda word: word.lower().replace(" ", "_").replace("-", "_"),
-        ):
-            spelled = [spell(word) for word in words]
-            found = known_order(spelled)
-            assert found is not None
-            assert [value for value in found.values if value in spelled] == spelled
-
-
-def test_two_letters_are_no_vocabulary_of_sizes():
-    assert known_order(["S", "M"]) is None
-    assert known_order(["S", "M", "XL"]).values == ("XS", "S", "M", "L", "XL", "XXL")
-    assert known_order(["low", "loud", "high"]) is None
-
-
-def test_intervals_of_several_widths_share_a_grid():
-    assert intervals_around({"20-24": 1, "20-29": 1, "80-89": 1}) == {"widths": [5, 10, 20]}
-    assert intervals_around({"20-24": 1, "20-26": 1}) is None  # 7 is no multiple of 5
-    assert intervals_around({"20-24": 1, "23-27": 1}) is None  # not on one grid
-    assert intervals_around({"<20": 50, "<30": 50, "30-39": 1}) is None  # two open ends of one side
-    assert intervals_around({"20": 1}) is None  # no interval at all

@@ -14,7 +14,6 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.core import recipe_files
 from sfumato.errors import SchemaError
-from sfumato.guidance.profiling.related_text import relations_text
 from tests.data.relational.test_tables_shell import sfumato  # noqa: F401 - a fixture
 
 DRAWS = np.random.default_rng(1)
@@ -63,24 +62,6 @@ def test_promises_follow_what_they_cost():
     assert not design.refused
     steps = [next(iter(line.spec)) for line in design.steps]
     assert steps[-3:] == ["trim_rows", "even_counts", "suppress_persons"]
-
-
-def test_a_sensitive_column_gets_a_promise_and_one_that_is_known_does_not():
-    people = PEOPLE.with_columns(
-        diagnosis=pl.Series(DRAWS.choice(["flu", "gout", "asthma", "none"], 200)),
-        race=pl.Series(["a", "b"] * 100),
-    )
-    proposal = sf.profile({"people": people, "visits": VISITS})
-    told = [
-        line.spec["persons_l_diversity"]["sensitive"]
-        for line in (*proposal.design.meet, *proposal.design.refused)
-        if "persons_l_diversity" in line.spec
-    ]
-    assert told == ["people.diagnosis"]
-    text = relations_text(proposal, {})
-    recipe = recipe_files.any_from_dict(recipe_files.read_yaml(text, "proposed"))
-    assert sf.run({"people": people, "visits": VISITS}, recipe, seed=1, seconds=0).holds
-    assert not set(PEOPLE["person_id"]) & set(text.split())
 
 
 def test_the_same_name_is_enough_where_every_value_is_a_key():
@@ -144,28 +125,6 @@ def test_nothing_is_people_where_no_name_says_so():
     days = pl.DataFrame({"day": [f"2024-01-{i:02d}" for i in range(1, 29)], "rain": range(28)})
     with pytest.raises(SchemaError, match="no table can be told to be that of the people"):
         sf.profile({"weather": days, "more": days.rename({"rain": "sun"})})
-
-
-@pytest.mark.parametrize(
-    ("visits", "words"),
-    [
-        (VISITS.head(0), "it has no rows"),
-        (
-            VISITS.with_columns(pl.col("person_id").str.to_uppercase()),
-            "100 % would be if capitals, blanks and leading zeros were the same",
-        ),
-        (
-            VISITS.with_columns(person_id=pl.lit("z") + pl.col("person_id")),
-            "only 0 % of its person_id are a person_id of people",
-        ),
-        (VISITS.select("ward"), "no column of it holds keys of the others"),
-    ],
-)
-def test_why_a_table_is_left_out(visits, words):
-    proposal = sf.profile({"people": PEOPLE, "visits": visits})
-    assert proposal.apart == ("visits",)
-    assert words in proposal.why[0]
-    assert "# visits is left out: " in relations_text(proposal, {})
 
 
 def test_files_may_be_called_as_one_likes(tmp_path, sfumato):  # noqa: F811

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import polars as pl
 import pytest
@@ -11,24 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import kernels
 from sfumato.core.pair import TablePair
 from sfumato.core.schema import Schema
 from sfumato.core.table import Table
-from sfumato.methods.attacks.crowd import alike_records, crowd_of, distinct
 from sfumato.methods.attacks.gdpr import CellHolders, Half, fitting
 from sfumato.methods.attacks.interval_disclosure import IntervalDisclosure
-from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
-from sfumato.methods.attacks.linkage.distance_rules import plain_arrays
-from sfumato.methods.attacks.linkage.files import (
-    KEPT,
-    MARGIN,
-    files_of,
-    look,
-    same_person,
-    units_of,
-)
-from sfumato.methods.attacks.linkage.search import TIE as NEAR
 from sfumato.methods.attacks.nearest import FAR_CELL, TIE, slices_of, surroundings
 from tests.methods.attacks.linkage_scenes import ORDER, scene_of, schema_of
 
@@ -75,84 +60,6 @@ def scene(seed, *, points=False):
     truth[0] = rows[0]
     wildcard = names[:1] if rng.random() < 0.2 else ()
     return scene_of(original, release, rows=rows, intruder=register, truth=truth, wildcard=wildcard)
-
-
-@given(SEEDS, st.sampled_from([3, 1000, 2**40]))
-def test_distinct_records_are_those_of_sorting(seed, largest):
-    rng = np.random.default_rng(seed)
-    pool = rng.integers(largest, size=(5, 4))
-    table = pool[rng.integers(5, size=rng.integers(1, 60))]
-    found = distinct(list(table.T))
-    codes, which, records = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-    assert (
-        (found.codes == codes).all()
-        and (found.kind_of == which.ravel()).all()
-        and (found.records == records).all()
-    )
-
-
-@given(SEEDS)
-def test_rows_of_one_person_are_found_among_all(seed):
-    rng = np.random.default_rng(seed)
-    truth, rows = (
-        rng.integers(-1, 12, size=rng.integers(0, 9)),
-        rng.integers(12, size=rng.integers(0, 30)),
-    )
-    expected = [[i, j] for i, t in enumerate(truth) for j, r in enumerate(rows) if t == r]
-    assert same_person(truth, rows).tolist() == expected
-
-
-@given(SEEDS)
-def test_crowds_against_counting(seed):
-    here = scene(seed)
-    pair, names = here.pair, list(here.pair.columns)
-    known, column = names[:-1], names[-1]
-    crowd = crowd_of(pair, known, column)
-    rows = list(zip(*(pair.released.to_polars()[n] for n in known), strict=True)) or [()] * len(
-        pair.released
-    )
-    secrets = pair.released.to_polars()[column].to_list()
-    counted = Counter(zip(rows, secrets, strict=True))
-    for row, (key, secret) in enumerate(zip(rows, secrets, strict=True)):
-        group = crowd.classes[row]
-        inside = (crowd.pair_classes == group) & (crowd.pair_values == crowd.labels.index(secret))
-        assert crowd.sizes[group] == rows.count(key) and crowd.counts[inside].tolist() == [
-            counted[key, secret]
-        ]
-        place = np.flatnonzero(
-            (crowd.pair_classes == group) & (crowd.pair_values == crowd.truth[row])
-        )
-        assert crowd.pairs[row] == (place[0] if crowd.truth[row] >= 0 and len(place) else -1)
-    assert crowd is crowd_of(pair, known[::-1], column)
-
-
-@given(SEEDS, st.booleans())
-def test_a_look_through_the_tree_is_a_look_at_all(seed, sparse):
-    here = scene(seed)
-    files = files_of(here)
-    arrays, units = plain_arrays(files), units_of(files)
-    rng = np.random.default_rng(seed)
-    weights = rng.dirichlet(np.ones(len(arrays.names))) * (
-        rng.random(len(arrays.names)) < (0.5 if sparse else 1.1)
-    )
-    family = Family(MEAN, len(arrays.names))
-    own, others, distances, tied, twins, reach = kernels.linkage.find_impostors(
-        units.pairs, MEAN, weights, KEPT, arrays.files, MARGIN, NEAR
-    )
-    found = look(arrays, units, family, weights)
-    assert (
-        (found.others == others).all()
-        and (found.twins == twins).all()
-        and (found.reach == reach).all()
-    )
-    assert (found.credit == np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)).all()
-    assert (found.apart == (distances[:, 0] >= own + MARGIN)).all()
-    again = look(arrays, units, family, weights, before=found)
-    assert (
-        (again.others == others).all()
-        and (again.reach == reach).all()
-        and (again.credit == found.credit).all()
-    )
 
 
 @given(SEEDS)
@@ -245,12 +152,6 @@ def test_intervals_around_labels_are_those_around_rows(seed, kind, dealt):
         narrow = (reading.low[labels] >= low - 1e-12) & (reading.high[labels] <= high + 1e-12)
         hits.append((place >= low - 1e-12) & (place <= high + 1e-12) & narrow)
     assert (found == np.mean(hits, axis=0)).all()
-
-
-def test_records_are_told_apart_once_for_a_pair():
-    pair = scene(1).pair
-    names = list(pair.columns)
-    assert alike_records(pair, names) is alike_records(pair, names[::-1])
 
 
 @given(SEEDS)

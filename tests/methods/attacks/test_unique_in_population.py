@@ -12,79 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import examples
 from sfumato.core.attack import Scene
 from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
-from sfumato.core.schema import Attribute, Role
 from sfumato.core.table import Table
-from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.attacks.individual_risk import IndividualRisk, individual_risks
-from sfumato.methods.attacks.log_linear import LogLinear, fit_log_linear, log_linear_risk
-from sfumato.methods.attacks.population_uniques import PopulationUniques
+from sfumato.errors import SchemaError
 from sfumato.methods.attacks.unique_in_population import (
     UniqueInPopulation,
     share_unique_in_population,
 )
 from sfumato.release.intruders import intruder_from
 
-K5 = ("urbrur", "roof", "walls", "water", "electcon")
-
 
 def scene_of(table):
     pair = TablePair.of(table, table)
     return Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0)))
-
-
-def test_eight_weighted_records():
-    # ALGORITHMS 10.3 (G30)
-    found = individual_risks(examples.weighted_keys(), ("region", "work", "place"))
-    expected = [0.017144, 0.022042, 0.022042, 0.177076, 0.011654, 0.297063, 0.402359, 0.017144]
-    assert found.risks.round(6).tolist() == expected and found.expected == pytest.approx(
-        0.966526, abs=1e-6
-    )
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected", "together"),
-    [  # sdcMicro 5.8.1, measure_risk(testdata, keyVars, w, hid), global_risk_ER and hier_risk_ER
-        (K5, 0.910618088277088, 4.03947815425461),
-        ((*K5, "relat", "sex"), 10.7782989187348, 51.8129274359606),
-    ],
-)
-def test_survey_like_sdcmicro(reference_data, keys, expected, together):
-    frame = pl.read_csv(reference_data / "survey" / "testdata.csv", infer_schema_length=None)
-    frame = frame.select(*keys, "sampling_weight", "ori_hid")
-    table = Table(frame).with_roles(quasi=list(keys), weight="sampling_weight", keep="ori_hid")
-    homes = frame["ori_hid"].rank("dense").to_numpy().astype(np.int64) - 1
-    found = individual_risks(table, keys, homes)
-    assert found.expected == pytest.approx(
-        expected, rel=2e-3
-    )  # sdcMicro approximates classes of 3 and more
-    assert found.household.sum() == pytest.approx(together, rel=2e-3)
-
-
-def test_without_weights_there_is_no_population():
-    table = Table(pl.DataFrame({"a": [1, 2]})).with_roles(quasi="a")
-    assert "no survey weights" in IndividualRisk().applies(scene_of(table))
-    assert "no survey weights" in PopulationUniques().applies(scene_of(table))
-    assert "no survey weights" in LogLinear().applies(scene_of(table))
-
-
-def test_households_share_their_risk():
-    frame = pl.DataFrame(
-        {"a": [1, 2, 3, 3], "w": [10.0, 20.0, 5.0, 5.0], "home": ["x", "x", "y", "z"]}
-    )
-    table = Table(frame).with_roles(quasi="a", weight="w", keep="home")
-    table = table.with_attribute("home", Attribute((Role.HOUSEHOLD,)))
-    alone = individual_risks(table, ("a",)).risks
-    found = individual_risks(table, ("a",), np.array([0, 0, 1, 2])).household
-    assert found[0] == found[1] == pytest.approx(1 - (1 - alone[0]) * (1 - alone[1]))
-    assert found[2] == pytest.approx(alone[2])
-    assert IndividualRisk().attack(scene_of(table)).value == pytest.approx(found.mean())
-    assert IndividualRisk(households=False).attack(scene_of(table)).value == pytest.approx(
-        alone.mean()
-    )
 
 
 def test_half_of_the_sample_uniques_are_unique_in_the_population():
@@ -171,70 +113,3 @@ def test_codes_that_lost_their_zeros_are_refused_and_not_missed():
     assert (
         sf.assess(people_of(["03601"]), population=everyone).measure("unique_in_population") == 0.0
     )
-
-
-def test_a_whole_population_has_its_uniques_counted():
-    table = Table(pl.DataFrame({"a": [1, 1, 2, 3], "w": [1.0] * 4})).with_roles(
-        quasi="a", weight="w"
-    )
-    found = PopulationUniques().attack(scene_of(table))
-    assert found.value == 0.5 and found.victims.tolist() == [2, 3]
-
-
-def test_the_division_by_the_sampling_fraction():
-    # ALGORITHMS 10.3: λ = 2 and π = 0.1 give 0.165; plugging μ instead gives 0.835
-    assert np.exp(-2 * 0.9) == pytest.approx(0.165, abs=5e-4)
-    table = Table(pl.DataFrame({"a": ["x"]})).with_roles(
-        quasi="a"
-    )  # one cell, one record: μ = 1, λ = 10
-    found = log_linear_risk(table, ("a",), 0.1)
-    assert found.tau1 == pytest.approx(np.exp(-9)) and found.tau2 == pytest.approx(
-        (1 - np.exp(-9)) / 9
-    )
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.sampled_from("mn")),
-        min_size=1,
-        max_size=30,
-    )
-)
-def test_the_fit_keeps_its_margins(rows):
-    table = np.zeros((3, 2, 2))
-    for a, b, c in rows:
-        table["abc".index(a), "xy".index(b), "mn".index(c)] += 1
-    fitted = fit_log_linear(table, 2)
-    for axis in range(3):
-        assert fitted.sum(axis=axis) == pytest.approx(
-            table.sum(axis=axis), abs=1e-2
-        )  # slow where the fit is on the edge
-    main = fit_log_linear(table, 1)
-    expected = (
-        np.einsum("i,j,k->ijk", *(table.sum(axis=tuple({0, 1, 2} - {a})) for a in range(3)))
-        / table.sum() ** 2
-    )
-    assert main == pytest.approx(expected, abs=1e-6)
-
-
-@given(st.floats(0.01, 1.0))
-def test_log_linear_risks_are_chances(fraction):
-    table = examples.weighted_keys()
-    found = log_linear_risk(table, ("region", "work", "place"), fraction, interactions=1)
-    assert (found.unique <= found.inverse + 1e-12).all() and (found.inverse <= 1 + 1e-12).all()
-    assert ((found.inverse > 0) == np.array([0, 0, 0, 1, 1, 1, 1, 0], dtype=bool)).all()
-
-
-def test_a_census_has_certain_uniques():
-    found = log_linear_risk(examples.weighted_keys(), ("region", "work", "place"), 1.0)
-    assert found.tau1 == found.tau2 == 4
-
-
-def test_grids_that_are_too_large_are_refused():
-    wide = Table(pl.DataFrame({f"c{i}": range(300) for i in range(4)})).with_roles(
-        quasi=[f"c{i}" for i in range(4)]
-    )
-    with pytest.raises(ParameterError, match="cells"):
-        log_linear_risk(wide, wide.schema.quasi, 0.1)
-    with pytest.raises(ParameterError, match="sampling fraction"):
-        log_linear_risk(wide, ("c0",), 0.0)

@@ -4,26 +4,18 @@ installed.
 
 from __future__ import annotations
 
-import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
+from sfumato.errors import ParameterError
 from sfumato.results.checking.contributing_records import ContributingRecords
-from sfumato.results.checking.designs import (
-    cells_of_design,
-    count_deciding_records,
-    rare_bases,
-    rare_columns,
-)
 from sfumato.results.checking.fitted_data import SourceColumns
-from sfumato.results.checking.least_squares import fit_line
 from sfumato.results.checking.model_equations import find_fit
 from tests.results.tables.own_records import check
 
@@ -159,53 +151,6 @@ def test_somebody_who_decides_a_coefficient_alone():
     )  # like the dummy, but for one person
     verdict = check(Wrapped(np.column_stack([exog, column]), endog))
     assert rules_of(verdict) == {"leverage"}
-
-
-@settings(max_examples=60)
-@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=4, max_size=14))
-def test_leverage_and_saturation_like_their_definitions(rows):
-    design = np.column_stack([np.ones(len(rows)), np.array(rows, dtype=float)])
-    hat = design @ np.linalg.pinv(design)
-    assert count_deciding_records(design) == int((np.diag(hat) >= 1 - 1e-7).sum())
-    combinations = list(dict.fromkeys(map(tuple, design)))
-    cell = cells_of_design(design, len(design))
-    assert len(set(cell.tolist())) == len(combinations)
-    for one, other in itertools.combinations(range(len(rows)), 2):
-        assert (cell[one] == cell[other]) == (tuple(design[one]) == tuple(design[other]))
-    assert cells_of_design(design, len(combinations) - 1) is None
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=40
-    ),
-    st.integers(1, 6),
-)
-def test_rare_columns_like_counting_by_hand(rows, least):
-    design, who = (
-        np.array([row[:2] for row in rows], dtype=float),
-        np.array([row[2] for row in rows]),
-    )
-    naive = []
-    for place in (0, 1):
-        column = [row[place] for row in rows]
-        common = max(sorted(set(column)), key=column.count)
-        others = {row[2] for row in rows if row[place] != common}
-        same = {row[2] for row in rows if row[place] == common}
-        rare = len(set(column)) > 1 and (
-            len(others) < least or (len(set(column)) == 2 and len(same) < least)
-        )
-        naive += [place] if rare else []
-    assert rare_columns(design, who, least) == naive
-
-
-def test_bases_of_dummies_by_their_names():
-    who = np.arange(40)
-    one, two = (who < 18).astype(float), ((who >= 18) & (who < 36)).astype(float)
-    design = np.column_stack([one, two])
-    assert rare_bases(design, who, 10, ["ward_b", "ward_c"]) == 1
-    assert rare_bases(design, who, 4, ["ward_b", "ward_c"]) == 0
-    assert rare_bases(design, who, 10, ["b", "c"]) == 0
 
 
 def test_models_like_those_of_scikit_learn():
@@ -649,53 +594,6 @@ def test_a_design_with_nothing_known_is_not_judged():
 
 
 # Least squares of our own
-
-
-def test_least_squares_of_a_session():
-    # five points by hand: x = 1 … 5, y = 2, 4, 5, 4, 5: slope 0.6, intercept 2.2, R² 0.6 (the
-    # textbook's line)
-    people = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": [2.0, 4.0, 5.0, 4.0, 5.0]})
-    line, rows = fit_line(ContributingRecords.of(people), "y", ["x"])
-    assert line.params == pytest.approx([2.2, 0.6])
-    assert line.rsquared == pytest.approx(0.6)
-    assert line.bse == pytest.approx([0.938083, 0.282843], abs=1e-6)  # s² = 0.8, Sxx = 10
-    assert line.df_resid == 3
-    assert rows.all()
-
-
-def test_dummies_beside_the_commonest_value_and_missing_rows():
-    people = pl.DataFrame(
-        {"g": ["a"] * 30 + ["b"] * 20 + [None], "y": [1.0] * 30 + [3.0] * 20 + [9.0]}
-    )
-    line, rows = fit_line(ContributingRecords.of(people), "y", ["g"])
-    assert line.model.exog_names == ("intercept", "g[b]")
-    assert line.params == pytest.approx([1.0, 2.0])
-    assert int(rows.sum()) == 50
-
-
-def test_lines_that_cannot_be_fitted(tmp_path):
-    people = pl.DataFrame(
-        {
-            "x": [float(i) for i in range(30)],
-            "z": [2.0 * i for i in range(30)],
-            "y": [float(i % 7) for i in range(30)],
-            "t": [str(i) for i in range(30)],
-        }
-    )
-    behind = ContributingRecords.of(people)
-    with pytest.raises(Unsatisfiable, match="follow from others"):
-        fit_line(behind, "y", ["x", "z"])
-    with pytest.raises(ParameterError, match="list of columns"):
-        fit_line(behind, "y", "x")
-    with pytest.raises(SchemaError, match="holds no numbers"):
-        fit_line(behind, "t", ["x"])
-    with pytest.raises(SchemaError, match="no row has all columns"):
-        fit_line(behind, "y", ["x"], pl.col("x") > 99)
-    with sf.output_session(tmp_path / "out", people.with_columns(rare=pl.col("x") < 3)) as session:
-        with pytest.raises(ReleaseRefused, match="fewer than 10 persons"):
-            session.regression("y", ["x", "rare"])
-        assert len(session) == 0
-        assert session.regression("y", ["x"]).passes
 
 
 def test_results_of_statsmodels():

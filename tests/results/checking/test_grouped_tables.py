@@ -4,8 +4,6 @@ knows.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import polars as pl
 import pytest
@@ -14,9 +12,6 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.checking.contributing_records import ContributingRecords, find_members
-from sfumato.results.checking.rule_violations import band_counts
-from sfumato.results.checking.statistics_of_columns import CellStatistic, compute_statistic, step_of
 
 LOOSE = {"threshold": 2, "share": 100.0, "dominant": 1}
 
@@ -191,22 +186,6 @@ def test_percentiles_leave_enough_persons_in_every_band():
     }
 
 
-@given(
-    st.lists(st.integers(0, 12), min_size=1, max_size=40),
-    st.lists(st.integers(0, 12), min_size=1, max_size=4),
-    st.integers(1, 4),
-)
-def test_band_counts_like_counting_by_hand(values, points, sharing):
-    x, who = np.array(values, dtype=float), np.arange(len(values)) // sharing
-    cuts = sorted({float(one) for one in points})
-    edges = [-np.inf, *cuts, np.inf]
-    naive = [
-        len({int(w) for v, w in zip(x, who, strict=True) if low < v <= high})
-        for low, high in itertools.pairwise(edges)
-    ]
-    assert band_counts(x, who, np.array(points, dtype=float)) == naive
-
-
 @settings(max_examples=60)
 @given(
     st.lists(
@@ -233,61 +212,6 @@ def test_threshold_like_counting_by_hand(rows, t):
     for a, b, who, _ in rows:
         held.setdefault((a, b), set()).add(who)
     assert ("threshold" in rules_of(verdict)) == any(len(one) < t for one in held.values())
-
-
-@settings(max_examples=40)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(-5, 20)),
-        min_size=1,
-        max_size=50,
-    ),
-    st.sampled_from(["sum", "mean", "min", "max", "median", "sd"]),
-)
-def test_statistics_are_those_of_numpy(rows, kind):
-    people = pl.DataFrame(rows, schema=["g", "who", "x"], orient="row")
-    behind = ContributingRecords.of(people, unit="who")
-    table = people.select("g").unique(maintain_order=True)
-    found = compute_statistic(
-        CellStatistic(kind, ("x",)), find_members(table, ["g"], behind), behind, ["g"]
-    )
-    for place, group in enumerate(table["g"]):
-        x = np.array([v for g, _, v in rows if g == group], dtype=float)
-        naive = {
-            "sum": x.sum(),
-            "mean": x.mean(),
-            "min": x.min(),
-            "max": x.max(),
-            "median": np.median(x),
-        }.get(kind)
-        naive = (x.std(ddof=1) if len(x) > 1 else np.nan) if kind == "sd" else naive
-        assert found[place] == pytest.approx(naive, nan_ok=True)
-
-
-@settings(max_examples=60)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("ab"), st.integers(0, 6), st.integers(0, 30)),
-        min_size=1,
-        max_size=40,
-    ),
-    st.integers(1, 3),
-)
-def test_contributions_like_sorting_by_hand(rows, depth):
-    people = pl.DataFrame(rows, schema=["g", "who", "x"], orient="row")
-    behind = ContributingRecords.of(people, unit="who")
-    table = people.select("g").unique(maintain_order=True)
-    cells = find_members(table, ["g"], behind).contributions(behind, behind.numbers("x"), depth)
-    for place, group in enumerate(table["g"]):
-        each: dict[int, float] = {}
-        for g, who, x in rows:
-            if g == group:
-                each[who] = each.get(who, 0.0) + x
-        ranked = sorted(each.values(), reverse=True)
-        assert cells.n[place] == len(ranked)
-        assert cells.size[place] == sum(ranked)
-        assert cells.top[place].tolist() == [*ranked[:depth], *[0.0] * (depth - len(ranked))]
-        assert cells.least[place] == ranked[-1]
 
 
 def test_margins_and_cells_that_are_left_out():
@@ -524,33 +448,6 @@ def test_names_of_statistics_without_a_column():
     ).tells == ("percent",)
 
 
-@settings(max_examples=40)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "z", None])),
-        min_size=1,
-        max_size=30,
-    )
-)
-def test_values_of_text_like_counting_by_hand(rows):
-    people = pl.DataFrame(rows, schema={"g": pl.String, "t": pl.String}, orient="row")
-    behind = ContributingRecords.of(people)
-    table = people.select("g").unique(maintain_order=True)
-    belongs = find_members(table, ["g"], behind)
-    found = {
-        kind: compute_statistic(CellStatistic(kind, ("t",)), belongs, behind, ["g"])
-        for kind in ("unique", "freq", "min", "max")
-    }
-    for place, group in enumerate(table["g"]):
-        known = [text for one, text in rows if one == group and text is not None]
-        assert found["unique"][place] == len(set(known))
-        assert found["freq"][place] == max((known.count(one) for one in known), default=0)
-        if known:  # the first and the last of all labels, by their places
-            labels = sorted({text for _, text in rows if text is not None})
-            assert labels[int(found["min"][place])] == min(known)
-            assert labels[int(found["max"][place])] == max(known)
-
-
 @pytest.mark.parametrize(
     ("common", "rest", "broken"),
     [
@@ -675,18 +572,3 @@ def test_years_make_cells_and_ages_are_told():
 def test_a_huge_frame_is_no_result():
     with pytest.raises(SchemaError, match="no table of results"):
         sf.check_output(pl.DataFrame({"x": np.zeros(2_000_001)}))
-
-
-@pytest.mark.parametrize(
-    ("values", "step"),
-    [
-        ([1200.0, 300.0], 100.0),
-        ([0.25, 1.5], 0.01),
-        ([np.pi], 0.0),
-        ([10.082], 0.001),
-        ([], 0.0),
-        ([np.nan, 30.0], 10.0),
-    ],
-)
-def test_how_far_numbers_were_rounded(values, step):
-    assert step_of(np.array(values)) == pytest.approx(step)

@@ -271,17 +271,3 @@ def test_a_folder_that_nobody_signed_says_so(place):
     manifest["outputs"]["log"]["entries"] = 3
     (place / "out" / "certificate.json").write_text(json.dumps(manifest))
     assert call("verify", place / "out")[0] == 1  # its digest is of all of it
-
-
-def test_rules_that_ask_for_less_are_told(tmp_path):
-    with sf.output_session(
-        tmp_path / "s", PEOPLE, rules=sf.OutputRules(threshold=3, zeros=False)
-    ) as session:
-        session.count(["region"])
-    assert "asks for less than usual: threshold, zeros" in call("review", tmp_path / "s")[1]
-    page = tmp_path / "page.html"
-    call("review", tmp_path / "s", "--html", page)
-    assert "threshold, zeros" in page.read_text()
-    with sf.output_session(tmp_path / "t") as session:
-        session.add({"auc": 0.7}, "AUC")
-    assert "without records" in call("review", tmp_path / "t")[1]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import Unsatisfiable
-from sfumato.results.tables.audit import Move, audit, components_of
+from sfumato.results.tables.audit import audit
 from sfumato.results.tables.exact import suppress_exactly
-from sfumato.results.tables.heuristic import cheapest_change, suppress_by_boxes
+from sfumato.results.tables.heuristic import suppress_by_boxes
 from sfumato.results.tables.problem import problem_of
 from tests.results.tables.tables_of_cells import golden_a, naive_suppression, with_margins
 
@@ -25,20 +25,6 @@ def hidden(problem, number, *cells):
 
 
 # Golden A: a table of three by three, computed by brute force.
-
-
-def test_a_cell_suppressed_alone_is_known():
-    problem, number = golden_a({(2, 3): (7, 7)})
-    seen = audit(problem, hidden(problem, number, (2, 3)))
-    assert seen.interval(number[1, 2]) == (22, 22)
-    assert not seen.holds
-
-
-def test_a_box_leaves_an_interval():
-    problem, number = golden_a({(2, 3): (7, 7)})
-    seen = audit(problem, hidden(problem, number, (2, 3), (2, 1), (1, 3), (1, 1)))
-    assert seen.interval(number[1, 2]) == (2, 30)
-    assert seen.holds
 
 
 @pytest.mark.parametrize("columns", [3000, 1])
@@ -123,34 +109,6 @@ def test_a_margin_of_a_tree_needs_cells_below_it(columns):
 # Naive definitions.
 
 
-def naive_bounds(problem, hidden_cells):
-    """Least and most of suppressed counts of a small table, by trying all whole numbers."""
-    cells = np.flatnonzero(hidden_cells)
-    ranges = [range(int(problem.upper[cell]) + 1) for cell in cells]
-    found = []
-    for values in itertools.product(*ranges):
-        table = problem.value.copy()
-        table[cells] = values
-        if not (problem.matrix @ table).any():
-            found.append(values)
-    return np.min(found, axis=0), np.max(found, axis=0)
-
-
-@given(
-    st.lists(st.integers(0, 3), min_size=4, max_size=4),
-    st.sets(st.integers(0, 8), min_size=1, max_size=5),
-)
-@settings(max_examples=15, deadline=None)
-def test_the_audit_is_what_trying_all_tables_finds(inside, chosen):
-    equations, table, _ = with_margins(np.array(inside).reshape(2, 2))
-    problem = problem_of(equations, table.ravel(), {}, whole=True)
-    cells = np.zeros(9, dtype=bool)
-    cells[list(chosen)] = True
-    seen = audit(problem, cells)
-    low, high = naive_bounds(problem, cells)
-    assert (seen.low.tolist(), seen.high.tolist()) == (low.tolist(), high.tolist())
-
-
 @given(st.lists(st.integers(1, 9), min_size=6, max_size=6), st.integers(0, 5), st.integers(1, 4))
 @settings(max_examples=6, deadline=None)
 def test_the_least_suppression_is_what_trying_all_sets_finds(inside, cell, need):
@@ -165,36 +123,6 @@ def test_the_least_suppression_is_what_trying_all_sets_finds(inside, cell, need)
 
 
 # The parts.
-
-
-def test_components_are_cells_that_stand_in_equations_together():
-    equations, table, number = with_margins(np.ones((4, 4)))
-    problem = problem_of(equations, table.ravel(), {})
-    cells = hidden(problem, number, (1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (4, 4))
-    assert sorted(len(one) for one in components_of(problem, cells)) == [1, 1, 4]
-
-
-def test_a_move_that_is_no_proof_does_not_count():
-    problem, number = golden_a({(2, 3): (7, 7)})
-    cells = hidden(problem, number, (2, 3), (2, 1))
-    wrong = Move(np.flatnonzero(cells), np.array([-1.0, 1.0]), 7.0, 7.0)
-    assert not audit(problem, cells, exact=False, moves={int(number[1, 2]): [wrong]}).holds
-
-
-def test_the_cheapest_change_is_a_table_that_looks_alike():
-    problem, number = golden_a({(2, 3): (7, 7)})
-    at = int(number[1, 2])
-    move = cheapest_change(problem, at, 1, problem.primary, problem.free, problem.need(at, 1))
-    assert not (problem.by_cell[:, move.cells] @ move.signs).round(9).any()
-    assert (problem.value[move.cells] + 7 * move.signs >= 0).all()
-    assert move.signs[move.cells == at] == [1]
-
-
-def test_without_boxes_the_heuristic_holds_too():
-    problem, _ = golden_a({(2, 3): (7, 7), (1, 1): (5, 5)}, owner={4: 77})
-    found, _, seen = suppress_by_boxes(problem, None)
-    assert seen.holds
-    assert audit(problem, found.hidden).holds
 
 
 def test_what_cannot_be_protected_is_said():

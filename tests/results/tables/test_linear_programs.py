@@ -4,8 +4,6 @@ wherever it can lie.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,13 +12,10 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import sfumato as sf
-from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
+from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.results.tables.audit import audit
 from sfumato.results.tables.differencing import few_between
-from sfumato.results.tables.exact import suppress_exactly
-from sfumato.results.tables.heuristic import BoxSearch, suppress_by_boxes
 from sfumato.results.tables.linear_programs import SmallProgram
-from sfumato.results.tables.problem import problem_of
 
 
 def table_of(draw, whole):
@@ -129,84 +124,6 @@ def widest(problem, cell):
     """The interval of a cell when all that may be is suppressed."""
     everything = problem.free | problem.primary
     return audit(problem, everything).interval(cell)
-
-
-@given(st.integers(0, 2**32))
-def test_an_interval_that_can_be_wide_is_made_so(number):
-    """By brute force: where everything suppressed makes intervals wide enough, both searches find a
-    suppression, and its audit holds.
-    """
-    draw = np.random.default_rng(number)
-    matrix, value = table_of(draw, whole=False)
-    cells = draw.permutation(np.flatnonzero(value > 0))[: int(draw.integers(1, 3))].tolist()
-    needs = {int(cell): (0.1 * value[cell], 0.1 * value[cell]) for cell in cells}
-    problem = problem_of(matrix, value, needs, upper=float(value.max()))
-    slide = np.zeros(len(value))
-    slide[cells] = draw.choice([1.5, 5.0, 9.0, 12.0]) * 0.2 * value[cells]
-    problem = dataclasses.replace(problem, slide=slide)
-    can = audit(problem, problem.free | problem.primary).holds
-    for search in (suppress_exactly, lambda one: suppress_by_boxes(one, None)[0]):
-        try:
-            found = search(problem)
-        except Unsatisfiable:
-            assert not can
-            continue
-        assert can
-        assert found is not None
-        assert audit(problem, found.hidden).holds
-
-
-def test_a_cell_that_can_only_go_down_slides():
-    """A total of 10 with parts 9 and 1: the 9 can be 10 at most, and 0 at least; an interval of 8
-    lies below.
-    """
-    problem = problem_of(
-        np.array([[-1.0, 1.0, 1.0]]), [10.0, 9.0, 1.0], {1: (1.0, 1.0)}, upper=10.0
-    )
-    problem = dataclasses.replace(problem, slide=np.array([0.0, 8.0, 0.0]))
-    for hidden in (suppress_exactly(problem).hidden, suppress_by_boxes(problem, None)[0].hidden):
-        assert hidden.tolist() == [False, True, True]
-
-
-def large_table():
-    """A table of 12 by 6 of some hundred thousand each, in which one cell must stay unknown within
-    a few hundred, and an intruder knows next to nothing before.
-    """
-    draw = np.random.default_rng(5)
-    inner = draw.integers(50_000, 900_000, (12, 6)).astype(float)
-    inner = np.concatenate([inner.sum(axis=0, keepdims=True), inner])
-    inner = np.concatenate([inner.sum(axis=1, keepdims=True), inner], axis=1)
-    number = np.arange(inner.size).reshape(inner.shape)
-    matrix = np.zeros((sum(inner.shape), inner.size))
-    for row, line in enumerate([*number, *number.T]):
-        matrix[row, line] = np.where(line == line[0], -1.0, 1.0)
-    problem = problem_of(matrix, inner.reshape(-1), {int(number[3, 2]): (400.0, 400.0)}, upper=2e8)
-    return dataclasses.replace(problem, lower=np.full(problem.size, -2e8))
-
-
-@pytest.mark.parametrize("weight", ["value", "one", "log"])
-def test_what_is_asked_for_is_small_beside_the_table_and_few_cells_go(weight):
-    problem = large_table()
-    costs = {"value": problem.value, "one": np.ones(problem.size), "log": np.log1p(problem.value)}
-    found, _, seen = suppress_by_boxes(dataclasses.replace(problem, weight=costs[weight]), None)
-    assert seen.holds
-    assert found.hidden.sum() == 4  # a box
-
-
-def test_a_search_that_fails_decides_nothing(monkeypatch):
-    """Whether a table can be published is said by the audit of everything suppressed, not by what
-    the search finds.
-    """
-    problem = large_table()
-    monkeypatch.setattr(BoxSearch, "protect", lambda *_: False)
-    found, _, seen = suppress_by_boxes(problem, None)
-    assert seen.holds
-    assert audit(problem, found.hidden).holds
-    assert found.hidden.sum() < problem.size / 2
-    with pytest.raises(Unsatisfiable, match="1 of 1 sensitive cells can be computed"):
-        suppress_by_boxes(
-            dataclasses.replace(problem, free=np.zeros(problem.size, dtype=bool)), None
-        )
 
 
 def test_a_set_of_records_is_found_once():

@@ -19,7 +19,7 @@ from sfumato.results.tables.audit import audit
 from sfumato.results.tables.problem import problem_of
 from tests.results.tables.random_tables import published, random_table
 from tests.results.tables.stranger import broken, read_folder
-from tests.results.tables.tables_of_cells import golden_a, with_margins
+from tests.results.tables.tables_of_cells import golden_a
 
 THOROUGH = settings.get_current_profile_name() == "thorough"
 SHAPES = [0, 3, 10, 15, 22, 38, 59, 88, 110, 124, 1058, 1150]
@@ -268,20 +268,6 @@ def test_widths_and_priors_go_with_suppression(people, values):
         sf.tabulate(people, ["region"]).protect(
             [sf.Threshold(5)], method="rounding", options=options
         )
-
-
-def test_a_lone_respondent_is_not_asked_to_believe_in_less_than_the_own_contribution():
-    """One of 147 and one of 5 in a cell, each alone in a part of it: the first knows that the cell
-    holds 147, and cannot be made to doubt it.
-    """
-    equations, table, number = with_margins(
-        np.array([[147.0, 5.0, 60.0], [200.0, 150.0, 90.0], [80.0, 70.0, 50.0]])
-    )
-    cell, own = int(number[0, 3]), int(number[0, 0])
-    problem = problem_of(equations, table.ravel(), {cell: (80, 80)}, owner={own: 1})
-    assert problem.need(cell, -1) == 80
-    assert problem.need(cell, -1, 1) == 65  # 147 + 5 + 60 − 147
-    assert problem.need(cell, 1, 1) == 80
 
 
 def test_who_says_nothing_and_is_alone_knows_that_the_cell_is_empty():

@@ -4,7 +4,6 @@ what is no table says what to do.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import html
 import sqlite3
@@ -21,13 +20,10 @@ from sfumato.core import recipe_files
 from sfumato.core.source import Source
 from sfumato.data.lazy.databases import Name, address
 from sfumato.data.lazy.drivers import begun
-from sfumato.data.lazy.open_table import tables_in
 from sfumato.data.table import write_table
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, UnreadableInput
 from sfumato.interfaces.web.data_process import Bench
-from sfumato.interfaces.web.exports import export_text
-from sfumato.interfaces.web.project import Opened, Project, data_in
-from sfumato.interfaces.web.table_locations import absolute_location, file_of
+from sfumato.interfaces.web.project import Project, data_in
 from sfumato.interfaces.web.tasks import data
 from tests.interfaces.web.browser import NEEDS_BROWSER, Tab, expect, served
 from tests.interfaces.web.people import JOB, people
@@ -159,39 +155,6 @@ def test_every_format_is_opened_as_it_is_read(kind: str, tmp_path: Path) -> None
     opened = data.open_data(bench, silent, path=str(path), example=None, options={})
     assert opened["records"] == 10
     assert bench.data.to_polars().equals(sf.read(path).to_polars())
-
-
-@pytest.mark.parametrize(
-    ("kind", "names", "chosen"),
-    [
-        ("sqlite", ["wards", '"visits.2026"'], '"visits.2026"'),
-        ("duckdb", ["wards", "ward.visits"], "ward.visits"),
-    ],
-)
-def test_a_database_is_known_by_its_file_and_its_tables_are_listed(
-    kind: str, names: list[str], chosen: str, tmp_path: Path
-) -> None:
-    path = database(tmp_path / "clinic.db", kind)
-    address = f"{kind}:///{path}"
-    assert absolute_location(str(path)) == absolute_location(address) == address and sorted(
-        tables_in(address)
-    ) == sorted(names)
-    looked = data.look_at_path(Bench(), silent, path=str(path))
-    assert looked["path"] == address and looked["kind"] == "table"
-    bench = Bench()
-    opened = data.open_data(bench, silent, path=address, example=None, options={"table": chosen})
-    assert opened["records"] == 7 and list(bench.data.columns) == ["age", "illness"]
-    assert file_of(address, "visits") == path / "visits"
-    with contextlib.closing(Project.open(tmp_path / "project")) as project:
-        project.edit(
-            recipe_files.parse("{columns: {age: quasi, illness: sensitive}}"), "Opened", based_on=0
-        )
-        project.set_data(Opened(path=address, options={"table": chosen}))
-        assert (
-            "--engine memory" in export_text(project, "command")[1]
-            and "--table" in export_text(project, "command")[1]
-        )
-        assert 'engine="memory"' in export_text(project, "python")[1]
 
 
 def test_what_is_no_table_says_what_to_do(tmp_path: Path) -> None:

@@ -4,12 +4,8 @@ what uploads leave.
 
 from __future__ import annotations
 
-import asyncio
-import dataclasses
 import json
-import stat
 from collections import Counter
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +18,7 @@ import sfumato as sf
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.recipe import Recipe
-from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.interfaces.web import choices, edits, uploads
 from sfumato.interfaces.web.data_process import Bench, task_function
-from sfumato.interfaces.web.project import Project
-from sfumato.interfaces.web.reviewed_columns import check, checked, forget
 
 SECRET = "Zebulon Quastenflosser"
 
@@ -208,148 +200,4 @@ def test_text_that_is_held_as_codes_is_sorted_as_text(tmp_path: Path) -> None:
 # What gestures change.
 
 
-def test_a_role_given_to_many_brings_hierarchies_and_takes_levels() -> None:
-    recipe = recipe_of(PEOPLE)
-    quasi = edits.with_role(recipe, ["illness"], "quasi", {"illness": sf.suppress()})
-    assert (
-        quasi.recipe.schema["illness"].hierarchy == sf.suppress()
-        and quasi.sentence == "illness: quasi"
-    )
-    plain = edits.with_role(recipe, ["age", "job", "illness", "name"], "keep", {})
-    assert plain.recipe.schema.quasi == () and choices.bounds_of(plain.recipe) == {}
-    assert plain.sentence == "4 columns: keep"
-    assert recipes.parse(recipes.dump(plain.recipe)).schema == plain.recipe.schema
-
-
-@pytest.mark.parametrize("choice", edits.CHOICES)
-def test_every_choice_of_a_role_is_read_back(choice: str) -> None:
-    changed = edits.with_role(recipe_of(PEOPLE), ["job"], choice, {}).recipe
-    assert edits.choice_of(changed.schema["job"]) == choice
-    again = recipes.parse(recipes.dump(changed))
-    assert edits.choice_of(again.schema["job"]) == choice
-
-
-def test_a_level_is_set_and_left_to_the_search() -> None:
-    recipe = recipe_of(PEOPLE)
-    assert choices.set_levels(recipe) == {"age": 1}
-    assert choices.set_levels(edits.with_level(recipe, "job", 0).recipe) == {"age": 1, "job": 0}
-    assert choices.bounds_of(edits.with_level(recipe, "age", None).recipe) == {}
-    bare = dataclasses.replace(recipe, steps=())
-    assert edits.with_level(bare, "age", 2).recipe == bare
-    assert choices.lattice_step(edits.with_recoding(bare).recipe) is not None
-
-
-def test_a_hierarchy_with_fewer_levels_loses_the_level_that_was_set() -> None:
-    recipe = edits.with_level(recipe_of(PEOPLE), "age", 4).recipe
-    same = edits.with_hierarchy(recipe, "age", sf.intervals(2, 4, 8), "intervals", top=4)
-    less = edits.with_hierarchy(recipe, "age", sf.suppress(), "all or nothing", top=1)
-    assert choices.set_levels(same.recipe) == {"age": 4} and choices.set_levels(less.recipe) == {}
-
-
-def test_the_crowd_is_that_of_the_strongest_promise() -> None:
-    recipe = recipe_of(PEOPLE)
-    assert edits.crowd_of(recipe) == 5
-    assert (
-        edits.crowd_of(dataclasses.replace(recipe, meet=(sf.KAnonymity(3), sf.KAnonymity(11))))
-        == 11
-    )
-    assert edits.crowd_of(dataclasses.replace(recipe, meet=())) == edits.USUAL_K
-
-
-def test_columns_that_were_looked_at_are_remembered(tmp_path: Path) -> None:
-    project = Project.open(tmp_path / "project")
-    try:
-        assert checked(project) == frozenset()
-        check(project, ["age", 'we"ird <b>'])
-        check(project, ["job"])
-        assert checked(project) == {"age", "job", 'we"ird <b>'}
-        (project.folder / "checked.json").write_text("{", "utf-8")
-        assert checked(project) == frozenset()
-        forget(project)
-        assert not (project.folder / "checked.json").exists()
-    finally:
-        project.close()
-
-
-def test_columns_that_are_gone_leave_the_recipe_with_their_levels() -> None:
-    changed = edits.without_columns(recipe_of(PEOPLE), ["age"])
-    assert "age" not in changed.recipe.schema.attributes and choices.bounds_of(changed.recipe) == {}
-    assert changed.sentence == "age: not in the table any more"
-
-
-def test_codes_are_read_as_missing_in_their_column_only() -> None:
-    frame = people().with_columns(age=pl.when(pl.col("age") < 25).then(-9).otherwise(pl.col("age")))
-    bench = bench_of(frame)
-    codes = asked(bench, "columns")["missing_codes"]
-    assert codes == {"age": [-9]}
-    changed = edits.with_missing_codes(recipe_of(PEOPLE), codes).recipe
-    assert recipes.parse(recipes.dump(changed)).intake.missing_in == {"age": (-9,)}
-    levels = asked(bench, "levels", recipe=changed, column="age", at={})["levels"]
-    assert (None, int((frame["age"] == -9).sum())) in levels[0]["items"]
-
-
-@pytest.mark.parametrize("rule", ["category", "wildcard"])
-def test_what_a_missing_value_equals_is_said_for_a_column(rule: str) -> None:
-    changed = edits.with_missing(recipe_of(PEOPLE), ["job"], rule).recipe
-    assert str(recipes.parse(recipes.dump(changed)).schema["job"].missing) == rule
-
-
 # Files that are sent, and folders.
-
-
-async def _parts(*parts: bytes) -> AsyncIterator[bytes]:
-    for part in parts:
-        yield part
-
-
-def test_an_upload_is_kept_for_its_owner_only(tmp_path: Path) -> None:
-    name = asyncio.run(uploads.take(tmp_path, "..%2F..%2Fvisits.csv", _parts(b"a,b\n", b"1,2\n")))
-    again = asyncio.run(uploads.take(tmp_path, "visits.csv", _parts(b"x")))
-    path = uploads.uploaded_file(tmp_path, name)
-    assert (name, again) == ("visits.csv", "visits-2.csv")
-    assert path.parent == tmp_path / "uploads" and path.read_bytes() == b"a,b\n1,2\n"
-    assert (
-        stat.S_IMODE(path.stat().st_mode) == 0o600
-        and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    )
-
-
-def test_an_upload_that_is_too_large_or_breaks_off_leaves_nothing(tmp_path: Path) -> None:
-    async def broken() -> AsyncIterator[bytes]:
-        yield b"half"
-        raise ConnectionResetError("gone")
-
-    with pytest.raises(uploads.TooLarge):
-        asyncio.run(uploads.take(tmp_path, "a.csv", _parts(b"1234", b"5678"), limit=5))
-    with pytest.raises(Exception, match="cannot be kept"):
-        asyncio.run(uploads.take(tmp_path, "a.csv", broken()))
-    assert list((tmp_path / "uploads").iterdir()) == []
-
-
-@given(st.text(max_size=300))
-def test_no_name_leads_out_of_the_folder(name: str) -> None:
-    cleaned = uploads.clean(name)
-    assert cleaned and "/" not in cleaned and "\\" not in cleaned and not cleaned.startswith(".")
-    assert len(cleaned) <= uploads.LONGEST_NAME + 20
-
-
-def test_only_what_was_sent_is_found_again(tmp_path: Path) -> None:
-    (tmp_path / "secret.csv").write_text("x", "utf-8")
-    uploads.folder_of(tmp_path)
-    with pytest.raises(ParameterError):
-        uploads.uploaded_file(tmp_path, "../secret.csv")
-
-
-def test_a_folder_shows_folders_and_tables(tmp_path: Path) -> None:
-    for name in ("b.csv", "A.parquet", "notes.md", ".hidden.csv", "c.XLSX"):
-        (tmp_path / name).write_bytes(b"12")
-    (tmp_path / "more").mkdir()
-    found_here = uploads.listing(str(tmp_path / "b.csv"))
-    assert found_here.folders == ("more",) and [name for name, _ in found_here.files] == [
-        "A.parquet",
-        "b.csv",
-        "c.XLSX",
-    ]
-    assert found_here.above == str(tmp_path.parent)
-    with pytest.raises(UnreadableInput):
-        uploads.listing(str(tmp_path / "nowhere" / "deep" / "x.csv"))

@@ -4,17 +4,12 @@ are fitted naively here.
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
@@ -24,26 +19,15 @@ from sfumato.core.ledger import Ledger, Terms
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Effect, Goal
 from sfumato.errors import BudgetExceeded, FittingFailed, MissingExtra, ParameterError, SchemaError
-from sfumato.methods.formulas import exact_draws
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.formulas.noise import exponential
-from sfumato.methods.steps.synthesis import aim, model_fits, mst, worker
-from sfumato.methods.steps.synthesis.cells import NumberCells, Public, cells_of, coded
+from sfumato.methods.steps.synthesis import model_fits
 from sfumato.methods.steps.synthesis.noisy_counts import (
-    FINE,
-    Measured,
-    OpenMarginal,
     PrivateTable,
-    noisy_total,
-    on_simplex,
 )
-from tests.oracles.private_queries import clopper_pearson
 from tests.oracles.private_synthesis import (
     WholeTable,
-    cell_of_number,
-    nearest_counts,
     smallest_delta,
-    spanning_tree,
 )
 
 PLENTY = Fraction(10**9)
@@ -117,23 +101,6 @@ def test_rho_of_epsilon_and_delta(epsilon, delta, rho):
     assert epsilon_of_rho(0.1, 1e-6) == pytest.approx(2.141939, rel=1e-6)
 
 
-def test_noise_of_mst_and_aim():
-    """σ and ε for nine columns at ρ = .01497306, computed from the formulas of the papers."""
-    rho = Fraction("0.01497306")
-    each, choice, pair = mst.thirds(rho, 9)
-    table = private({"a": [0]})
-    assert table.sigma(each) == pytest.approx(30.02698, abs=1e-5)
-    assert table.sigma(pair) == pytest.approx(28.30971, abs=1e-5)
-    assert math.sqrt(8 * choice) == pytest.approx(0.0706471, abs=1e-7)
-    assert 9 * each + 8 * choice + 8 * pair == rho
-    pace = aim.Pace.over(rho, 16 * 9)
-    assert table.sigma(pace.counts) == pytest.approx(73.095, abs=1e-3)
-    assert math.sqrt(8 * pace.choice) == pytest.approx(0.0091205, abs=1e-7)
-    last = aim.Pace.over(rho)
-    assert table.sigma(last.counts) == pytest.approx(math.sqrt(1 / (1.8 * rho)))
-    assert math.sqrt(8 * last.choice) == pytest.approx(math.sqrt(0.8 * rho))
-
-
 def test_both_methods_spend_all_they_have_and_no_more(naive):
     for method, looks in (("mst", 3 + 2 + 2), ("aim", 3)):
         plan = step(method=method).plan(people(), Goal())
@@ -179,29 +146,6 @@ def test_noise_has_the_variance_that_is_told():
 
 # What one person can move.
 
-CODES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=12)
-
-
-@given(
-    CODES,
-    st.tuples(st.integers(0, 2), st.integers(0, 3)),
-    st.lists(st.floats(0, 9), min_size=12, max_size=12),
-    st.integers(1, 4),
-)
-def test_one_row_moves_one_count_and_a_score_by_its_weight(rows, more, expected, weight):
-    sizes = {"a": 3, "b": 4}
-    tables = []
-    for people in (rows, [*rows, more]):
-        codes = {
-            name: np.array([row[i] for row in people], dtype=np.int64)
-            for i, name in enumerate("ab")
-        }
-        tables.append(PrivateTable(codes, sizes, rho=PLENTY, rows=1, draws=Draws()))
-    for clique in (("a",), ("b",), ("a", "b")):
-        assert np.abs(tables[0]._count_cells(clique) - tables[1]._count_cells(clique)).sum() == 1
-    one = OpenMarginal(("a", "b"), np.array(expected), weight, 1.7)
-    assert abs(tables[0]._score(one) - tables[1]._score(one)) <= FINE * weight
-
 
 def test_a_person_has_so_many_rows_and_noise_for_them():
     frame = people(12).to_polars().with_columns(who=pl.Series(["x"] * 9 + ["y"] * 2 + [None]))
@@ -219,81 +163,7 @@ def test_a_person_has_so_many_rows_and_noise_for_them():
     assert account.replaced[0] == pytest.approx(epsilon_of_rho(4 * float(made.rho), 1e-6))
 
 
-def transcripts(rows, runs, rho):
-    """What MST learns of a table, many times: a noisy cell, all that tells of cells 1, and the
-    first pair it chooses.
-    """
-    found = []
-    for _ in range(runs):
-        codes = {name: np.array(column) for name, column in rows.items()}
-        table = PrivateTable(codes, {"a": 2, "b": 2, "c": 2}, rho=rho, rows=1, draws=Draws())
-        chosen = mst.choose_and_measure(table)
-        all_together = sum(one.counts[-1] / one.sigma**2 for one in chosen.measured)
-        found.append(
-            (
-                chosen.measured[2].counts[-1],
-                all_together,
-                float(chosen.measured[3].clique == ("a", "b")),
-            )
-        )
-    return np.array(found)
-
-
-def proved(one, other, delta, error):
-    """The largest ε that sets of the form {value ≥ t} prove, by Clopper and Pearson."""
-    best, half = 0.0, len(one) // 2
-    for column, sign in itertools.product(range(one.shape[1]), (1, -1)):
-        for more, less in ((one, other), (other, one)):
-            x, y = sign * more[:, column], sign * less[:, column]
-            limits = np.unique(
-                np.quantile(np.concatenate([x[:half], y[:half]]), np.linspace(0, 1, 30))
-            )
-            shares = [
-                (np.mean(x[:half] >= t) + 0.02) / (np.mean(y[:half] >= t) + 0.02) for t in limits
-            ]
-            t = limits[int(np.argmax(shares))]
-            low = clopper_pearson(int(np.sum(x[half:] >= t)), len(x) - half, error / 24)[0] - delta
-            high = clopper_pearson(int(np.sum(y[half:] >= t)), len(y) - half, error / 24)[1]
-            best = max(best, math.log(low / high) if low > 0 else 0.0)
-    return best
-
-
-@pytest.mark.slow
-def test_audit_of_the_whole_synthesiser(monkeypatch):
-    """All that MST looks at, on tables that differ by one extreme row; wrong with probability 1e-6
-    were the claim exact.
-
-    Models and drawn rows are functions of what is compared here, so they tell no more. Who spends
-    two hundred times as much is found out.
-    """
-    for mechanism in ("gaussian", "exponential"):  # made once, drawn from often
-        made = getattr(exact_draws, mechanism)
-        monkeypatch.setattr(exact_draws, mechanism, functools.cache(made))
-    few = {"a": [0, 0, 1, 1] * 40, "b": [0, 1, 0, 1] * 40, "c": [0, 1, 1, 0] * 40}
-    more = {name: [*column, 1] for name, column in few.items()}
-    claim, delta = 1.0, 1e-2
-    rho = Fraction(rho_of_budget(claim, delta))
-    assert proved(transcripts(few, 400, rho), transcripts(more, 400, rho), delta, 1e-6) <= claim
-    broken = 200 * rho
-    assert (
-        proved(transcripts(few, 400, broken), transcripts(more, 400, broken), delta, 1e-6) > claim
-    )
-
-
 # What is public.
-
-
-@given(st.floats(-5, 45, width=32), st.integers(1, 12), st.integers(0, 1), st.integers(1, 30))
-def test_numbers_fall_into_runs_of_the_grid(value, bins, decimals, high):
-    if abs(value * 10**decimals % 1 - 0.5) < 1e-6:
-        return  # halves may go either way
-    one = NumberCells("x", 0.0, float(high), bins, decimals)
-    known = coded(sf.Table(pl.DataFrame({"x": [value]})), {"x": one}, np.ones(1, dtype=bool))
-    assert known["x"].tolist() == [cell_of_number(value, 0, high, bins, decimals)]
-    rng = np.random.default_rng(1)
-    drawn = one.values(np.repeat(known["x"], 20), rng)
-    again = coded(sf.Table(pl.DataFrame({"x": drawn})), {"x": one}, np.ones(20, dtype=bool))
-    assert set(again["x"].tolist()) == set(known["x"].tolist()) and drawn.is_between(0, high).all()
 
 
 def test_what_is_not_declared_raises_no_error_and_is_released_as_missing(naive):
@@ -344,90 +214,7 @@ def test_types_follow_from_what_is_declared(naive):
     assert all(round(v, 2) == v for v in released.column("size").drop_nulls())
 
 
-def test_hierarchies_that_list_their_leaves_can_be_the_domain():
-    schema = sf.Schema(
-        {"town": sf.Attribute(("quasi",), hierarchy=sf.tree({"*": {"x": ["a", "b"], "y": ["c"]}}))}
-    )
-    public = Public({}, 4, {}, {}, ["town"])
-    assert cells_of(schema, ["town"], public, "s")["town"].domain == ("a", "b", "c")
-    with pytest.raises(SchemaError, match="leaves"):
-        cells_of(schema, ["town"], dataclasses.replace(public, leaves=()), "s")
-    masked = sf.Schema({"town": sf.Attribute(("quasi",), hierarchy=sf.mask_right(3))})
-    with pytest.raises(SchemaError, match="lists its values"):
-        cells_of(masked, ["town"], public, "s")
-
-
 # How marginals are chosen and models are made.
-
-COUNTS = st.lists(st.floats(-50, 200), min_size=1, max_size=6)
-
-
-@given(COUNTS, st.floats(1, 500), st.lists(st.integers(1, 5), min_size=6, max_size=6))
-def test_projection_on_counts_that_are_possible(counts, total, many):
-    variances = np.array(many[: len(counts)], dtype=float)
-    found = on_simplex(np.array(counts), total, variances)
-    assert found == pytest.approx(nearest_counts(counts, total, variances), abs=1e-5)
-    assert found.sum() == pytest.approx(total) and found.min() >= 0
-
-
-def test_rare_values_are_merged_and_parted_again():
-    single = Measured(("a",), np.array([50.0, 1.0, 70.0, -2.0, 4.0]), 2.0)
-    merging = mst.Merging.of(single)
-    assert merging.cell.tolist() == [0, 2, 1, 2, 2] and merging.size == 3
-    merged = merging.applied(single)
-    assert merged.counts.tolist() == [50.0, 70.0, 3.0] and merged.merged.tolist() == [1, 1, 3]
-    back = merging.parted(np.array([2] * 3000 + [0, 1]), np.random.default_rng(1))
-    assert back[-2:].tolist() == [0, 2] and np.bincount(back[:3000])[[1, 3, 4]].min() > 880
-    assert mst.Merging.of(Measured(("a",), np.array([50.0, 1.0]), 2.0)).cell.tolist() == [0, 1]
-
-
-@given(st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=30, max_size=60))
-def test_without_noise_the_tree_is_the_largest_spanning_tree(rows):
-    codes = dict(zip("abcd", np.array(rows).T, strict=True))
-    table = PrivateTable(codes, dict.fromkeys("abcd", 3), rho=PLENTY, rows=1, draws=Draws())
-    alone = {n: np.bincount(c, minlength=3).astype(float) for n, c in codes.items()}
-
-    def score(pair):
-        joint = np.zeros((3, 3))
-        np.add.at(joint, (codes[pair[0]], codes[pair[1]]), 1)
-        return np.abs(joint - np.outer(alone[pair[0]], alone[pair[1]]) / len(rows)).sum()
-
-    edges = mst.tree_of_pairs(table, alone, float(len(rows)), Fraction(10**7))
-    assert len(edges) == 3
-    best = sum(map(score, spanning_tree(score, "abcd")))
-    assert sum(map(score, edges)) == pytest.approx(best, abs=0.01)
-
-
-def test_noisy_total_is_the_mean_with_least_variance():
-    singles = [
-        Measured(("a",), np.array([10.0, 20.0]), 1.0),
-        Measured(("b",), np.array([9.0] * 4), 1.0),
-    ]
-    assert noisy_total(singles) == pytest.approx((30 / 2 + 36 / 4) / (1 / 2 + 1 / 4))
-    assert noisy_total([Measured(("a",), np.array([-5.0]), 1.0)]) == 1.0
-
-
-def test_aim_measures_what_the_model_gets_most_wrong():
-    rng = np.random.default_rng(2)
-    a = rng.integers(0, 3, 3000)
-    codes = {"a": a, "b": rng.integers(0, 3, 3000), "c": (a + (rng.random(3000) < 0.1)) % 3}
-    table = PrivateTable(codes, dict.fromkeys("abc", 3), rho=Fraction(1), rows=1, draws=Draws())
-    fitter = WholeTable(table.sizes)
-    found = aim.choose_and_measure(
-        table,
-        fitter,
-        workload=aim.workload_of("abc", 2),
-        rounds=6,
-        model_mb=8,
-        progress=lambda *_: None,
-    )
-    assert found.measured[3].clique == ("a", "c") and found.rounds == len(found.measured) - 3
-    expected = np.bincount(codes["a"] * 3 + codes["c"], minlength=9)
-    assert np.abs(fitter.marginals([("a", "c")])[0] - expected).sum() < 0.02 * 3000
-    assert table.left == 0
-    assert aim.closure_of([("a", "b"), ("b", "c")])[("b",)] == 2
-    with pytest.raises(ParameterError, match="workload"):
-        aim.closure_of(aim.workload_of([str(i) for i in range(40)], 6))
 
 
 @pytest.mark.parametrize("method", ["mst", "aim"])
@@ -668,17 +455,3 @@ def test_the_process_ends_whatever_ends_the_block(tmp_path, monkeypatch):
     )
     with pytest.raises(MissingExtra, match="synthetic"), model_fits.ModelWorker({"a": 2}):
         pass
-
-
-def test_messages_come_through_as_they_were_sent(tmp_path):
-    with (tmp_path / "m").open("w+b") as file:
-        worker.send(file, {"do": "fit", "x": [1, 2]}, [np.arange(3.0), np.array([[1, 2]])])
-        file.seek(0)
-        header, arrays = worker.receive(file)
-        assert (
-            header == {"do": "fit", "x": [1, 2]}
-            and arrays[0].tolist() == [0, 1, 2]
-            and arrays[1].tolist() == [[1, 2]]
-        )
-        with pytest.raises(EOFError):
-            worker.receive(file)
