@@ -7,6 +7,7 @@ import polars as pl
 from sfumato.data.relational.pseudonyms import are_pseudonyms
 from tests.release.test_manifest import (
     changed,
+    release,  # noqa: F401 - a fixture
     share,  # noqa: F401 - a fixture
 )
 from tests.release.test_person_checks import failing, sealed_again

@@ -17,7 +17,10 @@ from sfumato.interfaces.web.pinned_candidates import (
 )
 from sfumato.interfaces.web.project import Project
 from tests.interfaces.web.people import JOB, RECIPE
-from tests.interfaces.web.tasks.test_explore import compared  # noqa: F401 - a fixture
+from tests.interfaces.web.tasks.test_explore import (
+    compared,  # noqa: F401 - a fixture
+    explored,  # noqa: F401 - a fixture
+)
 
 
 def test_best_is_the_least_of_what_is_known_and_may_be_released(compared: Any) -> None:  # noqa: F811

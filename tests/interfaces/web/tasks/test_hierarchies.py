@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.interfaces.web.tasks.test_data import asked, bench_of
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
@@ -27,6 +26,7 @@ from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.tasks.hierarchies import NOWHERE, fit, in_reading_order, uncovered
 from sfumato.methods.hierarchies import hierarchy_table
 from sfumato.methods.hierarchies.view import covers, view_hierarchy
+from tests.interfaces.web.tasks.test_data import asked, bench_of
 
 JOBS = {"nurse": "care", "midwife": "care", "cook": "trade", "smith": "trade", "clerk": "office"}
 
