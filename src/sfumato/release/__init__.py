@@ -16,6 +16,6 @@ VERBS = Members(
         "write_data_files": "data_files:write_data_files",
     },
 )
-"""How a release is made again, explained and written, and where that is. A release offers it and
+"""How a release is run again, explained and written, and where that is. A release offers it and
 asks here, since whatever does it is built on releases.
 """
