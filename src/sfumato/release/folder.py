@@ -82,7 +82,7 @@ class Folder:
 
     @property
     def seed(self) -> Seed:
-        """The seed of the release: ``run`` and ``attack`` try with it, so ``verify`` can try again."""
+        """The seed of the release: ``run`` and ``attack`` try with it, and so does ``verify``."""
         lock = read_json(self.folder / "owner" / "lock.json")
         try:
             return Seed.of(lock["seed"])
