@@ -124,6 +124,46 @@ class TablePair:
             raise SchemaError(NOBODYS)
         return self.origin
 
+    @functools.cached_property
+    def persons(self) -> NDArray[np.int64] | None:
+        """Per original row the code of its person; None where every row is a person of its own."""
+        column = self.original.schema.person
+        if column is None:
+            return None
+        codes = self.original.encoded(column).codes
+        if len(np.unique(codes)) == len(codes):
+            return None
+        return codes
+
+    def one_row_each(self, rows: NDArray[np.int64], draw: np.random.Generator) -> NDArray[np.int64]:
+        """Some original rows, of each person only one, drawn at random; in order."""
+        if self.persons is None:
+            return rows
+        order = draw.permutation(len(rows))
+        _, first = np.unique(self.persons[rows[order]], return_index=True)
+        return np.sort(rows[order[first]])
+
+    def share_of_people(self, hit: NDArray[np.bool_]) -> float:
+        """The share of people of whom some released row was hit: a person with several rows counts
+        once.
+        """
+        if self.persons is None:
+            return float(hit.mean())
+        persons = self.persons[self.rows]
+        return len(np.unique(persons[hit])) / max(1, len(np.unique(persons)))
+
+    def mean_of_people(self, shares: NDArray[np.float64] | NDArray[np.bool_]) -> float:
+        """The mean of what is found of each released row; a person with several rows counts once,
+        by their own mean.
+        """
+        if self.persons is None:
+            return float(shares.mean())
+        _, person, rows = np.unique(
+            self.persons[self.rows], return_inverse=True, return_counts=True
+        )
+        sums = np.bincount(person, weights=shares.astype(np.float64))
+        return float((sums / rows).mean())
+
     @property
     def kept(self) -> int:
         """Records that were released."""
