@@ -43,7 +43,9 @@ class TablePair:
     ``levels`` says at which level of its hierarchy a column was released as a whole, where that is
     known. ``drawn_from`` is how many records the whole table has, where both are a sample of it;
     ``counted`` is then the whole table before and after as counted combinations of some columns,
-    whose rows stand for several records, where that is known.
+    whose rows stand for several records, where that is known. ``coarsened`` are columns whose cells
+    were rounded, cut off or recoded by a rule that is the same for everybody: what they say is
+    true, although it is another number.
     """
 
     has_intruders: ClassVar[bool] = True
@@ -57,6 +59,7 @@ class TablePair:
     counted: TablePair | None = None
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
+    coarsened: frozenset[str] = frozenset()
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -244,6 +247,8 @@ class TablePair:
         """Per released row whether its cell of a column may stand for its own original; found
         once.
         """
+        if name in self.coarsened:
+            return np.ones(len(self.rows), dtype=bool)
         if ("truthful", name) not in self.memo:
             joint = self.joint(name)
             self.memo["truthful", name] = self.reading(name).true_pairs(joint)[joint.which]
