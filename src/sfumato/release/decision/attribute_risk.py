@@ -242,20 +242,33 @@ class Released:
 
 
 def attribute_evidence(
-    pair: TablePair, columns: Sequence[str], *, seed: Seed, budget: GuessBudget
+    pair: TablePair,
+    columns: Sequence[str],
+    *,
+    seed: Seed,
+    budget: GuessBudget,
+    by_classes: bool,
+    accounted: bool = False,
 ) -> Iterator[AttributeEvidence]:
-    """The evidence of sensitive columns that were released, in turn."""
+    """The evidence of sensitive columns that were released, in turn.
+
+    ``by_classes``: no quasi-identifier was changed, so that people belong to the class of their own
+    record. ``accounted``: an ε is certified, which bounds what the own record adds where nobody was
+    set aside to measure it.
+    """
     released = Released.of(pair, seed) if pair.aligned else None
     for column in columns:
         distinct = len(pair.reading(column).labels)
         reason = _out_of_place(pair, column, distinct)
+        if reason is None and accounted and pair.held_out is None:
+            reason = "nobody was set aside to measure it; what the own record adds is bounded by ε"
         if reason is not None:
             yield AttributeEvidence(column, distinct, "does not apply", reason=reason)
             continue
         try:
             if released is None:
                 yield _beside_people_set_aside(pair, column, distinct, seed=seed, budget=budget)
-            elif all(bool(pair.truthful(name).all()) for name in pair.quasi):
+            elif by_classes:
                 yield _by_classes(pair, column, released, seed=seed, budget=budget)
             else:
                 yield _by_nearest(pair, column, released, seed=seed, budget=budget)
@@ -296,7 +309,8 @@ def _by_classes(
         distinct=secret.distinct,
         status="tried",
         risk=figures[0],
-        uncommon_risk=figures[1] if len(released.rows[uncommon]) else None,
+        uncommon_people=int(uncommon.sum()),
+        uncommon_risk=figures[1] if uncommon.any() else None,
         certain=guesses.certain(uncommon),
     )
 
@@ -409,6 +423,7 @@ def _by_nearest(
         distinct=secret.distinct,
         status="tried",
         risk=figures[0],
+        uncommon_people=int(uncommon.sum()),
         uncommon_risk=figures[1],
     )
 
@@ -480,6 +495,7 @@ def _beside_people_set_aside(
         distinct=distinct,
         status="tried",
         risk=figures[0],
+        uncommon_people=len(people[0]),
         uncommon_risk=figures[1],
     )
 
