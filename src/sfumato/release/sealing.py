@@ -20,8 +20,10 @@ from sfumato.release.manifest import DESCRIPTIONS, FILE, PICTURES, REPORT, VERSI
 from sfumato.release.report.page_html import ReportPage, render_page
 from sfumato.release.report.pages import charts_of, describe_owner_page, describe_shared_page
 from sfumato.release.signatures import digest_of, public_half, signed
-from sfumato.release.written_files import replace_file, write_json
+from sfumato.release.written_files import read_json, replace_file, write_json
 
+DECISION_FILE = "decision.json"
+"""In the owner's folder: what `release.decision.record` keeps of a decision."""
 SEALS = ("files", "digest", "signature")
 """What a certificate says about itself."""
 
@@ -50,7 +52,10 @@ def seal(
     certificate = seal_certificate(share, fields, sign)
     record = {**record, "certificate": certificate, "words": words_in(body)}
     write_json(owner / "release.json", record)
-    page = describe_owner_page(as_owner_sees(record))
+    shown = as_owner_sees(record)
+    if (owner / DECISION_FILE).is_file():
+        shown["decision"] = read_json(owner / DECISION_FILE)
+    page = describe_owner_page(shown)
     replace_file(owner / REPORT, render_page(page).encode())
     if pictures:
         write_pictures(owner / PICTURES, charts_of(page.blocks))

@@ -218,11 +218,15 @@ def _column_outcome(
             reason = "An intruder may know it; it is fully suppressed."
         return level_words(level, top), f"{reason} {why}".strip()
     # A step without levels that does not name its columns may have changed any.
-    steps = []
+    steps, is_recoded = [], False
     for step in certificate["plan"]:
         columns = step.get("columns", step.get("masked"))
         if "levels" not in step and (columns is None or name in columns):
             steps.append(plain_name(step["step"]))
+            is_recoded = is_recoded or step.get("kind") == "class recoding"
+    if is_recoded and len(steps) == 1:
+        reason = "An intruder may know it; all records of a class share its label."
+        return f"made coarser, class by class ({steps[0]})", f"{reason} {why}".strip()
     if steps:
         return f"changed by {', '.join(steps)}", why
     if {"person", "household"} & set(roles):
