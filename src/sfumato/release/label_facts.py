@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sfumato.core.table import Table
-from sfumato.core.words import count_of, number
-from sfumato.release.released_table import RecodedColumn, read_labels
+from sfumato.release.label_ranges import RecodedColumn, read_labels
 
 if TYPE_CHECKING:
     from sfumato.core.schema import Schema
@@ -90,25 +89,3 @@ def _overlaps(begins: list[float], ends: list[float], *, touching: bool) -> bool
             return True
         furthest = max(furthest, end)
     return False
-
-
-def labels_in_words(facts: Mapping[str, Any]) -> str:
-    """What the labels of a column look like, in a few words.
-
-    >>> labels_in_words(
-    ...     {"labels": 8, "scale": "number", "narrowest": 5.0, "widest": 20.0, "overlap": True}
-    ... )
-    '8 labels: ranges of 5 to 20, which overlap'
-    >>> labels_in_words({"labels": 1})
-    '1 label'
-    """
-    text = count_of(facts["labels"], "label")
-    if "scale" not in facts:
-        return text
-    narrowest, widest = number(facts["narrowest"]), number(facts["widest"])
-    unit = " days" if facts["scale"] == "date" else ""
-    if facts["widest"] <= 1:
-        return f"{text}: single {'days' if unit else 'values'}"
-    span = f"{widest}{unit}" if narrowest == widest else f"{narrowest} to {widest}{unit}"
-    overlap = ", which overlap" if facts["overlap"] else ""
-    return f"{text}: ranges of {span}{overlap}"

@@ -19,18 +19,12 @@ from sfumato.core.blocks import (
 )
 from sfumato.core.shape import Shape
 from sfumato.core.words import count_of, inflect, moment, number, percent, plain_name, score
-from sfumato.release.label_facts import labels_in_words
 from sfumato.release.report import charts, wording
-from sfumato.release.report.decision_section import (
-    owner_decision_blocks,
-    publication_blocks,
-    shared_decision_blocks,
-    title_of,
-)
 from sfumato.release.report.differences import differences_of
 from sfumato.release.report.measures import first_and_more, measure_row
 from sfumato.release.report.measures import title_of as title_of_measure
 from sfumato.release.report.page_html import ReportPage
+from sfumato.release.report.publication import publication_blocks, title_of
 from sfumato.release.report.sections import (
     attack_blocks,
     certificate_footer,
@@ -80,8 +74,8 @@ def story_of(document: Mapping[str, Any]) -> dict[str, Any]:
 # The page to share.
 
 
-def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
-    """What goes with the released file, from its certificate alone."""
+def shared_page(certificate: Mapping[str, Any], decision: Sequence[Block]) -> ReportPage:
+    """What goes with the released file, from its certificate alone; ``decision`` comes first."""
     data, synthetic = certificate["data"], certificate.get("synthetic")
     figures: list[tuple[Cell, ...]] = [("records released", data["rows"])]
     if not synthetic:
@@ -95,10 +89,9 @@ def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
     # What a manager needs comes first: what was kept, what changed and why, then what intruders
     # reach, then how it was worked out.
     middle = [*utility, *columns, *attacks, *classes, *risks]
-    decision = certificate.get("decision")
     blocks = [
-        *(shared_decision_blocks(decision) if decision else ()),
-        *verdict_blocks(certificate, certificate.get("attacks"), is_first=decision is None),
+        *decision,
+        *verdict_blocks(certificate, certificate.get("attacks"), is_first=not decision),
         *_synthetic_blocks(synthetic),
         terms_table(figures, figures=True),
         *publication_blocks(certificate["recipe"]),
@@ -156,7 +149,7 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
         if story.hierarchy:
             outcome += f" (hierarchy: {story.hierarchy})"
         if story.name in labels and outcome != wording.UNCHANGED:
-            outcome += f"; {labels_in_words(labels[story.name])}"
+            outcome += f"; {wording.labels_in_words(labels[story.name])}"
         share = None if loss is None else Share(loss, bar=False)
         row: list[Cell] = [story.name, story.roles, outcome, share, story.why]
         rows.append(row)
@@ -235,8 +228,10 @@ def _shared_utility_blocks(certificate: Mapping[str, Any]) -> list[Block]:
 # The page of the owner.
 
 
-def owner_page(record: Mapping[str, Any]) -> ReportPage:
-    """What stays with the owner: before and after, what makes people identifiable, alternatives."""
+def owner_page(record: Mapping[str, Any], decision: Sequence[Block]) -> ReportPage:
+    """What stays with the owner: before and after, what makes people identifiable, alternatives;
+    ``decision`` comes first.
+    """
     certificate, before, after = record["certificate"], record["before"], record["after"]
     synthetic = certificate.get("synthetic")
     figures: list[tuple[Cell, ...]] = []
@@ -255,7 +250,6 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
     attack_section = attack_blocks(attacks, Shape.TABLE)
     columns, utility = _owner_column_blocks(record), _owner_utility_blocks(record)
     middle = [*utility, *columns, *attack_section, *risks, *exposure]
-    decision = record.get("decision")
     computation: list[Block] = []
     for step, facts in wording.steps_taken({"plan": record["effort"]}):
         computation += [Heading(step.capitalize(), 3), terms_table(facts)]
@@ -276,8 +270,8 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
             " intruder. Share the folder `share`, never this one.",
             "warning",
         ),
-        *(owner_decision_blocks(decision) if decision else ()),
-        *verdict_blocks(certificate, attacks, is_first=decision is None),
+        *decision,
+        *verdict_blocks(certificate, attacks, is_first=not decision),
         *_synthetic_blocks(synthetic),
         terms_table(figures, figures=True),
         *publication_blocks(certificate["recipe"]),
@@ -391,7 +385,7 @@ def _changes_table(
         if now is None:
             values = f"{number(was)} → none"
         elif change["name"] in labels and change["action"] != wording.UNCHANGED:
-            values = f"{number(was)} → {labels_in_words(labels[change['name']])}"
+            values = f"{number(was)} → {wording.labels_in_words(labels[change['name']])}"
         rows.append((change["name"], roles, change["action"], values))
     header = ("Column", "Role", "Outcome", "Values")
     return TableBlock(header, tuple(rows))

@@ -249,6 +249,28 @@ def level_words(level: int, top: int) -> str:
     return "fully suppressed" if level == top else f"level {level} of {top}"
 
 
+def labels_in_words(facts: Mapping[str, Any]) -> str:
+    """What the labels of a column look like, in a few words.
+
+    >>> labels_in_words(
+    ...     {"labels": 8, "scale": "number", "narrowest": 5.0, "widest": 20.0, "overlap": True}
+    ... )
+    '8 labels: ranges of 5 to 20, which overlap'
+    >>> labels_in_words({"labels": 1})
+    '1 label'
+    """
+    text = count_of(facts["labels"], "label")
+    if "scale" not in facts:
+        return text
+    narrowest, widest = number(facts["narrowest"]), number(facts["widest"])
+    unit = " days" if facts["scale"] == "date" else ""
+    if facts["widest"] <= 1:
+        return f"{text}: single {'days' if unit else 'values'}"
+    span = f"{widest}{unit}" if narrowest == widest else f"{narrowest} to {widest}{unit}"
+    overlap = ", which overlap" if facts["overlap"] else ""
+    return f"{text}: ranges of {span}{overlap}"
+
+
 def role_names(roles: Iterable[str]) -> str:
     """Roles in full words, joined."""
     return ", ".join(ROLES.get(role, role) for role in roles) or "–"
