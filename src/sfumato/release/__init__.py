@@ -17,6 +17,6 @@ VERBS = Members(
         "write_data_files": "data_files:write_data_files",
     },
 )
-"""How a release is run again, explained, verified and written, and where that is. A release offers it and
-asks here, since whatever does it is built on releases.
+"""How a release is run again, explained, verified and written, and where that is. A release offers
+it and asks here, since whatever does it is built on releases.
 """
