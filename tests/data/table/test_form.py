@@ -24,7 +24,7 @@ def test_a_form_in_other_words_is_refused():
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
-def test_files_that_tell_their_types_are_held_against_the_form(format):
+def test_files_that_tell_their_types_are_held_against_the_form(format):  # noqa: A002
     """Else a certificate could say anything of them: nothing is converted by it."""
     frame = pl.DataFrame({"x": [1, 2], "y": ["a", None]})
     form = Form(format, types=types_of(frame))
