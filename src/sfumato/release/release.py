@@ -392,7 +392,7 @@ class Release(Reportable):
     # One step more or less.
 
     def then(self, *steps: Step | str | Mapping[str, Any]) -> Self:
-        """The release with further steps after its own, made again with the same seed.
+        """The release with further steps after its own, run again with the same seed.
 
         A promise that does not hold yet refuses nothing here: ``holds`` says whether all do, and
         ``write`` refuses where they do not.
@@ -408,7 +408,7 @@ class Release(Reportable):
         return self._made_with((*self.recipe.steps, *added))
 
     def undo(self) -> Self:
-        """The release without its last step, made again with the same seed; see :meth:`then`."""
+        """The release without its last step, run again with the same seed; see :meth:`then`."""
         if len(self.recipe.steps) == 1:
             raise ParameterError(
                 "this release has one step, and nothing would be left to release without it; make"
