@@ -8,12 +8,10 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.errors import ParameterError, PartyLeft
-from sfumato.parties.arithmetic import Arithmetic
+from sfumato.errors import PartyLeft
 from sfumato.parties.channel import Network, Phase
 from sfumato.parties.encrypted_sum import Encrypted
-from sfumato.parties.protocols import Additive, Shamir, summation, usual_degree
-from sfumato.parties.signs import negative, random_bits
+from sfumato.parties.protocols import Additive, Shamir
 
 
 def everybody(parties, protocol, *, keep=False):
@@ -132,35 +130,3 @@ def lagrange(points, at, p):
                 weight = weight * (at - z) * pow(x - z, -1, p) % p
         value = (value + y * weight) % p
     return value
-
-
-def test_protocols_and_their_limits():
-    assert (
-        usual_degree(3) == 1
-        and not Additive().fits(2**63 + 1)
-        and Shamir().fits(2**90)
-        and not Shamir().fits(2**93)
-    )
-    with pytest.raises(ParameterError, match="different parties"):
-        summation("encrypted", server=1, key_holder=1)
-    with pytest.raises(ParameterError, match="no protocol"):
-        summation("ring")
-    with pytest.raises(ParameterError, match="degree"):
-        Shamir(4).degree_among(4)
-
-
-def test_signs_of_numbers_nobody_knows():
-    values = np.array([0, 1, -1, 5, -5, 2**30 - 1, -(2**30 - 1), 12345, -99999, *range(-40, 40)])
-
-    async def compare(channel):
-        arithmetic = Arithmetic(channel, 1, os.urandom)
-        shares = await arithmetic.shared(values * (channel.number == 1))
-        bits = await arithmetic.opened(await random_bits(arithmetic, 2000))
-        return (await arithmetic.opened(await negative(arithmetic, shares))).tolist(), bits
-
-    answers, _ = everybody(3, compare)
-    assert all(bits == (values < 0).astype(int).tolist() for bits, _ in answers)
-    drawn = answers[0][1]
-    assert (
-        set(drawn.tolist()) == {0, 1} and abs(drawn.mean() - 0.5) < 0.08
-    )  # seven standard deviations

@@ -8,12 +8,13 @@ import dataclasses
 import functools
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sfumato.core.schema import UNITS, Kind, Role
 from sfumato.core.source import Code, Source
+from sfumato.guidance.profiling import VERBS
 from sfumato.guidance.profiling.columns import ProfiledColumn, look_at
 from sfumato.guidance.profiling.copies import copies_in
 from sfumato.guidance.profiling.detection import Recognition
@@ -32,8 +33,12 @@ from sfumato.guidance.profiling.quasi import (
     smallest_identifying_set,
     uniqueness,
 )
+from sfumato.guidance.profiling.questions import Doubt, RoleQuestion, questions_about
 from sfumato.guidance.profiling.roles import RoleGuess, assign_roles
 from sfumato.guidance.profiling.rows import MOST_ROWS, ColumnSource, as_source, drawn_positions
+
+if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
 
 # Uniqueness the reported identifying set aims at.
 SINGLED_OUT = 0.8
@@ -43,8 +48,8 @@ SINGLED_OUT = 0.8
 class ColumnProposal:
     """What is proposed for a column, why, and the figures of its card.
 
-    ``copy_of`` which quasi-identifier tells the same as
-    one that is dropped.
+    ``copy_of`` which quasi-identifier tells the same as one that is dropped; ``doubt``: what a
+    column may be that is asked about.
     """
 
     name: str
@@ -58,6 +63,7 @@ class ColumnProposal:
     uniqueness: float
     separation: float
     copy_of: str | None = None
+    doubt: Doubt | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +95,29 @@ class Proposal:
     def with_roles(self, role: Role) -> tuple[str, ...]:
         """Names of the columns proposed for a role."""
         return tuple(column.name for column in self.columns if role in column.roles)
+
+    def to_yaml(self) -> str:
+        """The recipe that is proposed, with the reason of every guess as a comment."""
+        text: str = VERBS["text"](self)
+        return text
+
+    def to_recipe(self) -> Recipe:
+        """The recipe that is proposed. A column whose role is open (``ask``) has to be decided
+        first: :meth:`Recipe.with_roles`, or a word in the YAML text.
+        """
+        from sfumato.core import recipe_files
+
+        return recipe_files.parse(self.to_yaml(), name="the proposal")
+
+    def __str__(self) -> str:
+        return self.to_yaml()
+
+    @property
+    def questions(self) -> tuple[RoleQuestion, ...]:
+        """What somebody must answer before anything is done with the table: six questions at most,
+        each about one or more columns with role ask.
+        """
+        return questions_about(self.columns)
 
     def __getitem__(self, name: str) -> ColumnProposal:
         for column in self.columns:
@@ -233,6 +262,7 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
         uniqueness=card.uniqueness,
         separation=card.separation,
         copy_of=guess.copy_of,
+        doubt=guess.doubt,
     )
 
 

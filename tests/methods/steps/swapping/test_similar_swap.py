@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -14,9 +11,7 @@ import sfumato as sf
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.kernels.swapping import pair_closest
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
-from tests.oracles import exchange as oracle
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -28,28 +23,6 @@ def test_golden_incomes_and_illness(seed):
         seed,
     )[1]
     assert made.column("illness").to_list() == ["y", "n", "n"]
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 10**6), st.booleans()),
-        min_size=0,
-        max_size=12,
-        unique_by=lambda t: t[0],
-    ),
-    st.sampled_from([math.inf, 10**5, 0.0]),
-)
-def test_pairs_are_those_of_the_naive_search(records, reach):
-    records.sort()
-    values = [
-        math.sqrt(v) + 1e-3 * i for i, (v, _) in enumerate(records)
-    ]  # distances that all differ
-    wanted = [w for _, w in records]
-    found = pair_closest(
-        np.array([0, len(values)]), np.array(values, float), np.array(wanted, bool), float(reach)
-    )
-    pairs = {(i, int(j)) for i, j in enumerate(found) if i < j}
-    assert pairs == oracle.closest_pairs(values, wanted, reach)
 
 
 @given(
@@ -84,18 +57,6 @@ def test_only_records_at_risk_and_their_partners_change():
     plan, made = run(sf.SwapSimilar(["x"], by="age", k=2, reach=0.5), Table(frame, schema))
     assert made.column("x").to_list() == list(range(7))
     assert "1 at risk found no partner" in plan.warnings[0]
-
-
-def test_partners_are_of_the_same_stratum_and_several_columns_go_together():
-    table = plain(by=[1, 2, 3, 4], g=["a", "b", "a", "b"], x=[1, 2, 3, 4], y=[5, 6, 7, 8])
-    made = run(sf.SwapSimilar(["x", "y"], by="by", within=["g"]), table)[1]
-    assert made.column("x").to_list() == [3, 4, 1, 2]
-    assert made.column("y").to_list() == [7, 8, 5, 6]
-
-
-def test_how_far_partners_are_apart_is_measured():
-    plan, _ = run(sf.SwapSimilar(["x"], by="by"), plain(by=[0.0, 1.0, 10.0, 13.0], x=[1, 2, 3, 4]))
-    assert kept(plan, "relation to by").off_by == pytest.approx(2 / np.std([0, 1, 10, 13]))
 
 
 def test_wrong_parameters():
