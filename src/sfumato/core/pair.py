@@ -282,6 +282,16 @@ class TablePair:
         encodings: tuple[Encoded, Encoded] = self.memo["encoded", name]
         return encodings
 
+    def forget_measures(self) -> None:
+        """Let go of what was worked out about cells; columns that were read stay read.
+
+        Where hardly two rows are alike that is as much as the table itself.
+        """
+        for key in list(self.memo):
+            is_reading = isinstance(key, str)
+            if not is_reading and key[0] != "encoded":
+                del self.memo[key]
+
     def frequencies(self, name: str) -> NDArray[np.int64]:
         """How many released rows have each label of a column, in the order of labels; nothing large
         is kept for it.

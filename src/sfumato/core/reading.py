@@ -19,6 +19,7 @@ from sfumato import kernels
 from sfumato.core.encoding import Encoded, encode, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind_column
 from sfumato.core.labels import Labels, missing_in, positions_in, text_of, where_equal
+from sfumato.core.narrow_numbers import narrowed, widened
 from sfumato.core.nodes import Nodes, NodesOfLevel, OwnNodes
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
@@ -284,19 +285,41 @@ class Joint:
 
     ``value`` and ``label`` are the codes of each pair, ``count`` says how many released records
     have it and ``which`` is the pair of every released row, in the narrowest type that holds it.
-    What depends on a cell alone depends on these few pairs.
+    What depends on a cell alone depends on these few pairs. Where hardly two rows are alike there
+    are as many pairs as rows: so the first three are held in narrow types (``narrow_value``, …) and
+    widened for whoever asks.
     """
 
-    value: NDArray[np.int64]
-    label: NDArray[np.int64]
-    count: NDArray[np.int64]
+    narrow_value: NDArray[np.integer]
+    narrow_label: NDArray[np.integer]
+    narrow_count: NDArray[np.integer]
     codes: NDArray[np.integer]
     pair_of_code: NDArray[np.integer] | None = None
     """The pair of every code, where ``codes`` are not the pairs themselves."""
 
-    @functools.cached_property
+    def __len__(self) -> int:
+        return len(self.narrow_value)
+
+    @property
+    def value(self) -> NDArray[np.int64]:
+        """The code of the original value of every pair, widened anew at every call."""
+        return widened(self.narrow_value)
+
+    @property
+    def label(self) -> NDArray[np.int64]:
+        """The code of the released label of every pair, widened anew at every call."""
+        return widened(self.narrow_label)
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """How many released records have each pair, widened anew at every call."""
+        return widened(self.narrow_count)
+
+    @property
     def which(self) -> NDArray[np.integer]:
-        """The pair of every released row; sums over records do without it."""
+        """The pair of every released row, looked up anew at every call; sums over records do
+        without it.
+        """
         if self.pair_of_code is None:
             return self.codes
         return kernels.keys.map_codes(self.codes, self.pair_of_code)
@@ -320,12 +343,13 @@ class Joint:
         codes += after.narrow.astype(codes.dtype, copy=False)
         if size > DENSE:
             used, which = np.unique(codes, return_inverse=True)
-            return cls(*_parted(used, width), tallied(which, len(used), copies), which)
+            count = narrowed(tallied(which, len(used), copies))
+            return cls(*_parted(used, width), count, which)
         amounts = tallied(codes, size, copies)
         used = np.flatnonzero(amounts)
         position = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
         position[used] = np.arange(len(used))
-        return cls(*_parted(used, width), amounts[used], codes, position)
+        return cls(*_parted(used, width), narrowed(amounts[used]), codes, position)
 
     @classmethod
     def _of_function(
@@ -347,13 +371,13 @@ class Joint:
         used = np.flatnonzero(amounts)
         position = np.zeros(len(before.labels), dtype=np.min_scalar_type(max(1, len(used)) - 1))
         position[used] = np.arange(len(used))
-        return cls(used, label[used].astype(np.int64), amounts[used], values, position)
+        return cls(narrowed(used), label[used], narrowed(amounts[used]), values, position)
 
 
-def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """The two codes of every pair."""
     wide = pairs.astype(np.int64)
-    return wide // width, wide % width
+    return narrowed(wide // width), narrowed(wide % width)
 
 
 def read_column(

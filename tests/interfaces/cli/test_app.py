@@ -9,6 +9,7 @@ import sys
 import pytest
 from typer.main import get_command
 
+from sfumato.interfaces import cli
 from sfumato.interfaces.cli.app import COMMANDS, GROUPS, PANELS, build_app
 
 RECIPE = """
@@ -209,3 +210,13 @@ def test_choose_k_with_a_table(sfumato, tmp_path):
     assert "Choose k = 10" in found.out
     assert sfumato("explain", "k_anonymity", table).code == 2
     assert sfumato("explain", "k_anonymity", table, "-r", recipe, "--k", "5").code == 2
+
+
+def test_polars_gives_memory_back_unless_the_user_says_how_it_is_kept(monkeypatch):
+    name = "_RJEM_MALLOC_CONF"
+    monkeypatch.delenv(name, raising=False)
+    cli._give_memory_back()
+    assert "muzzy_decay_ms:0" in os.environ[name]
+    monkeypatch.setenv(name, "narenas:1")
+    cli._give_memory_back()
+    assert os.environ[name] == "narenas:1"

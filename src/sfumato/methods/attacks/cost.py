@@ -345,7 +345,7 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
         return "the intruder does not know all quasi-identifiers"
     if len(scene.pair.original) * len(scene.pair.quasi) > MOST_LADDER_CELLS:
         return "the table is too large to pair all its records up"
-    if "ladder" not in scene.pair.memo:
+    if ("ladder",) not in scene.pair.memo:
         try:
             # A release that was read from its folder has no hierarchies of its own: those of the
             # original say that 60*** may be 60311.
@@ -353,12 +353,12 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
             attributes = {name: schema[name] for name in scene.pair.quasi}
             released = dataclasses.replace(scene.pair.released, schema=Schema(attributes))
             classes, rows = count_rows(released, scene.pair.quasi)
-            scene.pair.memo["ladder"] = ladder(
+            scene.pair.memo["ladder",] = ladder(
                 pair_up(scene.pair.original, released, classes, rows)
             )
         except SfumatoError as error:  # values were changed, or too many pairs fit
-            scene.pair.memo["ladder"] = str(error)
-    search_ladder: dict[str, Any] | str = scene.pair.memo["ladder"]
+            scene.pair.memo["ladder",] = str(error)
+    search_ladder: dict[str, Any] | str = scene.pair.memo["ladder",]
     return search_ladder
 
 

@@ -263,10 +263,9 @@ class _Search:
             dependences += own
             # Codes within labels belong to one quasi-identifier; memory stays that of one.
             self.known = {key: value for key, value in self.known.items() if name != key[-1]}
-        if dependences:
-            classes = self.classes()
-        else:
-            classes = np.zeros(0, dtype=np.int64)
+        if not dependences:  # nobody is linked by them, so nobody asks which rows were looked at
+            return Dependences(compared=compared, unknown=tuple(unknown), k=self.k)
+        classes = self.classes()
         return Dependences(tuple(dependences), compared, tuple(unknown), classes, self.rows, self.k)
 
     # quasi-identifiers

@@ -92,7 +92,8 @@ class KAnonymity(Model):
             sentence=sentence,
             per_class=sizes,
             failing=failing,
-            failing_sizes=sizes[failing],
+            # not a second time where all fail, as where every row is distinct
+            failing_sizes=sizes if len(failing) == len(sizes) else sizes[failing],
             records=short,
             missing_rule="category" if evidence.wildcard is None else "wildcard",
             crowd=self.k,

@@ -57,10 +57,12 @@ def suppressed_of(pair: TablePair) -> int:
 
 def gone(pair: TablePair) -> NDArray[np.bool_]:
     """Per original record, whether nothing of it was released; found once."""
-    if "gone" not in pair.memo:
-        pair.memo["gone"] = np.ones(len(pair.original), dtype=bool)
-        pair.memo["gone"][pair.rows] = False
-    lost: NDArray[np.bool_] = pair.memo["gone"]
+    key = ("gone",)  # no text: readings are remembered by the names of columns
+    if key not in pair.memo:
+        is_gone = np.ones(len(pair.original), dtype=bool)
+        is_gone[pair.rows] = False
+        pair.memo[key] = is_gone
+    lost: NDArray[np.bool_] = pair.memo[key]
     return lost
 
 

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -40,6 +40,7 @@ from sfumato.methods.utility.numeric import Amounts, errors, numbers, plainly_nu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.reading import Joint
     from sfumato.core.schema import Schema
 
     Floats = NDArray[np.float64]
@@ -101,13 +102,16 @@ class Accuracy(_OfData):
         """The share of accurate cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
-            right, which = self._right(pair, name)
-            records += (right.values if which is None else right.values[which]) / len(names)
+            right, joint = self._right(pair, name)
+            own = right.values
+            if joint is not None:
+                own = own[joint.which]
+            records += own / len(names)
         return records
 
-    def _right(self, pair: TablePair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
-        """1 for distinct cells that are accurate, else 0, and which each released row has (None:
-        each has its own).
+    def _right(self, pair: TablePair, name: str) -> tuple[Amounts, Joint | None]:
+        """1 for distinct cells that are accurate, else 0, and the pairs that tell which each
+        released row has (None: each has its own).
         """
         if plainly_numeric(pair, name):
             error = errors(pair, name)
@@ -126,7 +130,7 @@ class Accuracy(_OfData):
         if cells.reading.scale != "category":
             off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])
             right = right | ((off <= self.tolerance * cells.reading.span + 1e-12) & ~cells.lost)
-        return Amounts.of(np.asarray(right, dtype=np.float64), cells.rows), cells.which
+        return Amounts.of(np.asarray(right, dtype=np.float64), cells.rows), cells.joint
 
 
 # Completeness: how many cells hold something.

@@ -70,10 +70,10 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
 
 def _dependences(scene: Scene) -> Dependences:
     """Found once for a pair of tables."""
-    if "dependences" not in scene.pair.memo:
+    if ("dependences",) not in scene.pair.memo:
         k = max((model.crowd for model in scene.models if model.crowd), default=None)
-        scene.pair.memo["dependences"] = find_dependences(scene.pair, k=k)
-    dependences: Dependences = scene.pair.memo["dependences"]
+        scene.pair.memo["dependences",] = find_dependences(scene.pair, k=k)
+    dependences: Dependences = scene.pair.memo["dependences",]
     return dependences
 
 

@@ -114,10 +114,12 @@ class Lattice:
     @cached_property
     def cell_costs(self) -> list[list[NDArray[np.float64]]]:
         """Per column and level, what the objective says a cell with each code costs."""
-        return [
-            self.objective.costs(ladder, self.records_per_code[a])
-            for a, ladder in enumerate(self.base.ladders)
-        ]
+        costs = []
+        for a, ladder in enumerate(self.base.ladders):
+            levels = self.objective.costs(ladder, self.records_per_code[a])
+            # loops take them; a number that all codes of a level share may be there only once
+            costs.append([np.ascontiguousarray(level) for level in levels])
+        return costs
 
     @cached_property
     def _flat_costs(self) -> tuple[NDArray[np.float64], list[list[int]]]:
