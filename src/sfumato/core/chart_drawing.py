@@ -167,7 +167,10 @@ def _draw_in_row(
         return
     if chart.kind == "levels":
         level, top = round(point.y), round(point.high or 0)
-        shares = [index / top for index in range(top + 1)] if top else []
+        if top:
+            shares = [index / top for index in range(top + 1)]
+        else:
+            shares = []
         filled = level
         if top > MOST_BOXES:
             shares, filled = [0.0, level / top, 1.0], 1
@@ -217,7 +220,10 @@ def _draw_columns(chart: ChartBlock) -> Drawing:
     draw_axes(drawing, up=Ruler(_tick_labels(chart.y, positions), size=11))
     step = COLUMNS_WIDTH / (len(chart.x.names) + 0.1)
     for series in chart.series:
-        colour, width = (BEFORE, 0.86) if series.part == "before" else (AFTER, 0.42)
+        if series.part == "before":
+            colour, width = BEFORE, 0.86
+        else:
+            colour, width = AFTER, 0.42
         for point in series.points:
             height = COLUMNS_HEIGHT * (point.y or 0.0) / highest
             x = step * (point.x + 0.55 - width / 2)
@@ -242,7 +248,10 @@ def _draw_map(chart: ChartBlock) -> Drawing:
     largest = max([0.05, *(abs(point.size) for point in points)])
     for point in points:
         area = (CELL * 0.85) ** 2 * abs(point.size) / largest
-        pen = Pen("white", INK, 1.5) if point.size < 0 else Pen(AFTER)
+        if point.size < 0:
+            pen = Pen("white", INK, 1.5)
+        else:
+            pen = Pen(AFTER)
         x, y = CELL * (point.x + 0.5), CELL * ((point.y or 0) + 0.5)
         drawing.drawn.append(Mark(x, y, "square", area, pen))
     for index, name in enumerate(down):
@@ -351,7 +360,10 @@ def _draw_series(
             drawing.drawn.append(Stroke(ends, Pen(stroke=SOFT)))
     for point, (across, top) in zip(series.points, points, strict=True):
         # A mark with a label is large; others grow with what they stand for.
-        area = 130 if point.label else 9 + 5 * math.log2(max(1.0, point.size))
+        if point.label:
+            area = 130.0
+        else:
+            area = 9 + 5 * math.log2(max(1.0, point.size))
         match series.mark:
             case "line":
                 title = f"{x.axis.text(point.x)}: {y.axis.text(point.y)}"
@@ -360,7 +372,10 @@ def _draw_series(
                 ring = Pen(None, BEFORE, 0.8, opacity=0.7)
                 mark = Mark(across, top, "circle", area, ring, point.name)
             case "dot":
-                ink = Pen("white", ALARM, 1.6) if point.alarm else Pen(FILLED, AFTER, 1.6)
+                if point.alarm:
+                    ink = Pen("white", ALARM, 1.6)
+                else:
+                    ink = Pen(FILLED, AFTER, 1.6)
                 if not point.label:
                     ink = dataclasses.replace(ink, width=0.5)
                 mark = Mark(across, top, shape, area, ink, point.name)
@@ -420,7 +435,10 @@ def _tick_labels(
     axis: ChartAxis, positions: Sequence[tuple[float, float]]
 ) -> list[tuple[float, str]]:
     stops = [stop for _, stop in positions]
-    words = [percent_tick(stop) for stop in stops] if axis.share else plain_numbers(stops)
+    if axis.share:
+        words = [percent_tick(stop) for stop in stops]
+    else:
+        words = plain_numbers(stops)
     return [(at, word) for (at, _), word in zip(positions, words, strict=True)]
 
 

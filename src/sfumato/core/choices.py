@@ -182,9 +182,15 @@ def _limits(cls: type, name: str) -> tuple[float | None, float | None]:
     high: float | None = None
     for limit in _info(cls, name).metadata:
         if hasattr(limit, "ge") or hasattr(limit, "gt"):
-            low = limit.ge if hasattr(limit, "ge") else limit.gt + NEAR
+            if hasattr(limit, "ge"):
+                low = limit.ge
+            else:
+                low = limit.gt + NEAR
         if hasattr(limit, "le") or hasattr(limit, "lt"):
-            high = limit.le if hasattr(limit, "le") else limit.lt - NEAR
+            if hasattr(limit, "le"):
+                high = limit.le
+            else:
+                high = limit.lt - NEAR
     return low, high
 
 
@@ -195,4 +201,6 @@ def _info(cls: Any, name: str) -> Any:
 def _kinds(cls: type, name: str) -> set[Any]:
     annotation = _info(cls, name).annotation
     origin = typing.get_origin(annotation)
-    return set(typing.get_args(annotation)) if origin in (Union, types.UnionType) else {annotation}
+    if origin in (Union, types.UnionType):
+        return set(typing.get_args(annotation))
+    return {annotation}

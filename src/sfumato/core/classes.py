@@ -144,8 +144,10 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
     ids, first = kernels.keys.group(keys)
     if keys.shape[1] == 1:
         order = np.argsort(keys[first, 0])
+    elif len(first):
+        order = np.lexsort(keys[first].T)
     else:
-        order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
+        order = np.empty(0, np.int64)
     rank = np.empty(len(first), dtype=np.min_scalar_type(max(1, len(first)) - 1))
     rank[order] = np.arange(len(first))
     return rank[ids], keys[first][order]
@@ -185,7 +187,9 @@ class Layout:
     @property
     def length(self) -> int:
         """Number of words of a key."""
-        return int(self.words.max()) + 1 if self.words.size else 1
+        if self.words.size:
+            return int(self.words.max()) + 1
+        return 1
 
     @property
     def span(self) -> int:
@@ -231,7 +235,9 @@ class ClassTable:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Size of each class as models count it."""
-        return self.records if self.person is None else self.counts[self.person].distinct()
+        if self.person is None:
+            return self.records
+        return self.counts[self.person].distinct()
 
     @property
     def total(self) -> int:
@@ -464,7 +470,9 @@ def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int
             f"{unknown} value(s) were not there when the recoding was planned; plan it again on"
             " this table"
         )
-    return ladder.climb(0, level)[base] if base.size else base
+    if base.size:
+        return ladder.climb(0, level)[base]
+    return base
 
 
 def count_classes(
@@ -561,7 +569,10 @@ def _grouped(
     """
     attributes = tuple(dataset.schema.attributes.get(name) for name in names)
     # Two schemas of the same rows may differ in hierarchies, and so in ladders.
-    remembered = dataset.known.classes.setdefault(names, []) if at is None else []
+    if at is None:
+        remembered = dataset.known.classes.setdefault(names, [])
+    else:
+        remembered = []
     for grouping in remembered:
         if grouping.attributes == attributes:
             return grouping  # type: ignore[no-any-return]
@@ -690,7 +701,9 @@ def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
             f"weight column {name!r} has {bad} missing, negative or infinite value(s); weights must"
             " be zero or more"
         )
-    return values if dataset.copies is None else values * dataset.copies
+    if dataset.copies is None:
+        return values
+    return values * dataset.copies
 
 
 # Classes seen through some of their columns only.
@@ -701,7 +714,10 @@ def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, 
     order = [classes.columns.index(name) for name in columns]
     layout = classes.layout
     ids = classes.project(columns)
-    groups = int(ids.max()) + 1 if len(ids) else 0
+    if len(ids):
+        groups = int(ids.max()) + 1
+    else:
+        groups = 0
     first = np.full(groups, len(ids), dtype=np.int64)
     # Any class of a group has the key of the group once other columns are masked; the first is
     # taken.

@@ -318,7 +318,9 @@ def rows_that_count(dataset: Table, relation: Relation) -> NDArray[np.bool_]:
     counts = np.empty(rows, dtype=bool)
     counts[order] = rank < relation.contributions
     nobody = np.array([label is None for label in encoded.labels], dtype=bool)
-    return counts & ~nobody[encoded.codes] if rows else counts
+    if rows:
+        counts &= ~nobody[encoded.codes]
+    return counts
 
 
 def _bounded(
@@ -400,7 +402,10 @@ def as_floats(column: pl.Series) -> NDArray[np.float64]:
 
 
 def _numbers_in(column: pl.Series) -> NDArray[np.float64]:
-    plain = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        plain = column.cast(pl.String)
+    else:
+        plain = column
     if plain.dtype == pl.String:
         plain = plain.str.strip_chars()  # as readers of a column of numbers do
     return plain.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()

@@ -217,10 +217,14 @@ def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
     room = type(native).__module__.split(".")[0]
     if room == "pandas":
         dtype = native[name].dtype
-        return tuple(map(str, dtype.categories)) if getattr(dtype, "ordered", False) else None
+        if getattr(dtype, "ordered", False):
+            return tuple(map(str, dtype.categories))
+        return None
     if room == "pyarrow" and getattr(native.schema.field(name).type, "ordered", False):
         # Every chunk may have a dictionary of its own; once unified the first one has all
         # categories.
         chunks = native.column(name).unify_dictionaries().chunks
-        return tuple(map(str, chunks[0].dictionary.to_pylist())) if chunks else None
+        if chunks:
+            return tuple(map(str, chunks[0].dictionary.to_pylist()))
+        return None
     return None

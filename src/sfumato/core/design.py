@@ -32,7 +32,10 @@ def strata_of(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDAr
     ``within`` names the columns that make the strata; None takes those with role stratum, and
     without any the whole table is one stratum.
     """
-    names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
+    if within is None:
+        names = dataset.schema.columns(Role.STRATUM)
+    else:
+        names = tuple(within)
     dataset.require(names)
     if not names or not len(dataset):
         return np.zeros(len(dataset), dtype=np.int64), min(1, len(dataset))
@@ -84,7 +87,10 @@ def labelled_strata(
     """Per row the number of its stratum, and per stratum its labels: they name it in any piece of
     the table, too.
     """
-    names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
+    if within is None:
+        names = dataset.schema.columns(Role.STRATUM)
+    else:
+        names = tuple(within)
     codes, count = strata_of(dataset, within)
     example_rows = np.zeros(count, dtype=np.int64)
     # Any row of a stratum shows its labels; the last one is taken.
@@ -270,8 +276,9 @@ class Renumbering:
                     f"a unit of column {name!r} was not there when units were counted"
                 )
             column = rows.column(name)
-            gaps = (
-                column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
-            )
+            if column.dtype.is_float():
+                gaps = column.is_null() | column.is_nan()
+            else:
+                gaps = column.is_null()
             fresh[name] = pl.Series(name, numbers[positions]).set(gaps, None)
         return rows.with_columns(fresh)

@@ -40,7 +40,10 @@ class Pen:
 
     def as_mark(self) -> dict[str, Any]:
         """The pen in Vega-Lite."""
-        dash = {"strokeDash": [int(part) for part in DASHES.split(",")]} if self.dashed else {}
+        if self.dashed:
+            dash = {"strokeDash": [int(part) for part in DASHES.split(",")]}
+        else:
+            dash = {}
         ink = {
             "fill": self.fill,
             "stroke": self.stroke,
@@ -106,7 +109,9 @@ class Stroke:
             )
             return f"<line {position}{_ink(self.pen)}/>"
         path = "L".join(f"{round(x, 2):g},{round(y, 2):g}" for x, y in self.points)
-        return f'<path d="M{path}"{_ink(self.pen)}/>' if path else ""
+        if path:
+            return f'<path d="M{path}"{_ink(self.pen)}/>'
+        return ""
 
     def as_mark(self) -> dict[str, Any]:
         """A layer of its own: two lines in one would be joined."""
@@ -181,7 +186,10 @@ class Mark:
                 for a, b in OUTLINES[self.shape]
             )
             kind, position = "path", f'd="M{path}Z"'
-        end = f"><title>{escaped(self.title)}</title></{kind}>" if self.title else "/>"
+        if self.title:
+            end = f"><title>{escaped(self.title)}</title></{kind}>"
+        else:
+            end = "/>"
         return f"<{kind} {position}{ink}{end}"
 
     def as_mark(self) -> dict[str, Any]:
@@ -476,7 +484,9 @@ def step_of(low: float, high: float, count: int) -> float:
         if over >= math.sqrt(border):
             factor = step
     # Division is exact where a factor of 0.1 is not: 2 / 10 is 0.2.
-    return factor * 10.0**power if power >= 0 else factor / 10.0**-power
+    if power >= 0:
+        return factor * 10.0**power
+    return factor / 10.0**-power
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:

@@ -85,7 +85,10 @@ class Encoded:
         True
         """
         labels = text_of(self.labels).alias(column.name)
-        codes = self.narrow if start is None else self.narrow[start : start + len(column)]
+        if start is None:
+            codes = self.narrow
+        else:
+            codes = self.narrow[start : start + len(column)]
 
         def is_equal(part: slice) -> bool:
             return labels.gather(codes[part].astype(np.uint32, copy=False)).equals(
@@ -117,10 +120,16 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     used = np.flatnonzero(amounts)
     if len(used) > MANY:
         return _relabelled_many(codes, text_of(labels), used, amounts)
-    names = labels if len(used) == len(labels) else [labels[code] for code in used.tolist()]
+    if len(used) == len(labels):
+        names = labels
+    else:
+        names = [labels[code] for code in used.tolist()]
     # After a draw of rows of an encoded column the labels are still sorted, each once, missing
     # last.
-    present: Sequence[Any] = names[:-1] if len(names) and names[-1] is None else names
+    if len(names) > 0 and names[-1] is None:
+        present: Sequence[Any] = names[:-1]
+    else:
+        present = names
     if None not in present and all(map(operator.lt, present, present[1:])):
         return _without_unused(codes, tuple(names), used, amounts)
     fresh = sorted({name for name in names if name is not None})
@@ -173,7 +182,9 @@ def label(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        return repr(value)
     return str(value)
 
 
@@ -290,11 +301,10 @@ def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64]
         if keys is None:
             continue
         span = round(high) - round(low) + 1
-        ranks_of = (
-            kernels.keys.rank_keys
-            if span <= BITS_A_ROW * len(numbers)
-            else kernels.keys.rank_by_sorting
-        )
+        if span <= BITS_A_ROW * len(numbers):
+            ranks_of = kernels.keys.rank_keys
+        else:
+            ranks_of = kernels.keys.rank_by_sorting
         ranks, distinct = ranks_of(keys, span)
         return (distinct.view(np.int64) + round(low)) / scale, ranks
     return np.unique(numbers, return_inverse=True)
@@ -338,11 +348,9 @@ def _spell_floats(values: NDArray[np.float64]) -> pl.Series:
     names = pl.Series(np.where(whole, values, 0).astype(np.int64)).cast(pl.String)
     names = names.zip_with(pl.Series(whole), numbers.cast(pl.String))
     unusual = np.flatnonzero(~whole & ~plain)
-    return (
-        names.scatter(unusual, [label(value) for value in values[unusual].tolist()])
-        if len(unusual)
-        else names
-    )
+    if len(unusual):
+        return names.scatter(unusual, [label(value) for value in values[unusual].tolist()])
+    return names
 
 
 def _encode_text(column: pl.Series) -> Encoded:
@@ -358,14 +366,18 @@ def _encode_text(column: pl.Series) -> Encoded:
     placed = None
     if distinct and len(distinct) * FEWEST_REPEATS <= len(first_rows):
         placed = column.cast(pl.Enum(labels), strict=False)
-    rare = len(column) if placed is None else placed.null_count() - missing
+    if placed is None:
+        rare = len(column)
+    else:
+        rare = placed.null_count() - missing
     if placed is not None and 0 < rare <= len(column) // 8:
         return _with_others(column, labels, placed)
     if placed is None or rare:
         labels = _present(column.unique()).sort()
         placed = column.cast(pl.Enum(labels))
     codes = placed.to_physical()
-    codes = codes.cast(pl.UInt64).fill_null(len(labels)) if missing else codes
+    if missing:
+        codes = codes.cast(pl.UInt64).fill_null(len(labels))
     return _count_codes(codes.to_numpy(), labels_of(_with_missing(labels) if missing else labels))
 
 
@@ -401,7 +413,8 @@ def _encode_categories(column: pl.Series) -> Encoded:
     for code, name in zip(own.tolist(), distinct.cast(pl.String).to_list(), strict=True):
         labels[code] = name
     physical = column.to_physical()
-    physical = physical.cast(pl.UInt64).fill_null(missing) if column.null_count() else physical
+    if column.null_count():
+        physical = physical.cast(pl.UInt64).fill_null(missing)
     return relabelled(physical.to_numpy(), labels)
 
 
@@ -643,10 +656,14 @@ def as_column(
     if whole is None:
         whole = integral and bool((values[present] == np.rint(values[present])).all())
     if not whole:
-        return _narrowed(series, like.dtype) if like.dtype == pl.Float32 else series
+        if like.dtype == pl.Float32:
+            return _narrowed(series, like.dtype)
+        return series
     series = series.round(0)
     small = bool((np.abs(values[present]) < 2.0**63).all())  # larger ones have no whole-number type
-    return _narrowed(series.cast(pl.Int64), like.dtype) if integral and small else series
+    if integral and small:
+        return _narrowed(series.cast(pl.Int64), like.dtype)
+    return series
 
 
 def _narrowed(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:

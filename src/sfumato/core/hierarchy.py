@@ -55,7 +55,10 @@ class Paths:
         suppressed cell): it covers what stands above it in its row. A leaf listed twice counts
         twice above level 0, as in ARX. Without any leaf all is lost.
         """
-        depth = len(leaf_rows[0]) if leaf_rows else len(rows[0])
+        if leaf_rows:
+            depth = len(leaf_rows[0])
+        else:
+            depth = len(rows[0])
         counts: list[dict[str, float]] = [
             dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)
         ]
@@ -423,7 +426,10 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     if missing:
         # Missing on all levels but the top, where it becomes what all others become.
         rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
-    columns: list[Sequence[str | None]] = list(zip(*rows, strict=True)) if rows else [()] * depth
+    if rows:
+        columns: list[Sequence[str | None]] = list(zip(*rows, strict=True))
+    else:
+        columns = [()] * depth
     # Codes are given in the order in which labels first come.
     codes = [
         {label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns
@@ -437,7 +443,10 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     # A missing value loses nothing below the top, where it becomes what all others become.
     leaves, losses = [], []
     for level, labels in enumerate(codes):
-        lost = 1.0 if level == depth - 1 and depth > 1 else 0.0
+        if level == depth - 1 and depth > 1:
+            lost = 1.0
+        else:
+            lost = 0.0
         below, loss = paths.leaves[level], paths.loss[level]
         counts = [1.0 if label is None else below.get(label, 1.0) for label in labels]
         costs = [lost if label is None else loss.get(label, 1.0) for label in labels]
@@ -505,7 +514,10 @@ class ValueByValue:
             for value in (*(listed or ())[:1], *PROBES)
             if (path := self._path(value)) is not None
         ]
-        self.top: int | None = len(paths[0]) - 1 if paths else None
+        if paths:
+            self.top: int | None = len(paths[0]) - 1
+        else:
+            self.top = None
         self._highest = paths[0][-1] if paths else TOP
 
     def knows(self, value: str) -> bool:
@@ -519,7 +531,9 @@ class ValueByValue:
         path = None if value is None else self._path(value)
         if path is not None:
             return path[min(level, len(path) - 1)]
-        return self._highest if self.top is not None and level >= self.top else None
+        if self.top is not None and level >= self.top:
+            return self._highest
+        return None
 
     def _path(self, value: str) -> tuple[str, ...] | None:
         """The labels of a value from level 0 to the top, as if no other value occurred; None: the

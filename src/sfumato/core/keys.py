@@ -54,11 +54,9 @@ class KeyReference:
     @property
     def place(self) -> str:
         """Where the key is, in words."""
-        return (
-            f"the key file {self.file}"
-            if self.env is None
-            else f"the environment variable {self.env}"
-        )
+        if self.env is None:
+            return f"the key file {self.file}"
+        return f"the environment variable {self.env}"
 
     def read(self) -> bytes:
         """The key."""

@@ -132,7 +132,9 @@ def _are_equal(table: Table, other_table: Table, columns: Sequence[str]) -> bool
 
 
 def _origin(dataset: Table) -> NDArray[np.int64]:
-    return np.arange(len(dataset), dtype=np.int64) if dataset.origin is None else dataset.origin
+    if dataset.origin is None:
+        return np.arange(len(dataset), dtype=np.int64)
+    return dataset.origin
 
 
 def _text(column: pl.Series) -> pl.Series:

@@ -110,7 +110,9 @@ class ClassEvidence:
     @property
     def frequencies(self) -> NDArray[np.int64]:
         """Per class, the number of records an intruder must confuse."""
-        return self.classes.sizes if self.wildcard is None else self.wildcard
+        if self.wildcard is None:
+            return self.classes.sizes
+        return self.wildcard
 
 
 OF_THE_FILE = "of the file, not of persons: its rows were drawn anew and are nobody's"
@@ -211,7 +213,9 @@ def finite(value: float | None) -> float | None:
     >>> finite(0.5), finite(float("inf"))
     (0.5, None)
     """
-    return None if value is None or not math.isfinite(value) else value
+    if value is None or not math.isfinite(value):
+        return None
+    return value
 
 
 def before_masking(column: str) -> str:
@@ -308,7 +312,9 @@ class Model(Protocol):
 
         None for a promise that asks for anything else.
         """
-        return None if self.crowd is None else [(columns, self.crowd)]
+        if self.crowd is None:
+            return None
+        return [(columns, self.crowd)]
 
     def judge_without_suppressed(
         self, evidence: ClassEvidence, suppressed: int, attained: float

@@ -136,7 +136,10 @@ def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[
     if ladder.measured:
         return list(ladder.loss)
     # The top stands for all leaves.
-    every = max(1.0, float(ladder.leaves[-1].max(initial=1.0))) if ladder.top else 1.0
+    if ladder.top:
+        every = max(1.0, float(ladder.leaves[-1].max(initial=1.0)))
+    else:
+        every = 1.0
     return [np.where(leaves > 1, leaves / every, 0.0) for leaves in ladder.leaves]
 
 
@@ -154,9 +157,10 @@ def all_values(ladder: Ladder) -> float:
     occur, missing included.
     """
     missing = None in ladder.labels[0]
-    values = (
-        float(ladder.leaves[-1].max(initial=0.0)) if ladder.top else len(ladder.labels[0]) - missing
-    )
+    if ladder.top:
+        values = float(ladder.leaves[-1].max(initial=0.0))
+    else:
+        values = len(ladder.labels[0]) - missing
     return math.log(max(1.0, values + missing))
 
 
@@ -227,11 +231,9 @@ def _height(tally: Tally) -> float:
 
 
 def _class_size(tally: Tally) -> float:
-    return (
-        (tally.records - tally.suppressed) / tally.classes
-        if tally.classes
-        else float(tally.records)
-    )
+    if tally.classes:
+        return (tally.records - tally.suppressed) / tally.classes
+    return float(tally.records)
 
 
 def _discernibility(tally: Tally) -> float:
@@ -436,7 +438,9 @@ class Landscape:
         """
         within: NDArray[np.bool_] = self.suppressed <= (self.budget if budget is None else budget)
         # Of a table without records nothing can be left, so that is not asked.
-        return within if self.records == 0 else within & (self.classes > 0)
+        if self.records == 0:
+            return within
+        return within & (self.classes > 0)
 
     def position(self, levels: Mapping[str, int]) -> int | None:
         """Which entry is the node with these levels, or None when it is not here."""
@@ -543,7 +547,10 @@ class Landscape:
         for name, value in zip((across, up), at, strict=True):
             values = self.along(name)[feasible]
             # The axis of a risk is logarithmic, and so is the point on it.
-            origin = math.log(max(value, TINY)) if name in RISKS else value
+            if name in RISKS:
+                origin = math.log(max(value, TINY))
+            else:
+                origin = value
             span = float(np.ptp(values)) if len(values) else 0.0
             far += (
                 (values - origin) / (span or 1.0)
@@ -562,7 +569,9 @@ class Landscape:
         if name not in AXES:
             raise ParameterError(f"{name!r} is no axis.{did_you_mean(name, AXES)}")
         values: NDArray[np.float64] = getattr(self, name).astype(np.float64)
-        return np.log(np.maximum(values, TINY)) if name in RISKS else values
+        if name in RISKS:
+            return np.log(np.maximum(values, TINY))
+        return values
 
     def _unbeaten(self, among: NDArray[np.bool_], names: tuple[str, ...]) -> NDArray[np.int64]:
         nodes = np.flatnonzero(among)

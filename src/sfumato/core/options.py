@@ -70,7 +70,10 @@ def declared_fields(bundle: type) -> tuple[DeclaredOption, ...]:
         ]
         owner = owners[0]
         home = vars(sys.modules[owner.__module__])
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        if field.default is MISSING:
+            default = inspect.Parameter.empty
+        else:
+            default = field.default
         entry = _declared(field.name, field.type, home, default)
         if entry is not None:
             panel = entry.panel or getattr(owner, "panel", None)

@@ -247,7 +247,9 @@ def plain_data(value: object) -> Any:
         return [plain_data(v) for v in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "name"):
         return {value.name: values_of(value)}
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
 
 
 def label_of(name: str, parameters: Mapping[str, Any]) -> str:
@@ -259,7 +261,9 @@ def label_of(name: str, parameters: Mapping[str, Any]) -> str:
     ... )
     ('interval_disclosure: {kind: deviation, widths: [1.0, 5.0]}', 'linkage')
     """
-    return f"{name}: {_flow(parameters)}" if parameters else name
+    if parameters:
+        return f"{name}: {_flow(parameters)}"
+    return name
 
 
 def words_of(name: str, parameters: Mapping[str, Any]) -> str:
@@ -269,7 +273,9 @@ def words_of(name: str, parameters: Mapping[str, Any]) -> str:
     ('interval disclosure (kind: deviation)', 'interval disclosure')
     """
     words = name.replace("_", " ")
-    return f"{words} ({_flow(parameters)[1:-1]})" if parameters else words
+    if parameters:
+        return f"{words} ({_flow(parameters)[1:-1]})"
+    return words
 
 
 def _flow(value: Any) -> str:

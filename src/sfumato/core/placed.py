@@ -349,7 +349,10 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         for field, value in told.items():
             if field in TOLD_ELSEWHERE or not isinstance(value, str | int | float):
                 continue
-            number = f"{value:,}" if isinstance(value, int) else str(value)
+            if isinstance(value, int):
+                number = f"{value:,}"
+            else:
+                number = str(value)
             facts.append(f"{field.replace('_', ' ')}: {number}")
         single = f" ({'; '.join(facts)})" if facts else ""
         return f"It was carried out{single}; {rows}."
@@ -375,7 +378,9 @@ TOLD_ELSEWHERE = (
 
 def _rows_of(table: Table, size: int) -> NDArray[np.int64]:
     """Per row of a changed table the number of the row it was."""
-    return np.arange(size, dtype=np.int64) if table.origin is None else table.origin
+    if table.origin is None:
+        return np.arange(size, dtype=np.int64)
+    return table.origin
 
 
 def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
@@ -426,7 +431,10 @@ class PlacedMetric(Placed, Utility):  # type: ignore[override]  # name, secret: 
     @property
     def words(self) -> str:
         """The metric, its columns and the table in a sentence."""
-        of = f" of {', '.join(self.method.about)}" if self.method.about else ""
+        if self.method.about:
+            of = f" of {', '.join(self.method.about)}"
+        else:
+            of = ""
         return f"{self.method.words}{of} in {self.table}"
 
     def applies(self, pair: Pair) -> str | None:

@@ -63,7 +63,10 @@ class Seed:
         if seed is None:
             return cls.fresh()
         try:
-            value = int(seed, 16) if isinstance(seed, str) else operator.index(seed)
+            if isinstance(seed, str):
+                value = int(seed, 16)
+            else:
+                value = operator.index(seed)
         except ValueError:
             raise ParameterError("a seed given as text must be hexadecimal") from None
         except TypeError:
@@ -157,9 +160,10 @@ def _written_days(column: pl.Series) -> pl.Series:
     """Days as text of the form 2024-02-28, moments as 2024-02-28T23:05:00.000000: as they stand in
     files of text.
     """
-    moments = (
-        column.cast(pl.Datetime) if column.dtype == pl.Date else column.dt.cast_time_unit("us")
-    )
+    if column.dtype == pl.Date:
+        moments = column.cast(pl.Datetime)
+    else:
+        moments = column.dt.cast_time_unit("us")
     texts = moments.dt.to_string("%Y-%m-%dT%H:%M:%S%.6f")
     return texts.str.strip_suffix("T00:00:00.000000")
 
@@ -379,7 +383,9 @@ class Repeats:
 
     def learnt(self) -> NDArray[np.uint64]:
         """The keys that come again, sorted."""
-        return np.unique(np.concatenate(self.again)) if self.again else np.zeros(0, dtype=np.uint64)
+        if self.again:
+            return np.unique(np.concatenate(self.again))
+        return np.zeros(0, dtype=np.uint64)
 
 
 class Numbering:

@@ -76,7 +76,9 @@ def range_of_numbers(text: str) -> Range | None:
     if text.startswith("{") and text.endswith("}"):
         members = [number(part) for part in text[1:-1].split(",")]
         numbers = [m for m in members if m is not None]
-        return (min(numbers), max(numbers)) if numbers and len(numbers) == len(members) else None
+        if numbers and len(numbers) == len(members):
+            return (min(numbers), max(numbers))
+        return None
     return None
 
 
@@ -129,7 +131,9 @@ def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:
             return ranks[text[:cut]], ranks[text[cut + 2 :]]
     parts = [ranks.get(part.strip()) for part in text.strip("{}").split(",")]
     ends = [part for part in parts if part is not None]
-    return (min(ends), max(ends)) if ends and len(ends) == len(parts) else None
+    if ends and len(ends) == len(parts):
+        return (min(ends), max(ends))
+    return None
 
 
 def places_of(

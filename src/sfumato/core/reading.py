@@ -391,11 +391,10 @@ def read_codes(
     scale, positions = _positions_of(attribute, before, types[0])
     nodes, losses, level = _tree(attribute, before, after, scale, rung)
     placed_positions = positions[~np.isnan(positions)]
-    ends = (
-        (float(placed_positions.min()), float(placed_positions.max()))
-        if placed_positions.size
-        else (math.nan, math.nan)
-    )
+    if placed_positions.size:
+        ends = float(placed_positions.min()), float(placed_positions.max())
+    else:
+        ends = math.nan, math.nan
     low, high = _ranges(attribute, before, after, types[1], scale, (positions, nodes, ends))
     sizes, members = np.zeros(len(after.labels), dtype=np.int64), np.zeros(0, dtype=np.int64)
     if scale == "category":
@@ -477,7 +476,10 @@ def _sets(
     values: Labels, labels: Labels, nodes: Nodes
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many values each category stands for, and which, one category after the other."""
-    own = positions_in(values, labels) if isinstance(nodes, OwnNodes) else np.full(len(labels), -1)
+    if isinstance(nodes, OwnNodes):
+        own = positions_in(values, labels)
+    else:
+        own = np.full(len(labels), -1)
     if (own >= 0).all():  # nothing but values
         return np.ones(len(labels), dtype=np.int64), own
     sets = [
@@ -530,11 +532,10 @@ def _ranges(
     """From where to where every released label reaches; numbers are points, read without parsing
     their text.
     """
-    points = (
-        _numbers_of_labels(after, released)
-        if scale == "number" and attribute.kind is Kind.NUMERIC
-        else None
-    )
+    if scale == "number" and attribute.kind is Kind.NUMERIC:
+        points = _numbers_of_labels(after, released)
+    else:
+        points = None
     if points is not None:
         return points, points.copy()
     if scale == "category":
@@ -542,11 +543,10 @@ def _ranges(
     positions, nodes, ends = around
     timed = attribute.kind is Kind.DATE and bool((positions % 1 > 0).any())
     low, high = np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
-    own = (
-        positions_in(before.labels, after.labels)
-        if scale == "number"
-        else np.full(len(after.labels), -1)
-    )
+    if scale == "number":
+        own = positions_in(before.labels, after.labels)
+    else:
+        own = np.full(len(after.labels), -1)
     # A label that is an original value lies where the value lay. Where values have a time, a day
     # stands for all of its times.
     value = own >= 0
@@ -697,17 +697,19 @@ def _range(
             (ends[0] if spelled[0] == -math.inf else spelled[0]),
             (ends[1] if spelled[1] == math.inf else spelled[1]),
         )
-        return (low, max(high, float(members.max()))) if members.size else (low, high)
-    return (float(members.min()), float(members.max())) if members.size else (math.nan, math.nan)
+        if members.size:
+            return (low, max(high, float(members.max())))
+        return (low, high)
+    if members.size:
+        return (float(members.min()), float(members.max()))
+    return (math.nan, math.nan)
 
 
 def _spelled_range(label: str, attribute: Attribute, *, timed: bool) -> Range | None:
     if attribute.order is None:
-        return (
-            range_of_days(label, timed=timed)
-            if attribute.kind is Kind.DATE
-            else range_of_numbers(label)
-        )
+        if attribute.kind is Kind.DATE:
+            return range_of_days(label, timed=timed)
+        return range_of_numbers(label)
     return range_in_order(label, {value: float(rank) for rank, value in enumerate(attribute.order)})
 
 
@@ -729,7 +731,9 @@ def _span(scale: Scale, attribute: Attribute, ends: Range, values: int) -> float
     if scale == "order" and attribute.order is not None:
         return float(len(attribute.order) - 1)
     if scale == "number":
-        return 0.0 if math.isnan(ends[0]) else ends[1] - ends[0]
+        if math.isnan(ends[0]):
+            return 0.0
+        return ends[1] - ends[0]
     return float(values - 1)
 
 
@@ -749,19 +753,17 @@ def _losses(
         for label, loss in zip(labels, ladder.loss[level].tolist(), strict=True):
             codes = below[level][label]
             every = codes_of.setdefault(label, codes) | codes
-            open_to = (
-                min(1.0, (len(every) - 1) / other_values)
-                if not every == codes_of[label] == codes
-                else 0.0
-            )
+            if not every == codes_of[label] == codes:
+                open_to = min(1.0, (len(every) - 1) / other_values)
+            else:
+                open_to = 0.0
             losses[label], codes_of[label] = max(losses.get(label, 0.0), loss, open_to), every
-    at = (
-        {}
-        if planned_level is None
-        else dict(
+    if planned_level is None:
+        at = {}
+    else:
+        at = dict(
             zip(ladder.labels[planned_level], ladder.loss[planned_level].tolist(), strict=True)
         )
-    )
     return {**losses, **at, None: 1.0, TOP: 1.0}
 
 

@@ -93,11 +93,10 @@ class Agreement:
         """The agreement in a few words."""
         words = self.metric.words
         of = self.metric.about
-        bound = (
-            f"at most {self.at_most:g}"
-            if self.at_most is not None
-            else f"at least {self.at_least:g}"
-        )
+        if self.at_most is not None:
+            bound = f"at most {self.at_most:g}"
+        else:
+            bound = f"at least {self.at_least:g}"
         return f"{words}{' of ' + ', '.join(of) if of else ''} {bound}"
 
     def check(self, value: float | str, where: str = "") -> Kept:
@@ -116,7 +115,10 @@ class Agreement:
                 self.refuse,
             )
         # 1e-12 forgives rounding where a bound is met exactly.
-        holds = value <= limit + 1e-12 if self.at_most is not None else value >= limit - 1e-12
+        if self.at_most is not None:
+            holds = value <= limit + 1e-12
+        else:
+            holds = value >= limit - 1e-12
         sentence = f"{self.promise}: it is {value:.4g}{where}"
         return Kept(self.metric.name, value, limit, holds, sentence, self.refuse)
 

@@ -288,7 +288,10 @@ def missing_column_problems(
         return [f"{source.name} has no {_column_names(missing)}: {share}; {ASK}"]
     hints = {name: nearest(str(name), columns) for name in missing}
     alike = [name for name in missing if not hints[name]]
-    sentences = [f"{source.name} has no {_column_names(alike)}"] if alike else []
+    if alike:
+        sentences = [f"{source.name} has no {_column_names(alike)}"]
+    else:
+        sentences = []
     return sentences + [
         f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint
     ]
@@ -304,11 +307,10 @@ def without_role(
     undecided = [i for i, name in enumerate(columns, start=1) if name not in decided]
     if not undecided:
         return []
-    which = (
-        _column_names([columns[i - 1] for i in undecided])
-        if confirmed(columns, source, decided)
-        else placed(undecided)
-    )
+    if confirmed(columns, source, decided):
+        which = _column_names([columns[i - 1] for i in undecided])
+    else:
+        which = placed(undecided)
     have = "have no role; give each" if len(undecided) > 1 else "has no role; give it"
     return [f"{which} of {source.name} {have} one ({roles}), 'keep' if it is none of the others"]
 
@@ -319,7 +321,10 @@ def _column_names(names: Sequence[str]) -> str:
 
 def and_more(which: Sequence[str], limit: int = MOST_NAMED) -> str:
     """A few of a list in a sentence, and how many more there are."""
-    remainder = f" and {len(which) - limit:,} more" if len(which) > limit else ""
+    if len(which) > limit:
+        remainder = f" and {len(which) - limit:,} more"
+    else:
+        remainder = ""
     return ", ".join(which[:limit]) + remainder
 
 

@@ -227,7 +227,9 @@ class Table(Described, Reportable):
 
     def to_native(self) -> Any:
         """The frame in the user's own kind."""
-        return self.to_polars() if self.coded else self.frame.to_native()
+        if self.coded:
+            return self.to_polars()
+        return self.frame.to_native()
 
     def to_polars(self) -> pl.DataFrame:
         """The frame as polars, whatever it is."""
@@ -243,7 +245,9 @@ class Table(Described, Reportable):
         if name not in self.coded:
             return self._stored_column(name)
         encoded = self.known.codes.get(name)
-        return self._stored_column(name).cast(pl.String) if encoded is None else encoded.text(name)
+        if encoded is None:
+            return self._stored_column(name).cast(pl.String)
+        return encoded.text(name)
 
     def dtype(self, name: str) -> pl.DataType:
         """The type of a column, without making the column."""
@@ -332,11 +336,9 @@ class Table(Described, Reportable):
             for n, a in schema.attributes.items()
             if a.hierarchy is not None and a.hierarchy.learns_from
         ]
-        return (
-            table._with("hierarchy", {n: table._fit_hierarchy(n) for n in learning})
-            if learning
-            else table
-        )
+        if learning:
+            return table._with("hierarchy", {n: table._fit_hierarchy(n) for n in learning})
+        return table
 
     def _fit_hierarchy(self, name: str) -> Any:
         """The hierarchy of a column, fitted to the column it learns from; one that cannot be is
@@ -411,10 +413,16 @@ class Table(Described, Reportable):
         """The rows with these positions, in this order; text that is known by its codes is gathered
         by them: that takes a tenth of the time.
         """
-        origin = rows if self.origin is None else self.origin.take(rows)
+        if self.origin is None:
+            origin = rows
+        else:
+            origin = self.origin.take(rows)
         copies = self.copies
         if copies is not None:
-            copies = one_record_each(len(rows)) if is_one_record_each(copies) else copies[rows]
+            if is_one_record_each(copies):
+                copies = one_record_each(len(rows))
+            else:
+                copies = copies[rows]
         encodings = {
             name: encoded
             for name, encoded in self.known.codes.items()
@@ -489,11 +497,10 @@ class Table(Described, Reportable):
         changed = self.with_columns(
             {name: column.categories(name) if by_code else column.text(name)}
         )
-        changed = (
-            dataclasses.replace(changed, coded=changed.coded | {name})._knowing(changed.known)
-            if by_code
-            else changed
-        )
+        if by_code:
+            changed = dataclasses.replace(changed, coded=changed.coded | {name})._knowing(
+                changed.known
+            )
         changed.known.codes[name] = column
         return changed
 
@@ -524,7 +531,9 @@ class Table(Described, Reportable):
             encoded = self.encoded(column.name)
             present = len(encoded.labels) - (None in encoded.labels)
             every = column.dtype.categories if isinstance(column.dtype, pl.Enum) else ()
-            return column if present == len(every) else encoded.categories(column.name)
+            if present == len(every):
+                return column
+            return encoded.categories(column.name)
 
         native: pl.DataFrame = self.frame.to_native()
         frame = nw.from_native(
@@ -536,9 +545,10 @@ class Table(Described, Reportable):
 def _missing_and_distinct(dataset: Table, name: str) -> tuple[int | None, int | None]:
     try:
         values = dataset.column(name)
-        present = (
-            values.drop_nans().drop_nulls() if values.dtype.is_float() else values.drop_nulls()
-        )
+        if values.dtype.is_float():
+            present = values.drop_nans().drop_nulls()
+        else:
+            present = values.drop_nulls()
         return len(values) - len(present), present.n_unique()
     except (
         SchemaError,
@@ -558,9 +568,8 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
             pa.chunked_array([values.to_arrow()]), series_only=True
         )
         return arrow.alias(name)
-    data = (
-        values.to_numpy() if values.dtype.is_numeric() else values.to_list()
-    )  # numpy keeps the width of numbers
+    # numpy keeps the width of numbers
+    data = values.to_numpy() if values.dtype.is_numeric() else values.to_list()
     series: nw.Series[Any] = nw.new_series(name, data, backend=frame.implementation)
     nullable = any(
         parent.__name__ == "BaseMaskedDtype"

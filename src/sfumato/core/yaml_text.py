@@ -162,8 +162,6 @@ def _quoted(value: Any) -> Any:
         if not any(isinstance(part, list | dict) for part in value):
             parts.fa.set_flow_style()
         return parts
-    return (
-        DoubleQuotedScalarString(value)
-        if isinstance(value, str) and not WORDS.fullmatch(value)
-        else value
-    )
+    if isinstance(value, str) and not WORDS.fullmatch(value):
+        return DoubleQuotedScalarString(value)
+    return value

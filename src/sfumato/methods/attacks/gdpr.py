@@ -554,7 +554,10 @@ class Inference(Attack):
             attacked.append(target)
             for without, (_, kinds) in enumerate(around.near(target, alike)):
                 rows = around.rows(kinds)
-                own = int(around.own[target]) if without else None
+                if without:
+                    own = int(around.own[target])
+                else:
+                    own = None
                 looked_at.append(sum(secret.guess_cost(len(rows)) for secret in secrets))
                 for number, secret in enumerate(secrets):
                     guess = secret.guess(rows, own)

@@ -297,7 +297,8 @@ class Suda(Attack):
         sizes = range(1, (max_size or len(columns)) + 1)
         sets = sum(math.comb(len(columns), size) for size in sizes)
         # Asking the clock costs more than a small search takes.
-        between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
+        small = sets * len(scene.pair.released) <= AT_ONCE
+        between = bool if small else scene.require_time
         uniques = special_uniques(
             scene.pair.released,
             columns,

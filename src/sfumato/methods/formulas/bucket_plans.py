@@ -233,7 +233,10 @@ class _Room:
         # Halving: whatever holds for a factor holds for any larger one.
         while high - low > TOLERANCE * high:
             middle = (low + high) / 2
-            low, high = (low, middle) if self.holds(middle) else (middle, high)
+            if self.holds(middle):
+                high = middle
+            else:
+                low = middle
         return high
 
     def farthest(self, t: float) -> float:
@@ -288,5 +291,8 @@ def _last(inside: int, end: int, fits: Callable[[int], bool]) -> int:
     # Halving between a count that fits and one that does not.
     while abs(end - inside) > 1:
         middle = (inside + end) // 2
-        inside, end = (middle, end) if fits(middle) else (inside, middle)
+        if fits(middle):
+            inside = middle
+        else:
+            end = middle
     return inside

@@ -241,7 +241,10 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     width = int(q.max(initial=0)) + 1
     own = context * width + q
     keys, counts = count_keys(own)
-    which = np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own)
+    if int(own.max(initial=0)) > MOST_CELLS:
+        which = np.searchsorted(keys, own)
+    else:
+        which = dense(own)
     of = keys // width
     totals = np.bincount(context)
     starts, _ = _runs(of)

@@ -421,7 +421,10 @@ def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple
     [('53711', '5371*', '*'), ('5399*', '5399*', '*')]
     """
     pairs = list(zip(rows, own, strict=True))
-    top = len(rows[0]) - 1 if rows else 0
+    if rows:
+        top = len(rows[0]) - 1
+    else:
+        top = 0
     finer = {
         level: {row[level] for row, lower in pairs if lower < level}
         for level in set(own)

@@ -124,7 +124,10 @@ def record_costs(
     records = np.zeros(len(pair.released))
     for name, share in shares.items():
         cells = cells_of(pair, name)
-        records += share if cells is None else (share * cost(cells))[cells.which]
+        if cells is None:
+            records += share
+        else:
+            records += (share * cost(cells))[cells.which]
     return records
 
 

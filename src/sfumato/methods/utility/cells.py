@@ -220,7 +220,9 @@ class _Meant:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
         order, starts, ends = self.ranges
         leaves = self.leaf_of[order[starts[label] : ends[label]]]
-        return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
+        if len(leaves):
+            return (int(leaves.min()), int(leaves.max()))
+        return None
 
 
 def _heights(

@@ -437,11 +437,10 @@ class Ambiguity(ColumnUtility):
                 logs = np.log(cells.leaves)
             # Where all cells lose alike no row needs to be looked up.
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
-            records += (
-                kernels.keys.map_codes(cells.which, logs)
-                if cells is not None and varied
-                else logs.max(initial=0.0)
-            )
+            if cells is not None and varied:
+                records += kernels.keys.map_codes(cells.which, logs)
+            else:
+                records += logs.max(initial=0.0)
             mean = share_lost(
                 pair,
                 pair.kept * math.exp(every) if cells is None else cells.total(cells.leaves),

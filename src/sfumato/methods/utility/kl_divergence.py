@@ -93,11 +93,10 @@ class KullbackLeibler(ColumnUtility):
         logs = np.zeros(len(example))
         for name in names:
             cells = cells_of(pair, name)
-            logs += (
-                log_leaves(pair, name)
-                if cells is None
-                else np.log(_expected_shares(cells))[cells.which[example]]
-            )
+            if cells is None:
+                logs += log_leaves(pair, name)
+            else:
+                logs += np.log(_expected_shares(cells))[cells.which[example]]
         # The share of records in a box over the combinations in it; exp of a sum of logs for their
         # product.
         density = boxes.sizes / records * np.exp(-logs)

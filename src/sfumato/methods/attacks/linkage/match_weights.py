@@ -345,7 +345,10 @@ class MatchLearning:
         much work, of fewer ways.
         """
         noise = self._alike()
-        graded = self._weighing(self.found, noise) if noise else self.levels
+        if noise:
+            graded = self._weighing(self.found, noise)
+        else:
+            graded = self.levels
         if not self.deviations:
             return graded
         nearest = self._links(files_of(self.trial).plain)

@@ -413,7 +413,10 @@ class _Coding:
         encoded = encode(column)
         texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
         for end, (threshold, rows) in tails.items():
-            threshold_text = label(threshold) if order is None else order[int(threshold)]
+            if order is None:
+                threshold_text = label(threshold)
+            else:
+                threshold_text = order[int(threshold)]
             text = self.step.label(end, threshold_text)
             texts = texts.set(pl.Series(self.block.back(rows.astype(float)) > 0), text)
         return texts

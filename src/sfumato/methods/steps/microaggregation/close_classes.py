@@ -99,7 +99,10 @@ def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
     leftover_count = n - classes * size
     parts = np.full(size, classes, dtype=np.int64)
     counts = np.ones((classes, size), dtype=np.int64)
-    middle = [size // 2] if size % 2 else [size // 2 - 1, size // 2]
+    if size % 2:
+        middle = [size // 2]
+    else:
+        middle = [size // 2 - 1, size // 2]
     # Left over records stand in the middle parts, where they move the distance least.
     for extra in range(leftover_count):
         at = middle[extra % len(middle)]

@@ -164,7 +164,10 @@ def _scaled(values: Array, *, standardize: bool) -> Array:
     scores = np.zeros(len(values))
     if present.any():
         centred = values[present] - values[present].mean()
-        spread = float(values[present].std()) if standardize else 1.0
+        if standardize:
+            spread = float(values[present].std())
+        else:
+            spread = 1.0
         # Equal numbers may have a spread of 1e-17 by rounding: compare them instead.
         if np.ptp(values[present]) > 0 and spread > 0:
             scores[present] = centred / spread

@@ -57,7 +57,10 @@ class Bounds:
         self.rest = [0.0] * (len(lattice.columns) + 1)
         # Nothing suppressed, every column at its lowest level: no node costs less.
         nothing = Tally(lattice.low, lattice.tops, lattice.records, 0, 1, 0.0, (), lattice.weights)
-        self.floor = _score_alone(lattice, nothing, 0) if lattice.objective.bounded else -math.inf
+        if lattice.objective.bounded:
+            self.floor = _score_alone(lattice, nothing, 0)
+        else:
+            self.floor = -math.inf
 
     @property
     def of_all(self) -> float:
@@ -226,7 +229,10 @@ class Anytime:
 
     def run(self, progress: Progress, effort: int, seconds: float | None) -> Outcome:
         """Let hunt and proof take turns until all is decided or the effort is spent."""
-        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        if seconds is None:
+            deadline = math.inf
+        else:
+            deadline = time.monotonic() + seconds
         # Effort is counted, time only checked: the effort reached reproduces the result.
         for _ in self._turns():
             self.looked_at += 1
@@ -317,7 +323,10 @@ class Anytime:
         """
         lattice = self.lattice
         towers = Towers(self.lattice)
-        queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())] if lattice.columns else []
+        if lattice.columns:
+            queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())]
+        else:
+            queue = []
         # Best first branch and bound: the head of the queue bounds every node that is not decided.
         while queue and not self._hopeless(queue[0][0]):
             bound, prefix = heapq.heappop(queue)

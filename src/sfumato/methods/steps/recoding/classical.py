@@ -282,9 +282,10 @@ def samarati(lattice: Lattice, progress: Progress = silent) -> Outcome:
         candidates = all_minimal(tags)
     else:
         height = least_height(tags)
-        candidates = (
-            [] if height is None else [tags.judge(node) for node in tags.nodes(height=height)]
-        )
+        if height is None:
+            candidates = []
+        else:
+            candidates = [tags.judge(node) for node in tags.nodes(height=height)]
     notes = minimal_notes(lattice, candidates) if lattice.objective.minimal else {}
     return Outcome(
         best_of(lattice, candidates), closest_of(tags.judged.values()), tags.looked_at, notes

@@ -253,7 +253,10 @@ class CrowdPrices:
         """
         group_target = max(64, math.ceil(SPARE * (self.budget + 1)))
         # Few classes cannot outweigh a large budget in groups.
-        size = GROUP if group_target <= len(self.codes) // GROUP else 1
+        if group_target <= len(self.codes) // GROUP:
+            size = GROUP
+        else:
+            size = 1
         count = min(group_target, len(self.codes) // size)
         everybody = np.arange(len(self.codes))
         rough = yield from self._guess_prices(

@@ -512,11 +512,10 @@ def _why_not(lattice: Lattice, outcome: Outcome) -> str:
         )
         advice += f" Column(s) without a hierarchy cannot be generalised: {names}."
     stopped = outcome.notes.get("stopped_by")
-    beginning = (
-        f"no generalization was found before the {stopped} ran out that"
-        if stopped
-        else "no generalization"
-    )
+    if stopped:
+        beginning = f"no generalization was found before the {stopped} ran out that"
+    else:
+        beginning = "no generalization"
     return (
         f"{beginning} keeps {promises} within the suppression"
         f" budget.{near}{lattice.hopeless()}{lattice.caveat()}{advice}"

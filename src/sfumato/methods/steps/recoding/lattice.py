@@ -275,7 +275,10 @@ class Lattice:
         return forced
 
     def _evidence(self, classes: ClassTable, population: int) -> ClassEvidence:
-        absent = 0 if classes.population is None else population - int(classes.population.sum())
+        if classes.population is None:
+            absent = 0
+        else:
+            absent = population - int(classes.population.sum())
         return ClassEvidence(classes, self.schema, self.reference, absent=absent)
 
     def tally(
@@ -356,8 +359,14 @@ class Lattice:
         for a, name in enumerate(self.columns):
             costs += self.cell_costs[a][classes.levels[a]][classes.codes(name)]
         all_leaves = sum(all_values(ladder) for ladder in self.base.ladders)
-        labels = None if self.label is None else classes.counts[self.label]
-        majority = None if labels is None else np.zeros(len(classes), dtype=np.int64)
+        if self.label is None:
+            labels = None
+        else:
+            labels = classes.counts[self.label]
+        if labels is None:
+            majority = None
+        else:
+            majority = np.zeros(len(classes), dtype=np.int64)
         if labels is not None and majority is not None:
             np.maximum.at(
                 majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts
@@ -452,7 +461,10 @@ class Lattice:
         """
         classes = self.at(self.high)
         inside = classes.take(classes.records > 0)
-        people = 0 if classes.population is None else int(classes.population.sum())
+        if classes.population is None:
+            people = 0
+        else:
+            people = int(classes.population.sum())
         counting = [model for model in self.models if model.needs(self.schema).counts]
         verdicts = [model.judge(self._evidence(inside, people)) for model in counting]
         sentences = [
@@ -498,9 +510,10 @@ def forced_by(model: Model, evidence: ClassEvidence, budget: int) -> NDArray[np.
     if not model.shrinking and not (model.monotone and (model.scope == "class" or budget == 0)):
         return np.zeros(len(evidence.classes), dtype=np.int64)
     # A shrinking model fails on every part of a failing class, a monotone one on some part of it.
-    records = (
-        evidence.classes.records if model.shrinking else np.minimum(evidence.classes.records, 1)
-    )
+    if model.shrinking:
+        records = evidence.classes.records
+    else:
+        records = np.minimum(evidence.classes.records, 1)
     return records * model.failing(evidence)
 
 

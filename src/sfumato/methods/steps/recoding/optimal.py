@@ -245,7 +245,10 @@ class Crowded:
             lowest = lattice.low
             if not last and self._beside:
                 rows = [self._beside[a][level - lattice.low[a]] for a, level in enumerate(levels)]
-                lowest = tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
+                if len(rows) > 1:
+                    lowest = tuple(map(max, *rows))
+                else:
+                    lowest = rows[0]
             if self.prices.mean:
                 tally = Tally(
                     levels,

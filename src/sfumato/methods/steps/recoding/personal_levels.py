@@ -124,7 +124,10 @@ class PersonalLevels(Step):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Recode every column in question, row by row but in one pass."""
         dataset.require([*self._columns(), *self.claims])
-        policies = None if self.by is None else self._policies(dataset, fixed=goal.fixed)
+        if self.by is None:
+            policies = None
+        else:
+            policies = self._policies(dataset, fixed=goal.fixed)
         columns: dict[str, pl.Series] = {}
         attributes: dict[str, Attribute] = {}
         for name in self._columns():
@@ -183,9 +186,10 @@ class PersonalLevels(Step):
             codes[i] = remap_to(ladder, encoded, level) + len(labels)
             labels += ladder.labels[level]
         position = np.searchsorted(used, levels)
-        rows = (
-            position[policies.codes] if policies is not None else np.full(len(dataset), position[0])
-        )
+        if policies is not None:
+            rows = position[policies.codes]
+        else:
+            rows = np.full(len(dataset), position[0])
         return (
             pl.Series(name, labels, dtype=pl.String).gather(codes[rows, encoded.codes]).alias(name)
         )
@@ -208,7 +212,10 @@ class PersonalLevels(Step):
         }
         codes = encoded.codes
         count = len(encoded.labels)
-        rows = levels[policies.codes] if policies is not None else np.full(len(dataset), levels[0])
+        if policies is not None:
+            rows = levels[policies.codes]
+        else:
+            rows = np.full(len(dataset), levels[0])
         position = {level: i for i, level in enumerate(labels)}
         # Labels of all levels one behind the other: level · count + code.
         every = pl.Series(

@@ -190,7 +190,10 @@ class Steps:
         second_prices = []
         starts = []
         lasts = self._levels_of(last)
-        seconds = [(NO_CODE, np.zeros(1))] if second is None else self._levels_of(second)
+        if second is None:
+            seconds = [(NO_CODE, np.zeros(1))]
+        else:
+            seconds = self._levels_of(second)
         position = 0
         # Codes of a level in the order of the second column, then the last: 2 × 3 codes are (0, 0),
         # (0, 1), (0, 2), (1, 0), … The last column climbs within a chain, the second from chain to

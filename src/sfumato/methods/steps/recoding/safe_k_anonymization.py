@@ -112,7 +112,10 @@ def needed_k(delta: float, beta: float, epsilon: float) -> int:
             )
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if delta_of(middle, beta, epsilon) <= delta else (middle, high)
+        if delta_of(middle, beta, epsilon) <= delta:
+            high = middle
+        else:
+            low = middle
     if delta_of(low, beta, epsilon) <= delta:
         return low
     return high

@@ -392,8 +392,14 @@ def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
     records = classes.records[~failing]
     sizes = classes.sizes[~failing]
     # Marketer risk: the expected share of records that are linked rightly, Σ records ∕ size.
-    marketer = float((records / sizes).sum() / records.sum()) if len(sizes) else 0.0
-    prosecutor = 1.0 / float(sizes.min()) if len(sizes) else 0.0
+    if len(sizes):
+        marketer = float((records / sizes).sum() / records.sum())
+    else:
+        marketer = 0.0
+    if len(sizes):
+        prosecutor = 1.0 / float(sizes.min())
+    else:
+        prosecutor = 0.0
     score = lattice.objective.score(tally)
     return (
         classes.levels,

@@ -278,7 +278,10 @@ class _Program:
         constant.
         """
         own = np.arange(u * len(self.sets), (u + 1) * len(self.sets))
-        variables = own[self.sets == hidden] if hidden else own
+        if hidden:
+            variables = own[self.sets == hidden]
+        else:
+            variables = own
         amount = int(self.parts.amounts[u])
         # One record: the variables themselves are 0 or 1, no flag is needed.
         if amount == 1:
