@@ -213,7 +213,10 @@ def _draw_columns(chart: ChartBlock) -> Drawing:
     names = labels(chart.x.names, LONGEST_BIN)
     below = 20 + round(0.75 * _room(["", *names], 10.5))
     drawing = Drawing(COLUMNS_WIDTH, COLUMNS_HEIGHT, left=38, right=4, top=8, bottom=below)
-    values = [point.y or 0.0 for series in chart.series for point in series.points]
+    values = []
+    for series in chart.series:
+        for point in series.points:
+            values.append(point.y or 0.0)
     highest = max(values, default=0.0) or 1.0
     stops = ticks(0, highest, 3)
     positions = [(COLUMNS_HEIGHT * (1 - stop / highest), stop) for stop in stops]
@@ -244,7 +247,11 @@ def _draw_map(chart: ChartBlock) -> Drawing:
     room = 14 + _room([*down, *across], 12)
     width, height = CELL * len(across), CELL * len(down)
     drawing = Drawing(width, height, left=room, right=10, top=6, bottom=round(18 + room * 0.6))
-    points = [point for series in chart.series for point in series.points if point.size]
+    points = []
+    for series in chart.series:
+        for point in series.points:
+            if point.size:
+                points.append(point)
     largest = max([0.05, *(abs(point.size) for point in points)])
     for point in points:
         area = (CELL * 0.85) ** 2 * abs(point.size) / largest
@@ -307,7 +314,11 @@ def _scale_of(axis: ChartAxis, values: Sequence[float], start: float, end: float
 
 
 def _draw_plane(chart: ChartBlock) -> Drawing:
-    points = [point for series in chart.series for point in series.points if point.y is not None]
+    points = []
+    for series in chart.series:
+        for point in series.points:
+            if point.y is not None:
+                points.append(point)
     if not points:
         drawing = Drawing(PLANE_WIDTH, 60)
         drawing.text(PLANE_WIDTH / 2, 30, "nothing could be measured", SOFT, align="center")
@@ -343,9 +354,10 @@ def _draw_series(
     drawing: Drawing, series: Series, scales: tuple[AxisScale, AxisScale], shape: Shape
 ) -> None:
     x, y = scales
-    points = [
-        (x.place(point.x), y.place(point.y)) for point in series.points if point.y is not None
-    ]
+    points = []
+    for point in series.points:
+        if point.y is not None:
+            points.append((x.place(point.x), y.place(point.y)))
     before = series.part == "before"
     pen = Pen(stroke=BEFORE if before else AFTER, width=2, dashed=before)
     if series.mark == "line" and len(points) > 1:
@@ -413,11 +425,14 @@ def _point_labels(points: Sequence[Point], x: AxisScale, y: AxisScale) -> list[T
         clashes = []
         for dx, dy, align in SIDES:
             middle = across + dx + {"left": half, "right": -half, "center": 0}[align]
-            near = [
-                (a, b)
-                for a, b in occupied
-                if (a, b) != (across, top) and abs(a - middle) < 8 + half and abs(b - top - dy) < 12
-            ]
+            near = []
+            for a, b in occupied:
+                if (
+                    (a, b) != (across, top)
+                    and abs(a - middle) < 8 + half
+                    and abs(b - top - dy) < 12
+                ):
+                    near.append((a, b))
             clashes.append((len(near) + (middle < half), middle, top + dy))
         best = clashes.index(min(clashes, key=lambda clash: clash[0]))
         dx, dy, align = SIDES[best]

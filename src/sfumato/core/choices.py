@@ -60,9 +60,10 @@ def weakest(cls: Any, arguments: Mapping[str, Any]) -> tuple[Any, tuple[str, ...
     >>> weakest(TCloseness, {"sensitive": "illness"})
     (TCloseness(sensitive='illness', t=1.0, distance='equal', reference='original'), ('t',))
     """
-    open_fields = [
-        name for name in required_fields(cls) if name not in arguments and is_number(cls, name)
-    ]
+    open_fields = []
+    for name in required_fields(cls):
+        if name not in arguments and is_number(cls, name):
+            open_fields.append(name)
     if not open_fields:
         return cls(**arguments), ()
     legal, refused = [], None
@@ -113,11 +114,10 @@ def trivial(model: Model) -> bool:
     """
     cls: Any = type(model)
     arguments = {field.name: getattr(model, field.name) for field in dataclasses.fields(cls)}
-    degrees = [
-        name
-        for name in required_fields(cls)
-        if is_number(cls, name) and _is_degree(cls, arguments, name)
-    ]
+    degrees = []
+    for name in required_fields(cls):
+        if is_number(cls, name) and _is_degree(cls, arguments, name):
+            degrees.append(name)
     weakest_model, _ = weakest(
         cls, {name: value for name, value in arguments.items() if name not in degrees}
     )

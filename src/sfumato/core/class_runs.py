@@ -49,9 +49,9 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
         return None
     climbs = [ladders[a].climb(classes.levels[a], levels[a]).astype(np.uint32) for a in inside]
     # Mixed radix: with sizes 3 and 4 the codes 2 and 1 are cell 2 + 1 * 3 = 5.
-    steps = [
-        climb * np.uint32(prod(sizes[b] for b in inside[:i])) for i, climb in enumerate(climbs)
-    ]
+    steps = []
+    for i, climb in enumerate(climbs):
+        steps.append(climb * np.uint32(prod(sizes[b] for b in inside[:i])))
     offsets = np.cumsum([0, *(len(climb) for climb in climbs)])
     none = np.zeros(0, dtype=np.uint32)
     keys, records, in_order = kernels.runs.roll_up_runs(

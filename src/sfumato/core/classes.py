@@ -255,11 +255,10 @@ class ClassTable:
 
     def roll_up(self, levels: Mapping[str, int]) -> ClassTable:
         """Classes after some columns climbed to higher levels (never below the present ones)."""
-        climbing = [
-            a
-            for a, name in enumerate(self.columns)
-            if levels.get(name, self.levels[a]) != self.levels[a]
-        ]
+        climbing = []
+        for a, name in enumerate(self.columns):
+            if levels.get(name, self.levels[a]) != self.levels[a]:
+                climbing.append(a)
         if not climbing:
             return self
         reached = tuple(
@@ -315,11 +314,10 @@ class ClassTable:
         For whoever rolls them up further, several times: their order is kept, so the outcome is
         that of rolling these up.
         """
-        climbing = [
-            a
-            for a, name in enumerate(self.columns)
-            if levels.get(name, self.levels[a]) != self.levels[a]
-        ]
+        climbing = []
+        for a, name in enumerate(self.columns):
+            if levels.get(name, self.levels[a]) != self.levels[a]:
+                climbing.append(a)
         if not climbing:
             return self
         climbs, offsets = self._climbs(climbing, levels)

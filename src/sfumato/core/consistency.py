@@ -89,7 +89,9 @@ def covering(
             )
         )
     lengths = [len(codes) for codes in coverings]
-    flat = [code for codes in coverings for code in codes]
+    flat = []
+    for codes in coverings:
+        flat.extend(codes)
     return Covering(
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64)
     )

@@ -286,11 +286,10 @@ def require_declared(dataset: Table, declared: Declared) -> None:
     before any question.
     """
     dataset.require([*declared.bounds, *declared.domains])
-    problems = [
-        f"column {n!r} holds dates, lists or objects; bounds need numbers"
-        for n in declared.bounds
-        if not _is_plain(dataset.column(n))
-    ]
+    problems = []
+    for n in declared.bounds:
+        if not _is_plain(dataset.column(n)):
+            problems.append(f"column {n!r} holds dates, lists or objects; bounds need numbers")
     problems += [
         f"column {n!r} holds lists, objects or times; a domain needs words, numbers or days"
         for n in declared.domains
@@ -419,11 +418,10 @@ def _placed_truths(words: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int6
     """Places of yes and no however they are capitalized: a column that holds nothing else is read
     as one of truth values.
     """
-    positions = {
-        word.lower(): index
-        for index, word in enumerate(domain)
-        if word.lower() in ("true", "false")
-    }
+    positions = {}
+    for index, word in enumerate(domain):
+        if word.lower() in ("true", "false"):
+            positions[word.lower()] = index
     if not positions:
         return np.full(len(words), len(domain))
     truths = _lower(words).replace_strict(

@@ -158,14 +158,12 @@ class Described(Data):
         old = self.schema.attributes
         # A column that is described already keeps its kind and hierarchy; a new one has those of
         # its type.
-        merged = {
-            n: (
-                dataclasses.replace(old[n], roles=a.roles)
-                if n in old
-                else dataclasses.replace(a, **self._type_description(n))
-            )
-            for n, a in requested.attributes.items()
-        }
+        merged = {}
+        for n, a in requested.attributes.items():
+            if n in old:
+                merged[n] = dataclasses.replace(old[n], roles=a.roles)
+            else:
+                merged[n] = dataclasses.replace(a, **self._type_description(n))
         return self.with_schema(Schema({**old, **merged}))
 
     def with_hierarchies(self, **hierarchies: Hierarchy) -> Self:

@@ -57,9 +57,10 @@ def units_of(dataset: Table, unit: str | None = None) -> NDArray[np.int64] | Non
     ``unit`` is ``person`` or ``household``; None takes the person where there is one. Rows whose
     unit is missing are units of their own.
     """
-    names = [
-        n for n in dataset.schema.units if unit is None or dataset.schema[n].identifies == unit
-    ]
+    names = []
+    for n in dataset.schema.units:
+        if unit is None or dataset.schema[n].identifies == unit:
+            names.append(n)
     persons = [n for n in names if dataset.schema[n].identifies == "person"]
     if not names:
         return None

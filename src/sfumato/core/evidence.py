@@ -178,9 +178,9 @@ def gather(
     if original is not None and needs.unmasked:
         unmasked = {before_masking(name): name for name in needs.unmasked}
         rows = origin_of(dataset, original)
-        before = {
-            new: original.column(old).gather(rows).alias(new) for new, old in unmasked.items()
-        }
+        before = {}
+        for new, old in unmasked.items():
+            before[new] = original.column(old).gather(rows).alias(new)
         counting = dataset.with_columns(before)
     weight = weight_column(dataset.schema) if needs.weights else weight
     class_of_row = count_rows(counting)[1] if needs.pairs else None

@@ -59,9 +59,9 @@ class Paths:
             depth = len(leaf_rows[0])
         else:
             depth = len(rows[0])
-        counts: list[dict[str, float]] = [
-            dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)
-        ]
+        counts: list[dict[str, float]] = []
+        for level in range(depth):
+            counts.append(dict(Counter(row[level] for row in leaf_rows)))
         return cls.from_counts(rows, counts, len(leaf_rows))
 
     @classmethod
@@ -431,9 +431,9 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     else:
         columns = [()] * depth
     # Codes are given in the order in which labels first come.
-    codes = [
-        {label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns
-    ]
+    codes = []
+    for column in columns:
+        codes.append({label: code for code, label in enumerate(dict.fromkeys(column))})
     # The code one level higher of every code, from the labels that stand above one another.
     ups = []
     for level in range(depth - 1):

@@ -48,9 +48,9 @@ class Mechanism:
         >>> Mechanism.of_matrix({"b": {"b": 1.0, "a": 0.0}, "a": {"a": 1.0}}).chances
         (('a', (('a', 1.0),)), ('b', (('b', 1.0),)))
         """
-        possible = {
-            value: sorted((to, p) for to, p in row.items() if p > 0) for value, row in rows.items()
-        }
+        possible = {}
+        for value, row in rows.items():
+            possible[value] = sorted((to, p) for to, p in row.items() if p > 0)
         return cls(
             "matrix", chances=tuple((value, tuple(possible[value])) for value in sorted(possible))
         )

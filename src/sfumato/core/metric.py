@@ -55,9 +55,10 @@ class Measure(Reportable):
 
     def to_dict(self) -> dict[str, Any]:
         """The measure as plain data, without anything per record."""
-        plain = {
-            f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parts"
-        }
+        plain = {}
+        for f in dataclasses.fields(self):
+            if f.name != "parts":
+                plain[f.name] = getattr(self, f.name)
         extra = {"interval", "raw", "per_column"}
         # An interval is told even where there is none, the others only where they say something.
         return {

@@ -65,9 +65,10 @@ def declared_fields(bundle: type) -> tuple[DeclaredOption, ...]:
     for field in fields(bundle):
         # A field that is inherited has the panel of the class that declares it, and its annotation
         # is read with the names of that module.
-        owners = [
-            cls for cls in bundle.__mro__ if field.name in vars(cls).get("__annotations__", {})
-        ]
+        owners = []
+        for cls in bundle.__mro__:
+            if field.name in vars(cls).get("__annotations__", {}):
+                owners.append(cls)
         owner = owners[0]
         home = vars(sys.modules[owner.__module__])
         if field.default is MISSING:

@@ -338,8 +338,7 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
 
 
 def _in_roles(table: Table, schema: Schema) -> Table:
-    attributes = {
-        name: dataclasses.replace(attribute, roles=schema[name].roles)
-        for name, attribute in table.schema.attributes.items()
-    }
+    attributes = {}
+    for name, attribute in table.schema.attributes.items():
+        attributes[name] = dataclasses.replace(attribute, roles=schema[name].roles)
     return table.with_schema(Schema(attributes))

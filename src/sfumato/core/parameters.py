@@ -98,11 +98,10 @@ def parameters(cls: type[T]) -> type[T]:
             ]  # said once is enough
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
         values = {name: getattr(self, fields.get(name, name)) for name in {**positional, **kwargs}}
-        mistaken = [
-            name
-            for name, value in {**positional, **kwargs}.items()
-            if isinstance(value, bool | Mapping) and _taken_for_number(value, values[name])
-        ]
+        mistaken = []
+        for name, value in {**positional, **kwargs}.items():
+            if isinstance(value, bool | Mapping) and _taken_for_number(value, values[name]):
+                mistaken.append(name)
         if mistaken:
             raise ParameterError(
                 f"{cls.__name__}: {mistaken[0]} should be a number, not true or false"

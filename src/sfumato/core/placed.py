@@ -387,11 +387,10 @@ def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
     """What became of columns that have a level each."""
     exact = [column for column, entry in levels.items() if entry["level"] == 0]
     nothing = [column for column, entry in levels.items() if entry["level"] == entry["top"] > 0]
-    between = [
-        f"{column} to level {entry['level']} of {entry['top']}"
-        for column, entry in levels.items()
-        if 0 < entry["level"] < entry["top"]
-    ]
+    between = []
+    for column, entry in levels.items():
+        if 0 < entry["level"] < entry["top"]:
+            between.append(f"{column} to level {entry['level']} of {entry['top']}")
     parts = []
     if between:
         parts.append(f"generalised {join_words(between)}")

@@ -431,10 +431,9 @@ def canonical_order(dataset: Table) -> NDArray[np.int64]:
     [1, 2, 0]
     """
     if "canonical order" not in dataset.memo:
-        columns = {
-            f"c{i}": comparable(dataset.column(name))
-            for i, name in enumerate(sorted(dataset.columns))
-        }
+        columns = {}
+        for i, name in enumerate(sorted(dataset.columns)):
+            columns[f"c{i}"] = comparable(dataset.column(name))
         if columns and len(dataset):
             positions = (
                 pl.DataFrame(columns)

@@ -102,10 +102,12 @@ def range_of_days(text: str, *, timed: bool = False) -> Range | None:
     """
     first, apart, last = text.partition("..")
     # fromisoformat takes more than dates with dashes, such as 20240101, which is a number here.
-    ends = [
-        day(end) if _DAY.match(end) else None
-        for end in ((first, last) if apart else (first, first))
-    ]
+    ends = []
+    for end in (first, last) if apart else (first, first):
+        if _DAY.match(end):
+            ends.append(day(end))
+        else:
+            ends.append(None)
     if ends[0] is None or ends[1] is None or ends[0] > ends[1]:
         return None
     whole = timed and _DAY.fullmatch(last if apart else first) is not None

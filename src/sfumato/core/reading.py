@@ -163,15 +163,13 @@ class Reading:
         if self.scale != "category":
             return self
         labels_present = set(self.labels)
-        free = [
-            code
-            for code, value in enumerate(self.values)
-            if value is not None and value not in labels_present
-        ]
-        sets = [
-            self.members[start:end].tolist()
-            for start, end in itertools.pairwise(self.starts.tolist())
-        ]
+        free = []
+        for code, value in enumerate(self.values):
+            if value is not None and value not in labels_present:
+                free.append(code)
+        sets = []
+        for start, end in itertools.pairwise(self.starts.tolist()):
+            sets.append(self.members[start:end].tolist())
         for code, label in enumerate(self.labels):
             if len(sets[code]) > 0 and label not in self.values and not self.everything[code]:
                 sets[code] = sorted(
@@ -431,12 +429,11 @@ def _unplaced(
     if not nowhere:
         return {}
     alone = {values[i]: (i,) for i in nowhere}
-    members_of = {
-        code: nowhere.intersection(
+    members_of = {}
+    for code, label in enumerate(labels):
+        members_of[code] = nowhere.intersection(
             np.asarray(nodes.get(label, alone.get(label, ())), dtype=np.int64).tolist()
         )
-        for code, label in enumerate(labels)
-    }
     return {code: frozenset(members) for code, members in members_of.items() if members}
 
 
@@ -482,10 +479,12 @@ def _sets(
         own = np.full(len(labels), -1)
     if (own >= 0).all():  # nothing but values
         return np.ones(len(labels), dtype=np.int64), own
-    sets = [
-        (position,) if position >= 0 else _members(label, nodes)
-        for position, label in zip(own.tolist(), labels, strict=True)
-    ]
+    sets: list[Sequence[int] | NDArray[np.int64]] = []
+    for position, label in zip(own.tolist(), labels, strict=True):
+        if position >= 0:
+            sets.append((position,))
+        else:
+            sets.append(_members(label, nodes))
     sizes = np.array([len(members) for members in sets], dtype=np.int64)
     arrays = [np.asarray(members, dtype=np.int64) for members in sets]
     return sizes, np.concatenate([np.zeros(0, dtype=np.int64), *arrays])

@@ -479,9 +479,10 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     else:
         parts = []
     assignments = [part.partition("=") for part in parts]
-    tables = [
-        value.strip() for key, equals, value in assignments if equals and key.strip() == "table"
-    ]
+    tables = []
+    for key, equals, value in assignments:
+        if equals and key.strip() == "table":
+            tables.append(value.strip())
     if tables and is_placed("models", name, {"table": tables[0]}, shape):
         if len(tables) > 1:
             raise ParameterError(f"{text}: table is given twice")
@@ -503,9 +504,10 @@ def _asked_model(text: str, cls: Any, parts: Sequence[str]) -> tuple[Any, tuple[
     arguments = _arguments(text, cls, parts)
     # Degrees may be left open in models that judge classes; every other field must be said.
     required = [f for f in required_fields(cls) if not (_judges_classes(cls) and is_number(cls, f))]
-    missing_fields = [
-        word for word in map(spelled(cls).__getitem__, required) if word not in arguments
-    ]
+    missing_fields = []
+    for word in map(spelled(cls).__getitem__, required):
+        if word not in arguments:
+            missing_fields.append(word)
     if missing_fields:
         form = ",".join(f"{field}={field.upper()}" for field in missing_fields)
         raise ParameterError(

@@ -104,14 +104,14 @@ class Intake:
         """The words of a recipe, all but the codes of single columns: those stand with their
         column.
         """
-        fields = {
-            name: getattr(self, name)
-            for name in KEYS
-            if name != "text" and getattr(self, name) is not None
-        }
-        rules = {
-            name: getattr(self, name) for name in TEXT_RULES if getattr(self, name) is not None
-        }
+        fields = {}
+        for name in KEYS:
+            if name != "text" and getattr(self, name) is not None:
+                fields[name] = getattr(self, name)
+        rules = {}
+        for name in TEXT_RULES:
+            if getattr(self, name) is not None:
+                rules[name] = getattr(self, name)
         codes = {} if self.missing_values is None else {"missing_values": list(self.missing_values)}
         return {**fields, **codes, **({"text": rules} if rules else {})}
 
@@ -168,14 +168,13 @@ class Intake:
             sentences.append(
                 f"Codes of their own were read as missing values in {', '.join(single)}."
             )
-        ways = [
-            words
-            for name, words in (
-                ("unicode", "Unicode normalisation (NFC)"),
-                ("blanks", "leaving out outer blanks"),
-            )
-            if getattr(self, name) is not None
-        ]
+        ways = []
+        for name, words in (
+            ("unicode", "Unicode normalisation (NFC)"),
+            ("blanks", "leaving out outer blanks"),
+        ):
+            if getattr(self, name) is not None:
+                ways.append(words)
         return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
 
 

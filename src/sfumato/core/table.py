@@ -194,17 +194,17 @@ class Table(Described, Reportable):
         return self.origin is not None and len(self.origin) > 0 and int(self.origin.min()) == NOBODY
 
     def __repr__(self) -> str:
-        roles = [
-            f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()
-        ]
+        roles = []
+        for n, a in self.schema.attributes.items():
+            roles.append(f"  {n}: {' + '.join(a.roles)} ({a.kind})")
         head = f"Table {self.source.name!r}: {len(self):,} rows, {len(self.columns)} columns"
         return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
 
     def blocks(self) -> Sequence[Block]:
         """The columns: what they are and how many values they have, never a value."""
-        roles = {
-            name: (" + ".join(a.roles), str(a.kind)) for name, a in self.schema.attributes.items()
-        }
+        roles = {}
+        for name, a in self.schema.attributes.items():
+            roles[name] = (" + ".join(a.roles), str(a.kind))
         rows = tuple(
             (name, *roles.get(name, (None, None)), *self._count_values(name))
             for name in self.columns
@@ -271,10 +271,12 @@ class Table(Described, Reportable):
             for n, column in zip(repeating, encoded, strict=True)
             if len(column.labels) <= MOST_CATEGORIES
         }
-        columns = {
-            c.name: coded_columns[c.name].categories(c.name) if c.name in coded_columns else c
-            for c in native.iter_columns()
-        }
+        columns = {}
+        for c in native.iter_columns():
+            if c.name in coded_columns:
+                columns[c.name] = coded_columns[c.name].categories(c.name)
+            else:
+                columns[c.name] = c
         frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
         return dataclasses.replace(
             self, frame=frame, coded=self.coded | set(coded_columns)
@@ -331,11 +333,10 @@ class Table(Described, Reportable):
         what they must see for it.
         """
         table = super().with_schema(schema)._knowing(self.known)
-        learning = [
-            n
-            for n, a in schema.attributes.items()
-            if a.hierarchy is not None and a.hierarchy.learns_from
-        ]
+        learning = []
+        for n, a in schema.attributes.items():
+            if a.hierarchy is not None and a.hierarchy.learns_from:
+                learning.append(n)
         if learning:
             return table._with("hierarchy", {n: table._fit_hierarchy(n) for n in learning})
         return table
@@ -382,12 +383,13 @@ class Table(Described, Reportable):
         """
         self.schema.check(self.columns, self.source)
         types = {name: self.dtype(name) for name in self.columns}
-        problems = [
-            f"column {name!r} holds lists or objects; give every cell one value, or leave the"
-            " column out"
-            for name, dtype in types.items()
-            if dtype.is_nested() or dtype == pl.Object
-        ]
+        problems = []
+        for name, dtype in types.items():
+            if dtype.is_nested() or dtype == pl.Object:
+                problems.append(
+                    f"column {name!r} holds lists or objects; give every cell one value, or leave"
+                    " the column out"
+                )
         if not problems:
             for name, attribute in self.schema.attributes.items():
                 hierarchy: Any = attribute.hierarchy
@@ -466,9 +468,8 @@ class Table(Described, Reportable):
         gone = set(names) & set(self.columns)
         if not gone:
             return self
-        remaining = [
-            n for n in self.columns if n not in gone
-        ]  # by item: to polars' drop "*" and "^a$" are patterns
+        # By item: to polars' drop "*" and "^a$" are patterns.
+        remaining = [n for n in self.columns if n not in gone]
         smaller = dataclasses.replace(
             self, frame=self.frame[remaining], schema=self.schema.without(gone)
         )
@@ -616,11 +617,10 @@ def refuse_patterns(names: Iterable[str]) -> None:
 
     >>> refuse_patterns(["a", "^a", "*"])
     """
-    positions = [
-        str(i)
-        for i, name in enumerate(names, start=1)
-        if name.startswith("^") and name.endswith("$")
-    ]
+    positions = []
+    for i, name in enumerate(names, start=1):
+        if name.startswith("^") and name.endswith("$"):
+            positions.append(str(i))
     if positions:
         raise SchemaError(
             f"the name of column number {', '.join(positions[:5])} begins with ^ and ends with $,"

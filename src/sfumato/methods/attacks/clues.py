@@ -84,9 +84,10 @@ class LabelsOfValues:
             counts = np.bincount(reading.members, minlength=len(reading.values))
             self.starts = np.concatenate([[0], np.cumsum(counts)])
         else:
-            pairs = [
-                (value, label) for label, values in reading.unplaced.items() for value in values
-            ]
+            pairs = []
+            for label, values in reading.unplaced.items():
+                for value in values:
+                    pairs.append((value, label))
             self.unplaced = np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def of(self, value: int) -> NDArray[np.bool_]:
@@ -226,9 +227,9 @@ def clue_from_transitions(
     this label.
     """
     reading = pair.reading(column)
-    label_codes = {
-        label[0] if isinstance(label, tuple) else label: i for i, label in enumerate(labels)
-    }
+    label_codes = {}
+    for i, label in enumerate(labels):
+        label_codes[label[0] if isinstance(label, tuple) else label] = i
     nowhere = -1
     of_value = np.array(
         [nowhere if v is None else label_codes.get(v, nowhere) for v in reading.values],
@@ -269,12 +270,13 @@ def clues_of(scene: Scene) -> list[Likelihood]:
     """
     pair = scene.pair
     known_columns = [c for c in scene.intruder.knows if c in pair.columns]
-    steps = {
-        c: [s for s in scene.steps if c in s.masks and not s.keeps_quasi] for c in known_columns
-    }
-    clues = [
-        clue_from_cells(pair, c) for c in known_columns if not steps[c] and generalises(pair, c)
-    ]
+    steps = {}
+    for c in known_columns:
+        steps[c] = [s for s in scene.steps if c in s.masks and not s.keeps_quasi]
+    clues = []
+    for c in known_columns:
+        if not steps[c] and generalises(pair, c):
+            clues.append(clue_from_cells(pair, c))
     alone = {c: column_steps[0] for c, column_steps in steps.items() if len(column_steps) == 1}
     # By identity: two steps may be equal and yet have masked different columns.
     for step in dict.fromkeys(map(id, alone.values())):

@@ -291,11 +291,10 @@ def no_target(scene: Scene) -> str | None:
         return reason
     if not len(scene.pair.released):
         return NothingToAttack("nothing was released")
-    changed = [
-        c
-        for c in scene.intruder.knows
-        if c in scene.pair.columns and not generalises(scene.pair, c)
-    ]
+    changed = []
+    for c in scene.intruder.knows:
+        if c in scene.pair.columns and not generalises(scene.pair, c):
+            changed.append(c)
     if changed:
         return (
             f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not"

@@ -119,7 +119,10 @@ def occupancies(
 def _enumerated(
     size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
-    cells = [(c, p) for c, n in enumerate(parts) for p in range(n)]
+    cells = []
+    for c, n in enumerate(parts):
+        for p in range(n):
+            cells.append((c, p))
     lowest = dict.fromkeys(cells, size + 1)
     greatest = dict.fromkeys(cells, -1)
     for counts in occupancies(size, largest_part, allowed):
@@ -145,7 +148,10 @@ def _solved(
     # How many records have each allowed combination of parts.
     amounts = [model.new_int_var(0, size, f"combination {i}") for i in range(len(allowed))]
     model.add(sum(amounts) == size)
-    every = [(c, p) for c, n in enumerate(parts) for p in range(n)]
+    every = []
+    for c, n in enumerate(parts):
+        for p in range(n):
+            every.append((c, p))
     sums: dict[tuple[int, int], Any] = {}
     for amount, combination in zip(amounts, allowed, strict=True):
         for cell in enumerate(combination):
@@ -316,11 +322,10 @@ def _limits(
     """
     limits: dict[tuple[int, int], int] = {}
     for c in range(len(released.columns)):
-        class_numbers = [
-            number
-            for number, rows in enumerate(released.rows)
-            if len(rows) > 1 and released.parts(number, c)
-        ]
+        class_numbers = []
+        for number, rows in enumerate(released.rows):
+            if len(rows) > 1 and released.parts(number, c):
+                class_numbers.append(number)
         if assumed == "table" and (
             len(class_numbers) != 1 or scene.pair.suppressed or _mixed(released, c)
         ):
@@ -468,10 +473,9 @@ def _allowed(
     """The combinations of parts with a value in each that lie in no box; None if there are too
     many.
     """
-    atoms = [
-        _atoms(released.parts(class_number, c), [box[c] for box in boxes if c in box])
-        for c in linked
-    ]
+    atoms = []
+    for c in linked:
+        atoms.append(_atoms(released.parts(class_number, c), [box[c] for box in boxes if c in box]))
     if math.prod(map(len, atoms)) > MOST_COMBINATIONS:
         return None
     inside = [{c: box.get(c) for c in linked} for box in boxes if set(box) <= set(linked)]

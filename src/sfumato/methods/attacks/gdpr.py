@@ -157,10 +157,11 @@ class SinglingOut(Attack):
         groups = [learnt_from, held_out]
         size = min(map(len, groups))  # as many controls as people learnt from
         people = [np.sort(draw.choice(group, size, replace=False)) for group in groups]
-        holders = [
-            {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
-            for rows_of_group in people
-        ]
+        holders = []
+        for rows_of_group in people:
+            holders.append(
+                {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
+            )
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
         outcomes = []
         naive = 0

@@ -51,7 +51,9 @@ def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
     """
     reading = scene.pair.reading(column)
     steps = [step for step in scene.steps if column in step.masks]
-    transitions = [t for step in steps for t in step.transitions(scene.pair.original)]
+    transitions: list[Transition] = []
+    for step in steps:
+        transitions.extend(step.transitions(scene.pair.original))
     transitions = [t for t in transitions if t.columns == (column,)]
     # Two steps in turn have no single matrix.
     if len(steps) != 1 or len(transitions) != 1:

@@ -211,10 +211,11 @@ def _scored(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
 ) -> tuple[Floats, Floats, Ints]:
     # Elliot's weights: the fewer columns a minimal unique has, the more it counts.
-    weights = [
-        float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1)))
-        for m in masks
-    ]
+    weights = []
+    for m in masks:
+        weights.append(
+            float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1)))
+        )
     mask_positions = np.full(1 << columns, -1, dtype=np.int64)
     mask_positions[masks] = np.arange(len(masks))
     scores = np.zeros(len(bits))

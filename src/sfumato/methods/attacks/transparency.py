@@ -95,7 +95,9 @@ class Transparency(Attack):
             return NothingToAttack("no step was used whose parameters would help an intruder")
         if not (scene.intruder.truth != NOT_IN_FILE).any():
             return "nobody in the intruder's file is in the table"
-        masked = {c for step in telling for c in step.masks}
+        masked: set[str] = set()
+        for step in telling:
+            masked.update(step.masks)
         if not masked & set(scene.intruder.knows) & set(scene.pair.columns):
             return NothingToAttack("no column that this intruder knows was masked by such a step")
         if any(clue.method != CELLS for clue in clues_of(scene)):

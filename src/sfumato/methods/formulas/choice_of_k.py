@@ -131,11 +131,10 @@ def k_for(risk: float, strict: bool = True) -> int:
     if strict:
         # 1/0.2 may come out above 5 by rounding, and would ask for 6.
         return math.ceil(1 / risk * (1 - TOLERANCE))
-    paired = [
-        threshold.k
-        for threshold in published_thresholds()
-        if threshold.risk is not None and math.isclose(threshold.risk, risk)
-    ]
+    paired = []
+    for threshold in published_thresholds():
+        if threshold.risk is not None and math.isclose(threshold.risk, risk):
+            paired.append(threshold.k)
     # Of several published values the most careful one.
     return max(paired, default=max(1, round(1 / risk)))
 

@@ -252,12 +252,10 @@ class _Search:
                     own.append(dependence)
                 elif dependence is DependenceKind.UNKNOWN:
                     unknown.append((column, name))
-            alone = {
-                column
-                for own_dependence in own
-                if own_dependence.refused
-                for column in own_dependence.columns
-            }
+            alone: set[str] = set()
+            for own_dependence in own:
+                if own_dependence.refused:
+                    alone.update(own_dependence.columns)
             # Columns that tell enough alone would make every sum with them tell.
             own += self.sums(identifier, [c for c in self.columns if c not in alone])
             dependences += own
@@ -642,10 +640,9 @@ class _Search:
             if line is not None:
                 return LineEvidence.of(q.values.whole, line[2])
         quasi = self.plain(q, "all")
-        bits = {
-            v: float(screened_bits(quasi, self.codes(column, "all", v))[1].sum())
-            for v in self.views(column)
-        }
+        bits = {}
+        for v in self.views(column):
+            bits[v] = float(screened_bits(quasi, self.codes(column, "all", v))[1].sum())
         return TableEvidence.of(
             quasi, self.codes(column, "all", max(bits, key=lambda view: bits[view]))
         )

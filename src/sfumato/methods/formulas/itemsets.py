@@ -392,10 +392,9 @@ def frequent(
             f"there are {count:,} frequent sets, more than {limit:,}; ask for a higher support"
         )
     members = _renumbered(listed.members[:listed_count], order)
-    named_sets = [
-        (tuple(row[row >= 0].tolist()), int(n))
-        for row, n in zip(members, listed.supports[:listed_count], strict=True)
-    ]
+    named_sets = []
+    for row, n in zip(members, listed.supports[:listed_count], strict=True):
+        named_sets.append((tuple(row[row >= 0].tolist()), int(n)))
     return dict(
         sorted(
             named_sets, key=lambda set_and_support: (len(set_and_support[0]), set_and_support[0])

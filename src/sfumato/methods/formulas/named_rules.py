@@ -201,15 +201,17 @@ def item_columns(
     """The columns whose values are items: those of the rules, and ``among`` or, where nobody says
     which, all categories.
     """
-    rule_columns = {name for rule in rules for name in rule.columns}
+    rule_columns: set[str] = set()
+    for rule in rules:
+        rule_columns.update(rule.columns)
     left_out = (Role.DROP, *UNITS, Role.WEIGHT)
     if among is None:
-        among = [
-            name
-            for name, attribute in schema.attributes.items()
-            if attribute.kind in (Kind.NOMINAL, Kind.ORDINAL)
-            and not any(attribute.has(role) for role in left_out)
-        ]
+        among = []
+        for name, attribute in schema.attributes.items():
+            if attribute.kind in (Kind.NOMINAL, Kind.ORDINAL) and not any(
+                attribute.has(role) for role in left_out
+            ):
+                among.append(name)
     return tuple(sorted(rule_columns | set(among)))
 
 

@@ -345,23 +345,23 @@ class _Rules:
         largest: int,
     ) -> _Rules:
         """What there is in some transactions."""
-        gone = {item for rule in hide for item in rule.both}
+        gone: set[int] = set()
+        for rule in hide:
+            gone.update(rule.both)
         itemsets = frequent_itemsets(transactions, thresholds.support, largest)
         if not any(rule.right for rule in hide):
-            itemsets_kept = [
-                itemset
-                for itemset in itemsets
-                if not any(set(rule.left) <= set(itemset) for rule in hide)
-            ]
-            border = {
-                itemset
-                for itemset in itemsets_kept
+            itemsets_kept = []
+            for itemset in itemsets:
+                if not any(set(rule.left) <= set(itemset) for rule in hide):
+                    itemsets_kept.append(itemset)
+            border = set()
+            for itemset in itemsets_kept:
                 if not any(
                     set(itemset) < set(superset)
                     for superset in itemsets_kept
                     if len(superset) == len(itemset) + 1
-                )
-            }
+                ):
+                    border.add(itemset)
             touched = [itemset for itemset in itemsets_kept if gone & set(itemset)]
             return cls(
                 tuple(hide),
@@ -390,10 +390,9 @@ class _Rules:
                 item = group[item]
             return item
 
-        touched = {
-            rule: [item for item in rule.both if item in group]
-            for rule in (*self.hide, *self.keep, *self.ghosts)
-        }
+        touched = {}
+        for rule in (*self.hide, *self.keep, *self.ghosts):
+            touched[rule] = [item for item in rule.both if item in group]
         for items in touched.values():
             # Union-find: items of one rule belong together; parts without a common item are solved
             # apart.
@@ -513,10 +512,9 @@ def _solved(
     after = work.now
     lost = sum(not is_found(after, rule, thresholds) for rule in rules.keep)
     ghosts = sum(is_found(after, rule, thresholds) for rule in rules.ghosts)
-    pairs = [
-        (int(transactions.owners[at]), int(transactions.items[at]))
-        for at in np.flatnonzero(work.gone)
-    ]
+    pairs = []
+    for at in np.flatnonzero(work.gone):
+        pairs.append((int(transactions.owners[at]), int(transactions.items[at])))
     return pairs, Proof(weight * (lost + ghosts) + len(pairs), bound or 0.0, weight)
 
 
@@ -546,11 +544,9 @@ class _Program:
         self.rules = rules
         self.patterns = patterns
         self.thresholds = thresholds
-        needed = {
-            part
-            for rule in (*rules.hide, *rules.keep, *rules.ghosts)
-            for part in (rule.both, rule.left)
-        }
+        needed: set[tuple[int, ...]] = set()
+        for rule in (*rules.hide, *rules.keep, *rules.ghosts):
+            needed.update((rule.both, rule.left))
         self.held = {itemset: patterns.holding(itemset) for itemset in needed}
         self.most = {itemset: transactions.support(itemset) for itemset in needed}
         self.sizes = np.array([len(members) for members in patterns.members], dtype=np.float64)
@@ -558,14 +554,12 @@ class _Program:
     def cost(self, amounts: Ints, weight: int) -> float:
         """What a solution costs, counted anew."""
         supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
-        still_found = [
-            self.thresholds.found(supports[rule.both], supports[rule.left])
-            for rule in self.rules.keep
-        ]
-        ghosts = [
-            self.thresholds.found(supports[rule.both], supports[rule.left])
-            for rule in self.rules.ghosts
-        ]
+        still_found = []
+        for rule in self.rules.keep:
+            still_found.append(self.thresholds.found(supports[rule.both], supports[rule.left]))
+        ghosts = []
+        for rule in self.rules.ghosts:
+            ghosts.append(self.thresholds.found(supports[rule.both], supports[rule.left]))
         out = sum(
             len(pattern) * int(amount)
             for pattern, amount in zip(self.patterns.taken, amounts, strict=True)
@@ -734,9 +728,10 @@ class _Rows:
         """The coefficients of all other variables."""
         from scipy.sparse import csr_matrix
 
-        cells = [
-            (row, at, value) for row, terms in enumerate(self.rest) for at, value in terms.items()
-        ]
+        cells = []
+        for row, terms in enumerate(self.rest):
+            for at, value in terms.items():
+                cells.append((row, at, value))
         if cells:
             rows, column_numbers, values = zip(*cells, strict=True)
         else:

@@ -276,11 +276,13 @@ class _Calendar:
 
     def range(self, moments: Sequence[_Moment]) -> Extent | None:
         """From the first to the last moment of the column."""
-        ends = [
-            _point(m.extent) if m.period == self.finest else m.extent
-            for m in moments
-            if m.period != "top"
-        ]
+        ends = []
+        for m in moments:
+            if m.period != "top":
+                if m.period == self.finest:
+                    ends.append(_point(m.extent))
+                else:
+                    ends.append(m.extent)
         if not ends:
             return None
         return (min(e[0] for e in ends), max(e[1] for e in ends))

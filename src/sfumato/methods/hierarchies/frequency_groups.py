@@ -64,11 +64,12 @@ class Frequency(Hierarchy):
             self.other: ((self.other,) * (depth - 1) + (TOP,), min(1, len(keep))),
         }
         tails = [tuple(i < n for n in keep) for i in range(len(ranked))]
-        pairs = [
-            special.get(v)
-            or ((v, *(v if frequent else self.other for frequent in tails[rank[v]]), TOP), 0)
-            for v in values
-        ]
+        pairs = []
+        for v in values:
+            pairs.append(
+                special.get(v)
+                or ((v, *(v if frequent else self.other for frequent in tails[rank[v]]), TOP), 0)
+            )
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], depth)
 
 

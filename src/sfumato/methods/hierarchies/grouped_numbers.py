@@ -235,12 +235,13 @@ def _costs(
         np.nanmean(numbers) if present.any() else 0.0
     )  # or squares cancel
     weights = counts[present].astype(np.float64)
-    moments = [
-        np.bincount(item[present], weights=weights * centred**power, minlength=length).astype(
-            np.float64
+    moments = []
+    for power in range(3):
+        moments.append(
+            np.bincount(item[present], weights=weights * centred**power, minlength=length).astype(
+                np.float64
+            )
         )
-        for power in range(3)
-    ]
     return variance_costs(*moments)
 
 
@@ -397,9 +398,11 @@ class _Groups:
 
     def __init__(self, cuts: Sequence[Sequence[float]], readings: Sequence[CellReading]) -> None:
         limits = [[_exact(cut) for cut in level] for level in cuts]
-        ends = [
-            end for reading in readings for end in (reading.low, reading.high) if end is not None
-        ]
+        ends = []
+        for reading in readings:
+            for end in (reading.low, reading.high):
+                if end is not None:
+                    ends.append(end)
         self.digits = max([0, *(-number[1] for number in itertools.chain(*limits, ends))])
         self.cuts = [[on_axis(cut, self.digits) for cut in level] for level in limits]
         unit = 10**self.digits
@@ -477,7 +480,11 @@ class _Groups:
 
     def domain(self, spans: Sequence[Extent]) -> Extent | None:
         """From the least to the greatest number that occurs, the ends of groups among them."""
-        ends = [end for span in spans for end in span if end not in EVERYWHERE]
+        ends = []
+        for span in spans:
+            for end in span:
+                if end not in EVERYWHERE:
+                    ends.append(end)
         if not ends:
             return None
         return (min(ends), max(ends))

@@ -184,10 +184,9 @@ class LeafColumns(Leaves):
         # A missing value stays missing on all levels but the top.
         gap = [missing and level < self.depth - 1 for level in range(self.depth)]
         ups = [parts[level + 1][0][first] for level, (_, first, _) in enumerate(parts[:-1])]
-        names = [
-            self.levels[level].gather(rows[first]).to_list()
-            for level, (_, first, _) in enumerate(parts)
-        ]
+        names = []
+        for level, (_, first, _) in enumerate(parts):
+            names.append(self.levels[level].gather(rows[first]).to_list())
         counts = [leaves for _, _, leaves in parts]
         return Ladder(
             labels=tuple(
@@ -315,11 +314,13 @@ def require_sound(rows: Sequence[Row], source: str, row_label: Callable[[int], s
 def _uneven(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> list[str]:
     depth = len(rows[0])
     wrong = [i for i, row in enumerate(rows) if len(row) != depth]
-    problems = [
-        f"{source}, {row_label(i)}: has {len(rows[i])} levels where {row_label(0)} has {depth};"
-        " give all rows as many levels (repeat the value on the levels where it does not change)"
-        for i in wrong[:SHOWN]
-    ]
+    problems = []
+    for i in wrong[:SHOWN]:
+        problems.append(
+            f"{source}, {row_label(i)}: has {len(rows[i])} levels where {row_label(0)} has {depth};"
+            " give all rows as many levels (repeat the value on the levels where it does not"
+            " change)"
+        )
     return problems + _count_hidden_problems(wrong, source)
 
 
@@ -328,11 +329,10 @@ def _torn(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> 
     problems = []
     for level in range(len(rows[0]) - 1):
         first: dict[str, int] = {}
-        clashes = [
-            (first[row[level]], i)
-            for i, row in enumerate(rows)
-            if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]
-        ]
+        clashes = []
+        for i, row in enumerate(rows):
+            if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]:
+                clashes.append((first[row[level]], i))
         problems += [
             f"{source}, {row_label(i)} and {row_label(j)}: the same label of level {level} stands"
             f" under two different labels of level {level + 1}; every label needs one parent, so"
@@ -425,11 +425,10 @@ def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple
         top = len(rows[0]) - 1
     else:
         top = 0
-    finer = {
-        level: {row[level] for row, lower in pairs if lower < level}
-        for level in set(own)
-        if 0 < level < top
-    }
+    finer = {}
+    for level in set(own):
+        if 0 < level < top:
+            finer[level] = {row[level] for row, lower in pairs if lower < level}
     return [
         row for row, level in pairs if not level or (level < top and row[level] not in finer[level])
     ]

@@ -226,7 +226,11 @@ class Grid:
         """Whether labels like 20-24 can say it: whole numbers only, and no interval that starts
         below zero.
         """
-        positions = [p for pair in ends for p in pair if p is not None]
+        positions = []
+        for pair in ends:
+            for p in pair:
+                if p is not None:
+                    positions.append(p)
         unit = 10**self.digits
         if any(p % unit for p in (*self.widths, self.origin, *positions)):
             return False

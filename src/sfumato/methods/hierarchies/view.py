@@ -98,11 +98,10 @@ def view_hierarchy(
         covered = [value is None or covers(hierarchy, value) for value in values]
         if all(covered):  # each alone, and not together: the rule says itself what is wrong
             raise
-    pairs = [
-        (value, count)
-        for value, count, is_covered in zip(values, counts, covered, strict=True)
-        if is_covered
-    ]
+    pairs = []
+    for value, count, is_covered in zip(values, counts, covered, strict=True):
+        if is_covered:
+            pairs.append((value, count))
     ladder = ladder or bind(hierarchy, [value for value, _ in pairs], [count for _, count in pairs])
     records = dict(pairs)
     # Records in the order of the ladder, which is not that of the values.

@@ -137,9 +137,10 @@ class StochasticTCloseness(SensitiveModel):
             raise ParameterError(
                 f"the mechanism {self.mechanism} has the multiplicative distance only"
             )
-        wrong = [
-            row for row in (self.matrix or {}).values() if abs(sum(row.values()) - 1) > TOLERANCE
-        ]
+        wrong = []
+        for row in (self.matrix or {}).values():
+            if abs(sum(row.values()) - 1) > TOLERANCE:
+                wrong.append(row)
         if wrong:
             raise ParameterError(
                 f"every row of the matrix must sum to 1; {len(wrong)} of {len(self.matrix or {})}"

@@ -278,20 +278,22 @@ class RegressionOverlap(Utility):
         old = self._fit(pair, features.before, before[rows_before])
         new = self._fit(pair, features.after, after[rows_after])
         # A predictor that was not released does not overlap: it counts with one 0.
-        overlaps_of: dict[str, list[float]] = {
-            name: [] if name in present else [0.0] for name in self.predictors
-        }
+        overlaps_of: dict[str, list[float]] = {}
+        for name in self.predictors:
+            if name in present:
+                overlaps_of[name] = []
+            else:
+                overlaps_of[name] = [0.0]
         # Coefficient 0 is the constant, which is not compared.
         for number, owner in enumerate(features.owners, start=1):
             if not np.isnan(old[1][number]):
                 overlaps_of[owner].append(_overlap(old, new, number))
         overlaps = list(chain.from_iterable(overlaps_of.values()))
         raw = float(np.mean(overlaps)) if overlaps else 1.0
-        columns = {
-            name: 1.0 - float(np.mean(column_overlaps))
-            for name, column_overlaps in overlaps_of.items()
-            if column_overlaps
-        }
+        columns = {}
+        for name, column_overlaps in overlaps_of.items():
+            if column_overlaps:
+                columns[name] = 1.0 - float(np.mean(column_overlaps))
         return Measure(self.name, 1.0 - raw, self.better, meaning, raw=raw, per_column=columns)
 
     def _values(self, pair: TablePair) -> list[str]:

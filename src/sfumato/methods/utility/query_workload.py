@@ -368,9 +368,10 @@ class QueryWorkload(ColumnUtility):
         data.
         """
         amount = len(true)
-        released_parts = [
-            (q.after, q.released.narrow[released.first]) for q in batch if q.released is not None
-        ]
+        released_parts = []
+        for q in batch:
+            if q.released is not None:
+                released_parts.append((q.after, q.released.narrow[released.first]))
         estimate = _weighed(released_parts, released.sizes)
         unseen = np.ones(amount)
         every = np.ones(amount)

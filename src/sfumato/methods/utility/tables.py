@@ -273,17 +273,15 @@ class MarginalError(ColumnUtility):
         errors = [error for error, _ in error_pairs]
         largest = float(np.mean([blind for _, blind in error_pairs]))
         raw = float(np.mean(errors))
-        parts = {
-            name: [
+        parts = {}
+        for name in names:
+            parts[name] = [
                 e for e, table_columns in zip(errors, tables, strict=True) if name in table_columns
             ]
-            for name in names
-        }
-        columns = {
-            name: float(np.mean(column_errors)) / 2
-            for name, column_errors in parts.items()
-            if column_errors
-        }
+        columns = {}
+        for name, column_errors in parts.items():
+            if column_errors:
+                columns[name] = float(np.mean(column_errors)) / 2
         meaning = (
             f"tables of {count_of(self.ways, 'column')}: {percent(raw / 2)} of records in another"
             " cell than before; as a share of that without any data"

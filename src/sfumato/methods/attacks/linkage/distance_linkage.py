@@ -342,14 +342,13 @@ class DistanceLinkage(Attack):
 
 def _details(scene: Scene, credits_by_way: Mapping[str, Credits]) -> dict[str, Any]:
     """Counts behind the value."""
-    per_way = {
-        way: {
+    per_way = {}
+    for way, credit in credits_by_way.items():
+        per_way[way] = {
             "value": credit.rate,
             "records": len(credit.rows),
             "linked_without_tie": int((credit.credit == 1.0).sum()),
             "mean_ties": float(credit.tied.mean()) if len(credit.rows) else 0.0,
             "complete": credit.complete,
         }
-        for way, credit in credits_by_way.items()
-    }
     return {"strangers": int((scene.intruder.truth < 0).sum()), "directions": per_way}

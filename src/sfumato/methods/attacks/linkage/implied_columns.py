@@ -44,9 +44,10 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     if not pair.aligned or not pair.quasi or not set(pair.quasi) <= known_columns:
         return None
     dependences = _dependences(scene)
-    usable = [
-        dependence for dependence in dependences.found if _usable(scene, dependence, known_columns)
-    ]
+    usable = []
+    for dependence in dependences.found:
+        if _usable(scene, dependence, known_columns):
+            usable.append(dependence)
     if not usable:
         return None
     # From rows of the intruder's file over rows of the original to records that were looked at.

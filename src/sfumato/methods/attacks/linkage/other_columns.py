@@ -283,11 +283,10 @@ def _learn_model(scene: Scene, shared: Sequence[str], predicted: Sequence[str]) 
         raise ParameterError("there is no table of other people to learn from")
     # Columns as the intruder's file has them, where the table holds them so: a model must be learnt
     # from what it will be given.
-    teaching = {
-        name: aux.column(as_theirs(name) if as_theirs(name) in aux.columns else name)
-        for name in shared
-        if name in aux.columns
-    }
+    teaching = {}
+    for name in shared:
+        if name in aux.columns:
+            teaching[name] = aux.column(as_theirs(name) if as_theirs(name) in aux.columns else name)
     teaching |= {name: aux.column(name) for name in scene.intruder.others}
     return _model(
         scene, teaching, {name: aux.column(name) for name in predicted}, scene.intruder.file

@@ -420,10 +420,9 @@ def _details(
     """Thresholds, numbers of pairs, precision and recall."""
     sure = best >= decision.upper - 1e-9
     right = float(credit.credit[sure].sum())
-    pairs = {
-        words: round(float(patterns.counts[decision.verdicts == verdict].sum()) * scale)
-        for words, verdict in (("links", 1), ("clerical", 0), ("non_links", -1))
-    }
+    pairs = {}
+    for words, verdict in (("links", 1), ("clerical", 0), ("non_links", -1)):
+        pairs[words] = round(float(patterns.counts[decision.verdicts == verdict].sum()) * scale)
     return {
         "upper_bits": decision.upper if math.isfinite(decision.upper) else None,
         "lower_bits": decision.lower if math.isfinite(decision.lower) else None,

@@ -505,12 +505,11 @@ def _pair_cuts(family: Family) -> Floats:
     if family.kind != SQUARE_FORM:
         return np.zeros((0, family.width))
     unit = np.eye(family.columns)
-    vectors = [
-        unit[k] + sign * unit[m]
-        for k in range(family.columns)
-        for m in range(k)
-        for sign in (1, -1)
-    ]
+    vectors = []
+    for k in range(family.columns):
+        for m in range(k):
+            for sign in (1, -1):
+                vectors.append(unit[k] + sign * unit[m])
     return np.array([_cut(family, v) for v in vectors]).reshape(-1, family.width)
 
 

@@ -135,12 +135,13 @@ def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Ato
     order = np.lexsort(keys[first].T)
     first_rows = first[order]
     layout = placement.layout
-    codes = [
-        kernels.keys.field_codes(
-            keys[first_rows], layout.words[a], layout.shifts[a], layout.widths[a]
+    codes = []
+    for a in range(len(base.columns)):
+        codes.append(
+            kernels.keys.field_codes(
+                keys[first_rows], layout.words[a], layout.shifts[a], layout.widths[a]
+            )
         )
-        for a in range(len(base.columns))
-    ]
     weights = None
     if base.weights is not None:
         row_weights = survey_weights(dataset, weight_column(dataset.schema))

@@ -134,11 +134,11 @@ def axes_of(
             ]
         )
     names = dict.fromkeys([*(order or ()), *classes.columns])
-    problems = [
-        f"grid names a column {n!r} that is no quasi-identifier.{did_you_mean(n, classes.columns)}"
-        for n in steps or ()
-        if n not in classes.columns
-    ]
+    problems = []
+    for n in steps or ():
+        if n not in classes.columns:
+            hint = did_you_mean(n, classes.columns)
+            problems.append(f"grid names a column {n!r} that is no quasi-identifier.{hint}")
     axes = []
     for name in names:
         try:

@@ -427,10 +427,11 @@ def date_grid(
     def write(low: int, high: int) -> str:
         return clock.write(cells[low][0], cells[high][1])
 
-    limits = [
-        ((start - clock.shift) * scale, (end - clock.resolution - clock.shift) * scale)
-        for start, end in cells
-    ]
+    limits = []
+    for start, end in cells:
+        limits.append(
+            ((start - clock.shift) * scale, (end - clock.resolution - clock.shift) * scale)
+        )
     source: Source = "default" if declared is None else "recipe"
     numbers = [start for start, _ in cells]
     return _from_cells(
@@ -457,9 +458,9 @@ def _period_around(key: int, period: str) -> tuple[int, int]:
     day = datetime.date.fromordinal(ordinal)
     if period == "5 years":
         year = day.year // 5 * 5
-        years = [
-            datetime.date(min(max(1, year + offset), datetime.MAXYEAR), 1, 1) for offset in (0, 4)
-        ]
+        years = []
+        for offset in (0, 4):
+            years.append(datetime.date(min(max(1, year + offset), datetime.MAXYEAR), 1, 1))
         low = bounds("year", years[0])[0]
         high = bounds("year", years[1])[1]
     else:

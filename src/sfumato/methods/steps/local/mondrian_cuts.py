@@ -180,9 +180,9 @@ class Cutting:
         self.scratch = kernels.points.make_scratch(space, CHILDREN)
         # The tree of regions as arrays: start and end in points, records, parent; the root has
         # none.
-        whole = [
-            np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)
-        ]
+        whole = []
+        for n in (0, len(self.points), promises.classes.total, -1):
+            whole.append(np.array([n], dtype=np.int64))
         self.starts, self.ends, self.totals, self.parents = whole
         self.leaf = np.ones(1, dtype=np.bool_)
 

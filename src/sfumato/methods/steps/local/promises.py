@@ -163,9 +163,10 @@ class Promises:
         n = len(self.classes)
         single_class = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
         evidence = ClassEvidence(single_class, self.schema, self.reference)
-        models = [
-            m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes
-        ]
+        models = []
+        for m in self.models:
+            if m.crowd is not None or m in self.tests or m in self.wholes:
+                models.append(m)
         verdicts = tuple(m.judge(evidence) for m in models)
         broken = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
         advice = "lower the promise, or give the table more records"

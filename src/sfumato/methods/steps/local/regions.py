@@ -211,10 +211,9 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
     if len(retained_rows) < len(dataset):
         dataset = dataset.take(retained_rows)
         regions = regions[retained_rows]
-    fresh = {
-        name: pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
-        for name, codes in plan.cells.items()
-    }
+    fresh = {}
+    for name, codes in plan.cells.items():
+        fresh[name] = pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
     fresh = {
         name: labels
         for name, labels in fresh.items()
@@ -271,10 +270,9 @@ class Borders:
     def passed(self, classes: Ints, marks: Marks) -> Ints:
         """Per row how many borders of its class lie below its mark: the number of its part."""
         is_border = np.repeat([0, 1], [len(classes), len(self.classes)])
-        coordinates = [
-            np.concatenate(pair)
-            for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys))
-        ]
+        coordinates = []
+        for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys)):
+            coordinates.append(np.concatenate(pair))
         order = np.lexsort((is_border, *coordinates, np.concatenate([classes, self.classes])))
         below = np.empty(len(order), dtype=np.int64)
         below[order] = np.cumsum(is_border[order])

@@ -199,10 +199,9 @@ class Absorber:
 
     def parts(self) -> Parts:
         """What the regions hold now."""
-        parts = [
-            Parts(members, np.full(len(members), region), amounts)
-            for region, (members, amounts) in enumerate(self.pieces)
-        ]
+        parts = []
+        for region, (members, amounts) in enumerate(self.pieces):
+            parts.append(Parts(members, np.full(len(members), region), amounts))
         return Parts.joined(parts).tidy()
 
 

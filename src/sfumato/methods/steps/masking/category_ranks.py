@@ -37,9 +37,9 @@ def ranks_of(dataset: Table, name: str) -> Floats:
     encoded = dataset.encoded(name)
     attribute = dataset.schema.attributes.get(name)
     order = attribute.order if attribute is not None else None
-    rank = {
-        value: float(i) for i, value in enumerate(order if order is not None else encoded.labels)
-    }
+    rank = {}
+    for i, value in enumerate(order if order is not None else encoded.labels):
+        rank[value] = float(i)
     unknown = [text for text in encoded.labels if text is not None and text not in rank]
     if unknown:
         raise SchemaError(

@@ -167,9 +167,9 @@ class CovarianceLearner:
             weights = np.ones(len(rows))
         else:
             weights = weights_column
-        centred = [
-            self.read(rows, n) - self.moments.means[groups, j] for j, n in enumerate(self.columns)
-        ]
+        centred = []
+        for j, n in enumerate(self.columns):
+            centred.append(self.read(rows, n) - self.moments.means[groups, j])
         for j, left_column in enumerate(centred):
             # The matrix is symmetric: the lower half is enough.
             for k, right in enumerate(centred[: j + 1]):

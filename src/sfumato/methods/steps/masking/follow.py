@@ -105,11 +105,10 @@ class Follow(ColumnStep):
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """The columns hold labels, which are nominal."""
-        changed = {
-            name: _followed(attribute)
-            for name, attribute in schema.attributes.items()
-            if name in self.columns
-        }
+        changed = {}
+        for name, attribute in schema.attributes.items():
+            if name in self.columns:
+                changed[name] = _followed(attribute)
         return Schema({**schema.attributes, **changed})
 
     def _refuse(self, attributes: Mapping[str, Attribute]) -> None:

@@ -350,11 +350,10 @@ class _Adding:
         ]
 
     def _warnings(self, preserved_numbers: KeptNumbers) -> list[str]:
-        warnings = [
-            f"column {name!r} does not vary: it was left as it is"
-            for j, name in enumerate(self.step.columns)
-            if not varies(self.block.values[:, j])
-        ]
+        warnings = []
+        for j, name in enumerate(self.step.columns):
+            if not varies(self.block.values[:, j]):
+                warnings.append(f"column {name!r} does not vary: it was left as it is")
         warnings += self._still()
         if self.pooled:
             warnings.append(

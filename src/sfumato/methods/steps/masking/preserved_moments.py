@@ -72,10 +72,9 @@ class KeptNumbers:
     def distributions(self) -> Preserved:
         """How far the (weighted) distribution functions lie apart: Kolmogorov's distance."""
         columns = range(len(self.block.names))
-        apart = [
-            kolmogorov(self.block.values[:, j], self.masked[:, j], self.block.weights)
-            for j in columns
-        ]
+        apart = []
+        for j in columns:
+            apart.append(kolmogorov(self.block.values[:, j], self.masked[:, j], self.block.weights))
         return self._preserved("distribution functions", False, max(apart))
 
     def exact(self, statistic: str) -> Preserved:

@@ -292,10 +292,12 @@ class Recode(ColumnStep):
         new = [None if text is None else self._new(text) for text in encoded.labels]
         if fixed:  # no record decides whether this is an error, or numbers
             if self.unmapped == "error":
-                new = [
-                    None if text is None else (self.mapping or {}).get(text)
-                    for text in encoded.labels
-                ]
+                new = []
+                for text in encoded.labels:
+                    if text is None:
+                        new.append(None)
+                    else:
+                        new.append((self.mapping or {}).get(text))
             return pl.Series(name, new, dtype=pl.String).gather(encoded.codes)
         unmapped_values = occurring - set(self.mapping or {})
         if unmapped_values and self.unmapped == "error":

@@ -120,9 +120,10 @@ class Round(ColumnStep):
         up = self._up(block, fractions, goal)
         rounded_values = _multiples(below + up, self.base)
         changed = np.abs(rounded_values - block.values) > 1e-9 * self.base
-        unchanged = [
-            n for n, is_changed in zip(self.columns, changed.T, strict=True) if not is_changed.any()
-        ]
+        unchanged = []
+        for n, is_changed in zip(self.columns, changed.T, strict=True):
+            if not is_changed.any():
+                unchanged.append(n)
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"rounded to multiples of {self.base:g} ({self.method})"
@@ -165,10 +166,11 @@ class Round(ColumnStep):
             return preserved_numbers.exact("order"), preserved_numbers.means()
         if self.method == "random":
             return preserved_numbers.means(), preserved_numbers.sums()
-        totals = [
-            np.abs(np.nansum(rounded_values[rows] - block.values[rows], axis=0)).max()
-            for rows in block.parts()
-        ]
+        totals = []
+        for rows in block.parts():
+            totals.append(
+                np.abs(np.nansum(rounded_values[rows] - block.values[rows], axis=0)).max()
+            )
         words = f"totals, to the next multiple of {self.base:g},"
         return (
             Preserved(

@@ -503,16 +503,16 @@ def _preserved(
         preserved = []
     else:
         preserved = [Preserved("size of the population as the sum", (weight_name,), exact, off)]
-    numbers = [
-        n
-        for n, a in dataset.schema.attributes.items()
-        if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles
-    ]
+    numbers = []
+    for n, a in dataset.schema.attributes.items():
+        if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles:
+            numbers.append(n)
     numbers = [n for n in numbers if dataset.dtype(n).is_numeric()]
     values = [(n, numbers_of(dataset, n)) for n in numbers]
-    usable_columns = [
-        (n, v) for n, v in values if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST
-    ]
+    usable_columns = []
+    for n, v in values:
+        if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST:
+            usable_columns.append((n, v))
     if usable_columns:
         table = np.stack([v for _, v in usable_columns], axis=1)
         mean_shifts = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(

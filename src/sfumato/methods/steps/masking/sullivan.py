@@ -146,16 +146,17 @@ class Sullivan:
     def masked(self, rows: Rows) -> Array:
         """One stratum with noise."""
         block = self.block
-        scales = [
-            NormalScale.of(
-                block.values[rows, j],
-                block.weights[rows],
-                block.groups[j][rows],
-                self.ties[rows, j],
-                stepped=is_category,
+        scales = []
+        for j, is_category in enumerate(self.categories):
+            scales.append(
+                NormalScale.of(
+                    block.values[rows, j],
+                    block.weights[rows],
+                    block.groups[j][rows],
+                    self.ties[rows, j],
+                    stepped=is_category,
+                )
             )
-            for j, is_category in enumerate(self.categories)
-        ]
         noisy = self._noisy(rows, scales)
         pairs = enumerate(zip(scales, self.categories, strict=True))
         columns = np.stack(

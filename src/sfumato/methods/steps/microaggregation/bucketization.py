@@ -300,9 +300,10 @@ class Bucketize(Step):
                 "bucketize: sensitive columns that are not in buckets stay as they are:"
                 f" {', '.join(unprotected[:8])}"
             )
-        ungrouped = [
-            name for name in schema.quasi if name not in quasi and name not in self.sensitive
-        ]
+        ungrouped = []
+        for name in schema.quasi:
+            if name not in quasi and name not in self.sensitive:
+                ungrouped.append(name)
         if ungrouped:
             yield (
                 "bucketize: quasi-identifiers that do not make classes tell people of a class"

@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 def points_of(dataset: Table, columns: Sequence[str]) -> Points:
     """Columns of any kind as points: see :mod:`sfumato.methods.steps.microaggregation.inputs`."""
     forms = {name: form_of(dataset, name, "taxonomy") for name in columns}
-    lines = {
-        name: computable(line_of(dataset, name, form), name)
-        for name, form in forms.items()
-        if form in ON_A_LINE
-    }
+    lines = {}
+    for name, form in forms.items():
+        if form in ON_A_LINE:
+            lines[name] = computable(line_of(dataset, name, form), name)
     return embedded(dataset, forms, lines, standardize=True)
 
 

@@ -55,11 +55,9 @@ def require_ranges(step: str, grid: Collection[str], ranges: Collection[str]) ->
 
 def grids_of(columns: Mapping[str, BucketColumn]) -> dict[str, Any]:
     """The grids on which numbers and dates of these columns are labelled, as a plan tells them."""
-    grids = {
-        name: grid_fields
-        for column in columns.values()
-        for name, grid_fields in column.grid.items()
-    }
+    grids: dict[str, object] = {}
+    for column in columns.values():
+        grids.update(column.grid)
     return {"grid": grids} if grids else {}
 
 
@@ -119,14 +117,12 @@ def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:
 
 def require_values(step: str, dataset: Table, columns: Sequence[str]) -> None:
     """Refuse missing values where a centre is to be taken."""
-    gaps = {
-        name: (
-            dataset.column(name).fill_nan(None).null_count()
-            if dataset.dtype(name).is_float()
-            else dataset.column(name).null_count()
-        )
-        for name in columns
-    }
+    gaps = {}
+    for name in columns:
+        if dataset.dtype(name).is_float():
+            gaps[name] = dataset.column(name).fill_nan(None).null_count()
+        else:
+            gaps[name] = dataset.column(name).null_count()
     incomplete = [name for name, count in gaps.items() if count]
     if incomplete:
         raise SchemaError(

@@ -70,9 +70,10 @@ def table_of(
     order = canonical_order(dataset)
     ordered = dataset.take(order)
     forms = {name: form_of(ordered, name, nominal) for name in columns}
-    lines = {
-        name: line_of(ordered, name, form) for name, form in forms.items() if form in ON_A_LINE
-    }
+    lines = {}
+    for name, form in forms.items():
+        if form in ON_A_LINE:
+            lines[name] = line_of(ordered, name, form)
     absent = np.stack([_absent(ordered, name, lines.get(name)) for name in columns], axis=1)
     parts, left_out = _parts(strata_of(ordered, within)[0], absent, missing, columns)
     _require_crowds(parts, k, len(dataset))

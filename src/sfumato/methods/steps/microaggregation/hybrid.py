@@ -104,10 +104,9 @@ def apart(before: Array, after: Array, groups: Labels) -> tuple[float, float]:
     means = float(np.abs(centred[0][0] - centred[1][0]).max(initial=0.0))
     for i in range(before.shape[1]):
         for j in range(i + 1):
-            products = [
-                np.bincount(groups, part[:, i] * part[:, j]) / (group_sizes - 1)
-                for _, part in centred
-            ]
+            products = []
+            for _, part in centred:
+                products.append(np.bincount(groups, part[:, i] * part[:, j]) / (group_sizes - 1))
             covariances = max(
                 covariances, float(np.abs(products[0] - products[1]).max(initial=0.0))
             )
@@ -226,9 +225,10 @@ class HybridMicrodata(ColumnStep):
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
-        attributes = {
-            name: schema.attributes[name] for name in self.columns if name in schema.attributes
-        }
+        attributes = {}
+        for name in self.columns:
+            if name in schema.attributes:
+                attributes[name] = schema.attributes[name]
         return {
             name: dataclasses.replace(a, hierarchy=None)
             for name, a in attributes.items()

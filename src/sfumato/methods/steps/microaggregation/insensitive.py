@@ -141,20 +141,19 @@ class InsensitiveMicroaggregate(ColumnStep):
         require_table(dataset, self.name, self.columns)
         attributes = dataset.schema.attributes
         declared = {name: attributes[name].bounds for name in self.columns if name in attributes}
-        bounds = {
-            name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns
-        }
+        bounds = {}
+        for name in self.columns:
+            bounds[name] = (self.bounds or {}).get(name) or declared.get(name)
         unbounded = [name for name, column_bounds in bounds.items() if column_bounds is None]
         if unbounded:
             raise SchemaError(
                 f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without"
                 " looking at the data: say bounds: {column: [lowest, highest]}"
             )
-        scales = {
-            name: Scale(*column_bounds)
-            for name, column_bounds in bounds.items()
-            if column_bounds is not None
-        }
+        scales = {}
+        for name, column_bounds in bounds.items():
+            if column_bounds is not None:
+                scales[name] = Scale(*column_bounds)
         require_numbers(dataset, self.columns, goal, self.name)
         self._require(dataset)
         draws = Draws.of(goal, self.name)
@@ -185,9 +184,10 @@ class InsensitiveMicroaggregate(ColumnStep):
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Any]:
-        attributes = {
-            name: schema.attributes[name] for name in self.columns if name in schema.attributes
-        }
+        attributes = {}
+        for name in self.columns:
+            if name in schema.attributes:
+                attributes[name] = schema.attributes[name]
         return {
             name: dataclasses.replace(a, hierarchy=None)
             for name, a in attributes.items()
@@ -202,9 +202,10 @@ class InsensitiveMicroaggregate(ColumnStep):
             )
         require_one_row_each(dataset, self.name)
         direct = dataset.schema.columns(Role.DROP)
-        other_columns = [
-            name for name in dataset.columns if name not in self.columns and name not in direct
-        ]
+        other_columns = []
+        for name in dataset.columns:
+            if name not in self.columns and name not in direct:
+                other_columns.append(name)
         if self.method == "total_order" and other_columns and not self.linked:
             raise SchemaError(
                 f"{self.name}: total_order releases whole records; {', '.join(other_columns[:8])}"

@@ -219,9 +219,10 @@ class Microaggregate(ColumnStep):
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
         """The columns whose hierarchies do not list what is released."""
-        attributes = {
-            name: schema.attributes[name] for name in self.columns if name in schema.attributes
-        }
+        attributes = {}
+        for name in self.columns:
+            if name in schema.attributes:
+                attributes[name] = schema.attributes[name]
         gone = (
             Kind.NUMERIC,
             Kind.DATE,

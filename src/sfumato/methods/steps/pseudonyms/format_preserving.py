@@ -139,10 +139,9 @@ class CharacterTable:
         alphabets = [alphabet_of(chr(point)) for point in self.points.tolist()]
         self.alphabets = sorted(set(alphabets))
         number = {alphabet: i for i, alphabet in enumerate(self.alphabets)}
-        positions = [
-            alphabet.index(chr(p))
-            for alphabet, p in zip(alphabets, self.points.tolist(), strict=True)
-        ]
+        positions = []
+        for alphabet, p in zip(alphabets, self.points.tolist(), strict=True):
+            positions.append(alphabet.index(chr(p)))
         self.numbers = np.array([number[a] for a in alphabets], dtype=np.int64)
         self.places = np.array(positions, dtype=np.int64)
         self.sizes = np.array([len(a) for a in alphabets], dtype=np.int64)
@@ -297,9 +296,9 @@ def _tweaks(form: NDArray[np.uint32], secret: bytes) -> tuple[NDArray[np.uint64]
     width = form.shape[1] * 4
     whole = np.ascontiguousarray(form).tobytes()
     numbers: dict[bytes, int] = {}
-    of_row = [
-        numbers.setdefault(whole[s : s + width], len(numbers)) for s in range(0, len(whole), width)
-    ]
+    of_row = []
+    for s in range(0, len(whole), width):
+        of_row.append(numbers.setdefault(whole[s : s + width], len(numbers)))
     keyed = digests(secret, (number.decode("utf-32-le") for number in numbers))[:, :8]
     words = np.ascontiguousarray(keyed).view(">u8").ravel().astype(np.uint64)
     index = np.array(of_row, dtype=np.int64)

@@ -76,10 +76,9 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
     """The identities of some columns, all in one list; together, the columns make one identity
     under the first's name.
     """
-    identities = {
-        name: _encoded(dataset, columns if together else (name,))
-        for name in (columns[:1] if together else columns)
-    }
+    identities = {}
+    for name in columns[:1] if together else columns:
+        identities[name] = _encoded(dataset, columns if together else (name,))
     lists = [[text for text in texts if text is not None] for texts, _ in identities.values()]
     every = sorted(
         lists[0] if len(lists) == 1 else set().union(*lists)
@@ -233,10 +232,12 @@ class People:
             identities = pl.DataFrame({"": []}, schema={"": pl.String})
         else:
             identities = self.merged.sort("")
-        repeated = {
-            name: int((identities[str(position)] > 1).sum()) if identities.width > 1 else 0
-            for position, name in enumerate(self.step.replaced)
-        }
+        repeated = {}
+        for position, name in enumerate(self.step.replaced):
+            if identities.width > 1:
+                repeated[name] = int((identities[str(position)] > 1).sum())
+            else:
+                repeated[name] = 0
         return self.step.given(identities[""].to_list(), repeated, self.key, self.goal).held()
 
     def _too_many(self) -> Given:
@@ -560,13 +561,14 @@ class Pseudonymize(ColumnStep):
 
     def _linkable(self, repeated: Mapping[str, int], goal: Goal) -> Sequence[str]:
         """Warnings about what pseudonyms do not hide."""
-        warnings = [
-            f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one person"
-            " can be linked, and who knows some of them finds the others. Declare a person unit if"
-            " classes should count persons"
-            for name, count in repeated.items()
-            if count
-        ]
+        warnings = []
+        for name, count in repeated.items():
+            if count:
+                warnings.append(
+                    f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one"
+                    " person can be linked, and who knows some of them finds the others. Declare a"
+                    " person unit if classes should count persons"
+                )
         if self.vault and not Path(self.vault).exists():
             warnings.append(
                 f"there is no vault {self.vault} yet; it is made when the release is written"

@@ -196,25 +196,23 @@ def read_vault(path: Path, key: bytes) -> Vault:
         raise UnreadableInput(
             f"{path} is a vault of version {stored['sfumato_vault']}; this sfumato reads {VERSION}"
         )
-    domains = {
-        name: Domain(
+    domains = {}
+    for name, content in stored["domains"].items():
+        domains[name] = Domain(
             content["method"], dict(zip(content["identities"], content["pseudonyms"], strict=True))
         )
-        for name, content in stored["domains"].items()
-    }
     return Vault(domains, stored["log_entries"], stored["log_head"])
 
 
 def write_vault(path: Path, key: bytes, vault: Vault) -> None:
     """Seal a vault into its file."""
-    domains = {
-        name: {
+    domains = {}
+    for name, d in vault.domains.items():
+        domains[name] = {
             "method": d.method,
             "identities": list(d.codes),
             "pseudonyms": list(d.codes.values()),
         }
-        for name, d in vault.domains.items()
-    }
     content = {
         "sfumato_vault": VERSION,
         "domains": domains,

@@ -156,10 +156,12 @@ def _score_alone(lattice: Lattice, tally: Tally, decided: int) -> float:
     """The score if only the first ``decided`` columns cost anything above their lowest level."""
     open_columns = range(decided, len(lattice.columns))
     # Undecided columns at the cost of their lowest level: what cancels against ``floor``.
-    cheapest = [
-        lattice.totals[a][lattice.low[a]] / lattice.records if lattice.records else 0.0
-        for a in open_columns
-    ]
+    cheapest = []
+    for a in open_columns:
+        if lattice.records:
+            cheapest.append(lattice.totals[a][lattice.low[a]] / lattice.records)
+        else:
+            cheapest.append(0.0)
     return float(
         lattice.objective.score(
             dataclasses.replace(tally, cells=[*tally.cells[:decided], *cheapest])

@@ -100,11 +100,10 @@ def worst_column(lattice: Lattice, classes: ClassTable) -> str:
     most values.
     """
     unsafe = unsafe_combinations(lattice, classes.levels)
-    able = [
-        a
-        for a, (level, high) in enumerate(zip(classes.levels, lattice.high, strict=True))
-        if level < high
-    ]
+    able = []
+    for a, (level, high) in enumerate(zip(classes.levels, lattice.high, strict=True)):
+        if level < high:
+            able.append(a)
     largest = max(unsafe[a] for a in able)
     worst = [lattice.columns[a] for a in able if unsafe[a] == largest]
     if len(worst) == 1:
@@ -115,11 +114,9 @@ def worst_column(lattice: Lattice, classes: ClassTable) -> str:
 def unsafe_combinations(lattice: Lattice, node: Node) -> list[int]:
     """Per column, how many unsafe combinations of values it takes part in."""
     every = range(len(lattice.columns))
-    sets = {
-        s
-        for size in (*range(1, WIDEST + 1), len(node))
-        for s in itertools.combinations(every, size)
-    }
+    sets: set[tuple[int, ...]] = set()
+    for size in (*range(1, WIDEST + 1), len(node)):
+        sets.update(itertools.combinations(every, size))
     counts = [0] * len(node)
     # Columns outside a set are at their highest level, where they tell nothing apart; sorted, so
     # that tables are asked for in an order that does not depend on hashes.
@@ -252,11 +249,10 @@ def decide(tags: Tags, bottom: Node, top: Node) -> None:
 
 
 def _why_not(lattice: Lattice) -> str:
-    promises = [
-        m.promise
-        for m in lattice.models
-        if not m.shrinking and not (m.monotone and lattice.budget == 0)
-    ]
+    promises = []
+    for m in lattice.models:
+        if not m.shrinking and not (m.monotone and lattice.budget == 0):
+            promises.append(m.promise)
     return (
         "ola concludes from one node to others, which is wrong for"
         f" {join_words(promises)}{' with suppression' if lattice.budget else ''}; use the algorithm"
@@ -375,9 +371,10 @@ def choose(
     """
     if name == "anytime":
         return functools.partial(anytime, effort=effort, seconds=seconds)
-    arguments = [
-        limit for limit, value in (("effort", effort), ("seconds", seconds)) if value is not None
-    ]
+    arguments = []
+    for limit, value in (("effort", effort), ("seconds", seconds)):
+        if value is not None:
+            arguments.append(limit)
     if arguments:
         raise ParameterError(
             f"{join_words(arguments)} belongs to the algorithm anytime; {name} has no use for it"

@@ -222,10 +222,9 @@ class CrowdPrices:
         """The hierarchies and terms as arrays, see :mod:`sfumato.kernels.crowd_costs`."""
         spans = [range(low, high + 1) for low, high in zip(lattice.low, lattice.high, strict=True)]
         ladders = lattice.base.ladders
-        climbs = [
-            np.column_stack([ladder.climb(span[0], level) for level in span])
-            for ladder, span in zip(ladders, spans, strict=True)
-        ]
+        climbs = []
+        for ladder, span in zip(ladders, spans, strict=True):
+            climbs.append(np.column_stack([ladder.climb(span[0], level) for level in span]))
         self._levels = np.array([len(span) for span in spans], dtype=np.int64)
         self._terms = np.full((len(spans), int(self._levels.max()) + 1), math.inf)
         for a, span in enumerate(spans):

@@ -263,10 +263,9 @@ class GlobalRecoding(Step):
         """The same step at the levels that were chosen: what fails there is suppressed within the
         budget, nothing is searched.
         """
-        levels: dict[str, int | tuple[int, int]] = {
-            column: (int(entry["level"]), int(entry["level"]))
-            for column, entry in described["levels"].items()
-        }
+        levels: dict[str, int | tuple[int, int]] = {}
+        for column, entry in described["levels"].items():
+            levels[column] = (int(entry["level"]), int(entry["level"]))
         return dataclasses.replace(self, levels=levels, algorithm="auto", effort=None, seconds=None)
 
     def plan(self, dataset: Table, goal: Goal) -> Recoding | RecodedCells:
@@ -439,11 +438,10 @@ class GlobalRecoding(Step):
         without_level = [name for name in schema.quasi if name not in told["levels"]]
         if without_level:
             return f"the plan of {self.name} tells no level of {', '.join(without_level)}"
-        beyond = [
-            c
-            for c, (low, high) in self._bounds.items()
-            if c in told["levels"] and not low <= told["levels"][c]["level"] <= high
-        ]
+        beyond = []
+        for c, (low, high) in self._bounds.items():
+            if c in told["levels"] and not low <= told["levels"][c]["level"] <= high:
+                beyond.append(c)
         if beyond:
             return f"the level of {', '.join(beyond)} is not one that the recipe allows"
         gone = told["suppressed_records"]

@@ -336,9 +336,12 @@ class Lattice:
         decided = len(levels)
         lowest = self.low if lowest is None else lowest
         # Mean cost per record: kept cells cost what the level says, suppressed ones 1.
-        cells = [
-            (self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(decided)
-        ]
+        cells = []
+        for a in range(decided):
+            if n:
+                cells.append((self.totals[a][levels[a]] - lost[a] + gone) / n)
+            else:
+                cells.append(0.0)
         open_columns = range(decided, len(self.columns))
         cells += [self.least_cost(a, gone, lowest[a]) / n if n else 0.0 for a in open_columns]
         return Tally(
@@ -467,11 +470,10 @@ class Lattice:
             people = int(classes.population.sum())
         counting = [model for model in self.models if model.needs(self.schema).counts]
         verdicts = [model.judge(self._evidence(inside, people)) for model in counting]
-        sentences = [
-            f"{v.promise}: {v.sentence}"
-            for v in verdicts
-            if not v.holds and v.records == self.records
-        ]
+        sentences = []
+        for v in verdicts:
+            if not v.holds and v.records == self.records:
+                sentences.append(f"{v.promise}: {v.sentence}")
         if sentences:
             return f" Even at the highest levels, {'; '.join(sentences)}."
         return ""
@@ -490,11 +492,10 @@ def seen_by_classes(models: Sequence[Model], schema: Schema) -> tuple[Model, ...
     """
     about_pairs = [model for model in models if model.needs(schema).pairs]
     about_classes = [model for model in models if model not in about_pairs]
-    implied = [
-        model
-        for model in about_pairs
-        if any(model_of_classes.implies(model) for model_of_classes in about_classes)
-    ]
+    implied = []
+    for model in about_pairs:
+        if any(model_of_classes.implies(model) for model_of_classes in about_classes):
+            implied.append(model)
     return tuple(model for model in models if model not in implied)
 
 
@@ -521,12 +522,13 @@ def level_bounds(
     columns: Sequence[str], tops: Sequence[int], bounds: Mapping[str, tuple[int, int]]
 ) -> tuple[Node, Node]:
     """The lowest and highest level of each column, from the caps of a recipe."""
-    problems = [
-        f"level bounds name a column {name!r} that is no"
-        f" quasi-identifier.{did_you_mean(name, columns)}"
-        for name in bounds
-        if name not in columns
-    ]
+    problems = []
+    for name in bounds:
+        if name not in columns:
+            problems.append(
+                f"level bounds name a column {name!r} that is no"
+                f" quasi-identifier.{did_you_mean(name, columns)}"
+            )
     low = []
     high = []
     for name, top in zip(columns, tops, strict=True):

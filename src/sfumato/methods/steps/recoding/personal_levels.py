@@ -91,13 +91,10 @@ class PersonalLevels(Step):
             )
 
     def _columns(self) -> list[str]:
-        levels = {
-            c: level
-            for wish in (self.levels, *self.own.values())
-            for c, level in wish.items()
-            if level
-        }
-        return sorted(levels)
+        raised: set[str] = set()
+        for wish in (self.levels, *self.own.values()):
+            raised.update(c for c, level in wish.items() if level)
+        return sorted(raised)
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -110,11 +107,10 @@ class PersonalLevels(Step):
         """A level for every value by itself, where no hierarchy is made from the values that
         occur.
         """
-        unfixed = [
-            c
-            for c in self._columns()
-            if c not in schema.attributes or not is_fixed(schema[c].hierarchy)
-        ]
+        unfixed = []
+        for c in self._columns():
+            if c not in schema.attributes or not is_fixed(schema[c].hierarchy):
+                unfixed.append(c)
         if unfixed:
             return Account(
                 why=f"the hierarchy of {', '.join(unfixed[:5])} is made from the values that occur"
@@ -204,12 +200,11 @@ class PersonalLevels(Step):
             )
         levels = self._levels_of_policies(name, policies)
         possible = {wish.get(name, 0) for wish in (self.levels, *self.own.values())}
-        labels = {
-            level: fixed_labels(
+        labels = {}
+        for level in sorted({*possible, *levels.tolist()}):
+            labels[level] = fixed_labels(
                 hierarchy, encoded.labels, level, f"personal_levels: column {name!r}"
             )
-            for level in sorted({*possible, *levels.tolist()})
-        }
         codes = encoded.codes
         count = len(encoded.labels)
         if policies is not None:

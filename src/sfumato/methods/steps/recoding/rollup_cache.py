@@ -143,10 +143,9 @@ class Prices:
         # The mean is linear, so the costs of all columns may be added before anything is
         # suppressed.
         if lattice.objective.score is objective_named("loss").score:
-            weighted = [
-                [w * level for level in levels]
-                for w, levels in zip(lattice.weights, costs, strict=True)
-            ]
+            weighted = []
+            for w, levels in zip(lattice.weights, costs, strict=True):
+                weighted.append([w * level for level in levels])
             return cls(weighted, (0,) * len(costs), 1, mean=True)
         return cls(costs, range(len(costs)), len(costs), mean=False)
 
@@ -294,11 +293,10 @@ class Tower:
         key_columns = [a for a in range(len(lattice.columns)) if a not in {last, second}]
         lasts = [last] if second is None else [second, last]
         keys, codes, self._bits = _split_keys(table, key_columns, lasts)
-        costing = [
-            (*self._bits[a], prices.of[a], steps.position(a, table.levels[a]))
-            for a in key_columns
-            if a in priced
-        ]
+        costing = []
+        for a in key_columns:
+            if a in priced:
+                costing.append((*self._bits[a], prices.of[a], steps.position(a, table.levels[a])))
         # Half the memory where every count fits 32 bits: more of a table stays in the cache.
         size = len(table)
         counts = np.uint32 if lattice.records < 2**32 else np.uint64
@@ -402,16 +400,17 @@ class Tower:
 
     def _between(self, before: Node, after: Node) -> NDArray[np.int64]:
         """The columns that climb, as the loop takes them."""
-        rows = [
-            (
-                *self._bits[a],
-                self.steps.prices.of[a],
-                self.steps.position(a, before[a]),
-                level - before[a],
-            )
-            for a, level in enumerate(after)
-            if level != before[a]
-        ]
+        rows = []
+        for a, level in enumerate(after):
+            if level != before[a]:
+                rows.append(
+                    (
+                        *self._bits[a],
+                        self.steps.prices.of[a],
+                        self.steps.position(a, before[a]),
+                        level - before[a],
+                    )
+                )
         return np.array(rows, dtype=np.int64)
 
     def tally(self, tally: Tally) -> None:
@@ -508,10 +507,11 @@ def _levels_beside(
         : last + 1
     ]
     layout = table.layout
-    columns = [
-        (layout.shifts[a], layout.widths[a], steps.position(a, lattice.low[a]), spans[a])
-        for a in range(last + 1)
-    ]
+    columns = []
+    for a in range(last + 1):
+        columns.append(
+            (layout.shifts[a], layout.widths[a], steps.position(a, lattice.low[a]), spans[a])
+        )
     levels = np.zeros((last, max(spans)), dtype=np.int64)
     kernels.level_pairs.find_least_levels(
         table.keys[:, 0],

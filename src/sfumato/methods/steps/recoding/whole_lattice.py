@@ -279,12 +279,9 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     """Evaluate a node and those that differ from it by one level of one column."""
     near = [node]
     for a, level in enumerate(node):
-        steps = [
-            neighbour
-            for neighbour in (level - 1, level + 1)
-            if lattice.low[a] <= neighbour <= lattice.high[a]
-        ]
-        near += [(*node[:a], neighbour, *node[a + 1 :]) for neighbour in steps]
+        for step in (level - 1, level + 1):
+            if lattice.low[a] <= step <= lattice.high[a]:
+                near.append((*node[:a], step, *node[a + 1 :]))
     # All of them lie above this node: where its table is much smaller than that of the rows, it is
     # rolled up once. Where nearly every row is alone at it too, that would hash as many classes
     # again; then only their codes climb.
@@ -294,11 +291,10 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     else:
         floor = lattice.base.climbed(dict(zip(lattice.columns, low, strict=True)))
     own = lattice.at(node, floor)
-    above = {
-        neighbour
-        for neighbour in near
-        if all(level >= own_level for level, own_level in zip(neighbour, node, strict=True))
-    }
+    above = set()
+    for neighbour in near:
+        if all(level >= own_level for level, own_level in zip(neighbour, node, strict=True)):
+            above.add(neighbour)
     tables = (
         lattice.at(neighbour, own if neighbour in above else floor) for neighbour in sorted(near)
     )

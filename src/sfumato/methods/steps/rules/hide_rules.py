@@ -138,10 +138,9 @@ class HideRules(Step):
             table.transactions, hidden.transactions, sensitive, thresholds, self.largest
         )
         columns = _emptied(dataset, table, hidden)
-        amounts = {
-            name: series.null_count() - dataset.column(name).null_count()
-            for name, series in columns.items()
-        }
+        amounts = {}
+        for name, series in columns.items():
+            amounts[name] = series.null_count() - dataset.column(name).null_count()
         return Masked(
             actions=dict.fromkeys(columns, "cells suppressed to hide rules"),
             columns=columns,
@@ -166,7 +165,9 @@ class HideRules(Step):
 
     def _may_empty(self, schema: Schema) -> list[str]:
         """The quasi-identifiers in which it may suppress cells."""
-        rule_columns = {name for rule in self.parsed for name in rule.columns}
+        rule_columns: set[str] = set()
+        for rule in self.parsed:
+            rule_columns.update(rule.columns)
         return [name for name in schema.quasi if name in rule_columns]
 
 

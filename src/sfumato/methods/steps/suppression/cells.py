@@ -226,10 +226,9 @@ class SuppressedParts:
 
     def cells(self) -> dict[str, int]:
         """Number of suppressed cells per column, columns without any left out."""
-        counts = {
-            name: int(self.amounts[(self.hidden >> a & 1) == 1].sum())
-            for a, name in enumerate(self.classes.columns)
-        }
+        counts = {}
+        for a, name in enumerate(self.classes.columns):
+            counts[name] = int(self.amounts[(self.hidden >> a & 1) == 1].sum())
         return {name: count for name, count in counts.items() if count}
 
     def exposed(self, demands: Sequence[Demand]) -> int:

@@ -160,13 +160,12 @@ def ends_only(lattice: Lattice) -> Lattice:
     A column without a hierarchy stays as it is, and so does one whose levels are bounded below the
     top.
     """
-    neither = [
-        name
-        for name, low, high, top in zip(
-            lattice.columns, lattice.low, lattice.high, lattice.tops, strict=True
-        )
-        if 0 < low <= high < top
-    ]
+    neither = []
+    for name, low, high, top in zip(
+        lattice.columns, lattice.low, lattice.high, lattice.tops, strict=True
+    ):
+        if 0 < low <= high < top:
+            neither.append(name)
     if neither:
         raise ParameterError(
             "attribute suppression keeps a column as it is or suppresses all of it; the level"

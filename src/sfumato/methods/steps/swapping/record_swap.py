@@ -146,12 +146,13 @@ class SwapHouseholds(Step):
 
 
 def _warnings(alone: dict[str, int], shortfall: int, nowhere: int) -> list[str]:
-    warnings = [
-        f"swap_households: {count:,} household(s) at risk in {name!r} found no donor; allow donors"
-        " that are less similar"
-        for name, count in alone.items()
-        if count
-    ]
+    warnings = []
+    for name, count in alone.items():
+        if count:
+            warnings.append(
+                f"swap_households: {count:,} household(s) at risk in {name!r} found no donor; allow"
+                " donors that are less similar"
+            )
     if shortfall:
         warnings.append(
             f"swap_households: {shortfall:,} exchange(s) are lacking to the rate: no donors are"

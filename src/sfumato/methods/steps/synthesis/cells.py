@@ -257,15 +257,13 @@ def coded(dataset: Table, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -
     """The cell of every row that counts, by column; what is in a row raises no error, whatever it
     is.
     """
-    domains = {
-        name: column_cells.domain
-        for name, column_cells in cells.items()
-        if isinstance(column_cells, WordCells)
-    }
-    bounds = {
-        name: (column_cells.low, column_cells.high)
-        for name, column_cells in cells.items()
-        if isinstance(column_cells, NumberCells)
-    }
+    domains = {}
+    for name, column_cells in cells.items():
+        if isinstance(column_cells, WordCells):
+            domains[name] = column_cells.domain
+    bounds = {}
+    for name, column_cells in cells.items():
+        if isinstance(column_cells, NumberCells):
+            bounds[name] = (column_cells.low, column_cells.high)
     table = DeclaredTable(dataset, declared(Schema({}), bounds=bounds, domains=domains), rows)
     return {name: column_cells.cells(table)[rows] for name, column_cells in cells.items()}

@@ -48,9 +48,10 @@ def latent_correlations(ranked: Floats) -> Floats:
 
 def require_numbers(materials: Mapping[str, Material]) -> None:
     """Refuse columns that have no order."""
-    nominal = [
-        name for name, material in materials.items() if material.form is ColumnForm.CATEGORIES
-    ]
+    nominal = []
+    for name, material in materials.items():
+        if material.form is ColumnForm.CATEGORIES:
+            nominal.append(name)
     if nominal:
         raise SchemaError(
             "synthesize by a copula draws numbers, dates and ordered categories;"

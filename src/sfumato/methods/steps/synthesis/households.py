@@ -167,10 +167,9 @@ class Households:
         else:
             donors = self.units.heads[heads[self.size].donors]
             sizes = self.materials[self.size].values[donors].astype(np.int64)
-        first = {
-            name: Drawn(self.units.heads[head_draw.donors], head_draw.values)
-            for name, head_draw in heads.items()
-        }
+        first = {}
+        for name, head_draw in heads.items():
+            first[name] = Drawn(self.units.heads[head_draw.donors], head_draw.values)
         layers = [(np.arange(count), first)]
         for position in range(1, int(sizes.max(initial=1))):
             layers.append(self._layer(position, sizes, layers, streams))

@@ -53,10 +53,9 @@ def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.Da
     """
     if len(tables) == 1:
         return tables[0]
-    marked = [
-        table.with_columns(pl.lit(i, dtype=pl.Int64).alias(COPY))
-        for i, table in enumerate(tables, start=1)
-    ]
+    marked = []
+    for i, table in enumerate(tables, start=1):
+        marked.append(table.with_columns(pl.lit(i, dtype=pl.Int64).alias(COPY)))
     for name in drawn_units:
         # Numbers of a copy begin behind the largest count of any: no unit is in two copies.
         largest_count = max(table[name].n_unique() for table in marked)

@@ -317,16 +317,14 @@ class SynthesizePrivately(Step):
 
     def _require(self, dataset: Table, cells: Mapping[str, Cells], draws: Draws) -> None:
         """Everything that can be wrong, before anything is spent."""
-        domains = {
-            name: column_cells.domain
-            for name, column_cells in cells.items()
-            if isinstance(column_cells, WordCells)
-        }
-        bounds = {
-            name: (column_cells.low, column_cells.high)
-            for name, column_cells in cells.items()
-            if isinstance(column_cells, NumberCells)
-        }
+        domains = {}
+        for name, column_cells in cells.items():
+            if isinstance(column_cells, WordCells):
+                domains[name] = column_cells.domain
+        bounds = {}
+        for name, column_cells in cells.items():
+            if isinstance(column_cells, NumberCells):
+                bounds[name] = (column_cells.low, column_cells.high)
         # Types of the columns are checked without looking at values.
         require_declared(dataset, declared(Schema({}), bounds=bounds, domains=domains))
         if self.method == "aim":

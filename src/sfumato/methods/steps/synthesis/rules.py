@@ -410,10 +410,9 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
         # Enough records, and all of them with one value of the target.
         sure = (joint.sum(axis=1) >= LEAST_ROWS) & ((joint > 0).sum(axis=1) == 1)
         for code in range(target.levels):
-            labels = [
-                premise.labels[level]
-                for level in np.flatnonzero(sure & (joint[:, code] > 0)).tolist()
-            ]
+            labels = []
+            for level in np.flatnonzero(sure & (joint[:, code] > 0)).tolist():
+                labels.append(premise.labels[level])
             # A missing value is no member of a list: it needs a premise of its own.
             if None in labels:
                 yield RowRule((Clause(premise.name, "missing"),), _exactly(target, code))

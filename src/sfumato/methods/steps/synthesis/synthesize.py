@@ -218,9 +218,10 @@ class Synthesize(Step):
         parsed(self.rules)
         partly = not self.draws_anew
         if self.method == "copula":
-            tree_options = [
-                name for name, usual in BY_TREES.items() if getattr(self, name) != usual
-            ]
+            tree_options = []
+            for name, usual in BY_TREES.items():
+                if getattr(self, name) != usual:
+                    tree_options.append(name)
             if tree_options:
                 raise ParameterError(
                     f"synthesize: {', '.join(tree_options)} are for method: trees; a copula does"
@@ -475,14 +476,13 @@ class _Run:
         numbers = np.unique(self.units[self.rows], return_inverse=True)[1].astype(np.int64)
         raw = {name: material.raw for name, material in training.items()}
         count = int(numbers.max()) + 1
-        broken = [
-            (rule.title, int(rule.broken(training, raw, numbers, count).sum())) for rule in rules
-        ]
-        problems = [
-            f"synthesize: {title} does not hold in {households:,} household(s)"
-            for title, households in broken
-            if households
-        ]
+        broken = []
+        for rule in rules:
+            broken.append((rule.title, int(rule.broken(training, raw, numbers, count).sum())))
+        problems = []
+        for title, households in broken:
+            if households:
+                problems.append(f"synthesize: {title} does not hold in {households:,} household(s)")
         if problems:
             raise SchemaError(problems)
 
@@ -514,10 +514,11 @@ class _Run:
         if self.units is None:
             return rules
         shared = self._shared(training)
-        mixed = [
-            r.conclusion.column in shared and any(c.column not in shared for c in r.premise)
-            for r in rules
-        ]
+        mixed = []
+        for r in rules:
+            mixed.append(
+                r.conclusion.column in shared and any(c.column not in shared for c in r.premise)
+            )
         return tuple(rule for rule, wrong in zip(rules, mixed, strict=True) if not wrong)
 
     def _shared(self, training: Mapping[str, Material]) -> list[str]:
@@ -569,11 +570,10 @@ class _Run:
         """
         weights = self.dataset.schema.columns(Role.WEIGHT)
         excluded = {*columns_in(parsed(self.step.rules)), *self.step.special}
-        numbers = [
-            name
-            for name in weights
-            if self.dataset.column(name).dtype.is_numeric() and name not in excluded
-        ]
+        numbers = []
+        for name in weights:
+            if self.dataset.column(name).dtype.is_numeric() and name not in excluded:
+                numbers.append(name)
         if unscaled := [name for name in weights if name not in numbers]:
             self.warnings.append(
                 f"synthesize: {', '.join(unscaled)} is drawn as it is, since rules or special codes"

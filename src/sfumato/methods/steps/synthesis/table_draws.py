@@ -112,10 +112,9 @@ def fully_drawn(
     sizes = counts if size is None else allotted(size, counts)
     joined_copies = []
     for copy in range(copies):
-        pieces = [
-            part.draw(count, streams(f"copy {copy}, stratum {stratum}"))
-            for stratum, (part, count) in enumerate(zip(drawn_parts, sizes, strict=True))
-        ]
+        pieces = []
+        for stratum, (part, count) in enumerate(zip(drawn_parts, sizes, strict=True)):
+            pieces.append(part.draw(count, streams(f"copy {copy}, stratum {stratum}")))
         joined_copies.append(_joined(ground.order, pieces, sizes, grouped=units is not None))
     return joined_copies
 
@@ -174,9 +173,10 @@ def _joined(
     columns = {}
     for name in order:
         pieces_of_column = [piece.columns[name] for piece in pieces]
-        values = [
-            piece_draw.values for piece_draw in pieces_of_column if piece_draw.values is not None
-        ]
+        values = []
+        for piece_draw in pieces_of_column:
+            if piece_draw.values is not None:
+                values.append(piece_draw.values)
         joined = None
         # Smoothed numbers only where all strata smoothed the column; else donors tell all.
         if len(values) == len(pieces_of_column):
@@ -186,11 +186,10 @@ def _joined(
         )
     # Units of a stratum are numbered behind those of the strata before it.
     before = np.cumsum([0, *sizes])
-    units = [
-        piece.units + start
-        for piece, start in zip(pieces, before, strict=False)
-        if piece.units is not None
-    ]
+    units = []
+    for piece, start in zip(pieces, before, strict=False):
+        if piece.units is not None:
+            units.append(piece.units + start)
     return Copy(
         columns, np.concatenate(units) if grouped else None, sum(piece.whole for piece in pieces)
     )

@@ -76,10 +76,9 @@ class Modeller:
         cliques = header["cliques"]
         sigmas = header["sigmas"]
         pairs = zip(arrays[::2], arrays[1::2], strict=True)
-        noisy = [
-            self._measurement(_clique(clique), counts, cells_merged, sigma)
-            for clique, sigma, (counts, cells_merged) in zip(cliques, sigmas, pairs, strict=True)
-        ]
+        noisy = []
+        for clique, sigma, (counts, cells_merged) in zip(cliques, sigmas, pairs, strict=True):
+            noisy.append(self._measurement(_clique(clique), counts, cells_merged, sigma))
         self.model = estimation.MirrorDescent().estimate(
             self.domain, noisy, known_total=header["total"], iters=ITERATIONS, warm_start=self.model
         )

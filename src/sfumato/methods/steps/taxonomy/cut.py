@@ -181,10 +181,9 @@ def cut_recoding(
 ) -> CutRecoding:
     """The plan that releases these cuts without the classes that must go."""
     cells = {axis.column: cells_of_cut(axis, cut) for axis, cut in zip(axes, cuts, strict=True)}
-    groups = {
-        a.column: group_of_ranks(cut, len(a.labels))[a.ranks]
-        for a, cut in zip(axes, cuts, strict=True)
-    }
+    groups = {}
+    for a, cut in zip(axes, cuts, strict=True):
+        groups[a.column] = group_of_ranks(cut, len(a.labels))[a.ranks]
     changed = tuple(name for name, cell in cells.items() if cell.changed)
     losses = {name: cell.losses[groups[name]] for name, cell in cells.items()}
     return CutRecoding(

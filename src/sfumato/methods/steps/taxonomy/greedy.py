@@ -317,11 +317,10 @@ class _Generalising:
         ready = [node for node in self.nodes if self._ready(node)]
         ids, sizes = self._classes(self.cuts)
         gains = [self._anonymity_gained(node, ids, sizes) for node in ready]
-        helping = [
-            (round(n.loss / gained, 12), i)
-            for i, (n, gained) in enumerate(zip(ready, gains, strict=True))
-            if gained
-        ]
+        helping = []
+        for i, (n, gained) in enumerate(zip(ready, gains, strict=True)):
+            if gained:
+                helping.append((round(n.loss / gained, 12), i))
         ranked = helping or [(round(node.loss, 12), i) for i, node in enumerate(ready)]
         if not ranked:
             return None
