@@ -62,13 +62,11 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     def bound(log_excess: float) -> float:
         excess = math.exp(log_excess)
         alpha = 1 + excess
-        return (
-            alpha * rho + (-math.log(delta) - math.log(alpha)) / excess + math.log(excess / alpha)
-        )
+        tail = -math.log(delta) - math.log(alpha)
+        return alpha * rho + tail / excess + math.log(excess / alpha)
 
-    centre = math.log(
-        math.sqrt(math.log(1 / delta) / rho)
-    )  # the minimum of the bound of Bun and Steinke
+    ratio = math.log(1 / delta) / rho
+    centre = math.log(math.sqrt(ratio))  # the minimum of the bound of Bun and Steinke
     return max(0.0, _lowest(bound, centre - 10, centre + 10))
 
 
@@ -101,8 +99,10 @@ def advanced(epsilons: Iterable[float], delta: float) -> float:
     """
     _require_delta(delta)
     losses = list(epsilons)
-    spread = math.sqrt(2 * math.log(1 / delta) * math.fsum(e * e for e in losses))
-    return min(math.fsum(losses), math.fsum(e * math.tanh(e / 2) for e in losses) + spread)
+    squares = math.fsum(e * e for e in losses)
+    spread = math.sqrt(2 * math.log(1 / delta) * squares)
+    expected = math.fsum(e * math.tanh(e / 2) for e in losses)
+    return min(math.fsum(losses), expected + spread)
 
 
 def composed(epsilons: Iterable[float], delta: float = 0.0) -> float:
@@ -322,7 +322,8 @@ class Budget:
     def largest_epsilon(self, spending: Spending) -> float:
         """The largest pure ε that one more answer could cost, rounded down to six digits."""
         if self.rho is not None:
-            largest = math.sqrt(2 * max(0.0, self.rho - float(spending.rho)))
+            remaining = self.rho - float(spending.rho)
+            largest = math.sqrt(2 * max(0.0, remaining))
         else:
             limit = exact(self.epsilon, "epsilon")
             if spending.epsilon is None:
@@ -330,9 +331,8 @@ class Budget:
             else:
                 largest = max(0.0, float(limit - spending.epsilon))
             if self.delta:
-                remaining_rho = rho_of_budget(float(limit) * (1 - SAFETY), self.delta) - float(
-                    spending.rho
-                )
+                usable_limit = float(limit) * (1 - SAFETY)
+                remaining_rho = rho_of_budget(usable_limit, self.delta) - float(spending.rho)
                 largest = max(largest, math.sqrt(2 * max(0.0, remaining_rho)))
         return math.floor(largest * 1e6 + 1e-6) / 1e6
 

@@ -147,9 +147,14 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
             drawing.text(-10, y, line.label, align="right", bold=True)
             continue
         x = scale * (line.at - low)
-        drawing.rule((x, 0), (x, height if line.names is None else ROW * line.names), DASHED)
+        if line.names is None:
+            end = height
+        else:
+            end = ROW * line.names
+        drawing.rule((x, 0), (x, end), DASHED)
         half = width_of(line.label, FONT) / 2
-        drawing.text(min(max(x, half), plot - half), -ROW / 2, line.label, align="center")
+        middle = min(max(x, half), plot - half)
+        drawing.text(middle, -ROW / 2, line.label, align="center")
     return drawing
 
 
@@ -191,7 +196,9 @@ def _draw_in_row(
                 half = 0.2 * ROW
             drawing.rect(0, y - half, x, 2 * half, Pen(colour))
             if point.low is not None and point.high is not None:
-                ends = ((scale * (point.low - low), y), (scale * (point.high - low), y))
+                low_end = scale * (point.low - low)
+                high_end = scale * (point.high - low)
+                ends = ((low_end, y), (high_end, y))
                 drawing.rule(*ends, Pen(stroke=INK, width=2))
         case "tick":
             drawing.rect(x - 2.5, y - 6.5, 5, 13, Pen(BEFORE, opacity=0.7))
@@ -246,7 +253,8 @@ def _draw_map(chart: ChartBlock) -> Drawing:
     down, across = labels(chart.y.names, LONGEST_MAP_NAME), labels(chart.x.names, LONGEST_MAP_NAME)
     room = 14 + _room([*down, *across], 12)
     width, height = CELL * len(across), CELL * len(down)
-    drawing = Drawing(width, height, left=room, right=10, top=6, bottom=round(18 + room * 0.6))
+    bottom = round(18 + room * 0.6)
+    drawing = Drawing(width, height, left=room, right=10, top=6, bottom=bottom)
     points = []
     for series in chart.series:
         for point in series.points:
@@ -368,7 +376,9 @@ def _draw_series(
     for point in series.points:
         if point.low is not None and point.high is not None:
             across = x.place(point.x)
-            ends = ((across, y.place(point.low)), (across, y.place(point.high)))
+            low_end = y.place(point.low)
+            high_end = y.place(point.high)
+            ends = ((across, low_end), (across, high_end))
             drawing.drawn.append(Stroke(ends, Pen(stroke=SOFT)))
     for point, (across, top) in zip(series.points, points, strict=True):
         # A mark with a label is large; others grow with what they stand for.

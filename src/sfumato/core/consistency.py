@@ -69,9 +69,10 @@ def covering(
     if wildcard and None in position:
         everywhere.add(position[None])
     covered = set().union(*nodes) if nodes else set()
+    uncovered = [(c, r) for c, r in enumerate(released) if r not in covered and c not in sets]
     ranges = _within_ranges(
         values,
-        [(c, r) for c, r in enumerate(released) if r not in covered and c not in sets],
+        uncovered,
         order,
     )
     coverings = []
@@ -80,21 +81,14 @@ def covering(
             coverings.append(list(range(len(released))))
             continue
         labelled = {position[node] for node in above if node in position}
-        coverings.append(
-            sorted(
-                labelled
-                | everywhere
-                | inside
-                | {code for code, members in sets.items() if members & above}
-            )
-        )
+        overlapping_sets = {code for code, members in sets.items() if members & above}
+        coverings.append(sorted(labelled | everywhere | inside | overlapping_sets))
     lengths = [len(codes) for codes in coverings]
     flat = []
     for codes in coverings:
         flat.extend(codes)
-    return Covering(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64)
-    )
+    starts = np.cumsum([0, *lengths], dtype=np.int64)
+    return Covering(starts, np.array(flat, dtype=np.int64))
 
 
 def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
@@ -120,7 +114,8 @@ def _sets(released: Labels, values: set[str | None]) -> dict[int, set[str | None
     for code, label in enumerate(released):
         if label is None or label == TOP or label in values or "," not in label:
             continue
-        members: set[str | None] = {part.strip() for part in label.strip("{}").split(",")}
+        words = label.strip("{}").split(",")
+        members: set[str | None] = {part.strip() for part in words}
         if members <= values:
             sets[code] = members
     return sets
@@ -131,7 +126,10 @@ def _within_ranges(
 ) -> list[set[int]]:
     """Per value the codes of those labels that are ranges and hold it."""
     positions, reader = places_of(values, order)
-    read = [(code, reader(label)) for code, label in labels if label is not None and label != TOP]
+    read = []
+    for code, label in labels:
+        if label is not None and label != TOP:
+            read.append((code, reader(label)))
     ranges = [(code, ends) for code, ends in read if ends is not None]
     codes = np.array([code for code, _ in ranges], dtype=np.int64)
     lows = np.array([ends[0] for _, ends in ranges], dtype=np.float64)
@@ -279,11 +277,11 @@ class Pairs:
         from scipy.sparse.csgraph import connected_components
 
         first_released, nodes = len(self.originals), len(self.originals) + len(self.released)
-        sources = np.concatenate([self.edges[0], self.same[1] + first_released])
-        targets = np.concatenate([self.edges[1] + first_released, self.same[0]])
-        graph = coo_array(
-            (np.ones(len(sources), dtype=np.int8), (sources, targets)), shape=(nodes, nodes)
-        ).tocsr()
+        # Released classes are the nodes behind those of the originals.
+        sources = np.concatenate([self.edges[0], first_released + self.same[1]])
+        targets = np.concatenate([first_released + self.edges[1], self.same[0]])
+        entries = np.ones(len(sources), dtype=np.int8)
+        graph = coo_array((entries, (sources, targets)), shape=(nodes, nodes)).tocsr()
         _, component = connected_components(graph, directed=True, connection="strong")
         return component[:first_released].astype(np.int64), component[first_released:].astype(
             np.int64
@@ -292,7 +290,8 @@ class Pairs:
     def least_per_released(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per released class, the least value of the originals it was released for."""
         smallest = np.full(len(self.released), np.iinfo(np.int64).max, dtype=np.int64)
-        np.minimum.at(smallest, self.same[1], values[self.same[0]])
+        candidates = values[self.same[0]]
+        np.minimum.at(smallest, self.same[1], candidates)
         return smallest
 
     @staticmethod
@@ -348,9 +347,8 @@ def pair_up(
         dataclasses.replace(released_originals, schema=Schema({})), classes.columns
     )
     value_tables = {name: value_counts(original, name) for name in classes.columns}
-    fine_classes, coarse_classes = consistent(
-        fine, classes, coverings_of(fine, classes, released.schema, value_tables)
-    )
+    coverings = coverings_of(fine, classes, released.schema, value_tables)
+    fine_classes, coarse_classes = consistent(fine, classes, coverings)
     # One number for each pair of classes; without any class the divisor is 1.
     class_pairs, amounts = np.unique(fine_rows * max(1, len(classes)) + rows, return_counts=True)
     wrong = int(

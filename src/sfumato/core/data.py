@@ -347,9 +347,8 @@ class PeopleData(Data, Protocol):
         plans = []
         for index, step in enumerate(recipe.steps):
             # No population: it belongs to tables.
-            plan = step.plan(
-                released, Goal(recipe.meet, context.seed, context.progress, None, index)
-            )
+            goal = Goal(recipe.meet, context.seed, context.progress, None, index)
+            plan = step.plan(released, goal)
             released = step.apply(released, plan)
             plans.append((step.name, plan))
         if not released.size:

@@ -174,17 +174,18 @@ class Mark:
     def svg(self) -> str:
         """The mark in SVG."""
         # The size is the square of the width.
-        half, ink = math.sqrt(self.size) / 2, _ink(self.pen)
+        half = math.sqrt(self.size) / 2
+        ink = _ink(self.pen)
         if self.shape == "circle":
             kind, position = (
                 "circle",
                 f'cx="{round(self.x, 2):g}" cy="{round(self.y, 2):g}" r="{round(half, 2):g}"',
             )
         else:
-            path = "L".join(
-                f"{round(self.x + half * a, 2):g},{round(self.y + half * b, 2):g}"
-                for a, b in OUTLINES[self.shape]
-            )
+            corners = []
+            for a, b in OUTLINES[self.shape]:
+                corners.append(f"{round(self.x + half * a, 2):g},{round(self.y + half * b, 2):g}")
+            path = "L".join(corners)
             kind, position = "path", f'd="M{path}Z"'
         if self.title:
             end = f"><title>{escaped(self.title)}</title></{kind}>"
@@ -332,8 +333,9 @@ class Drawing:
         width, height = self.extent
         # Lines have their number in the key, so that no two share a layer; all other shapes share
         # -1.
+        numbered = enumerate(self.drawn)
         alike = itertools.groupby(
-            enumerate(self.drawn),
+            numbered,
             lambda n: (n[0] if isinstance(n[1], Stroke) else -1, n[1].as_mark()),
         )
         for (_, mark), group in alike:
@@ -424,7 +426,9 @@ def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = 
     foot, size = height + 0.5, across.size
     below = 7 + round(0.79 * size) - round(0.3 * size)  # the letters hang from there
     # Every second, fourth … tick has words where those of all would run into each other.
-    labelled = [(at, words, width_of(words, size) / 2) for at, words in across.ticks]
+    labelled = []
+    for at, words in across.ticks:
+        labelled.append((at, words, width_of(words, size) / 2))
     while any(
         end - start < half + next_half
         for (start, _, half), (end, _, next_half) in itertools.pairwise(labelled)

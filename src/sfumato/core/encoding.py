@@ -105,7 +105,8 @@ class Encoded:
         if None not in self.labels:  # the codes are those of the categories
             width = pl.Series([], dtype=dtype).to_physical().dtype
             return pl.Series(name, self.narrow).cast(width).cat.to(dtype)
-        return pl.Series(name, self.labels, dtype=dtype).gather(self.narrow.astype(np.uint32))
+        positions = self.narrow.astype(np.uint32)
+        return pl.Series(name, self.labels, dtype=dtype).gather(positions)
 
 
 def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
@@ -136,7 +137,7 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     position: dict[str | None, int] = {name: i for i, name in enumerate(fresh)}
     final = (*fresh, *([None] if None in names else []))
     position[None] = len(fresh)
-    new_codes = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
+    new_codes = np.zeros(len(labels), dtype=code_type(len(final)))
     new_codes[used] = [position[name] for name in names]
     counts = np.bincount(new_codes[used], weights=amounts[used], minlength=len(final)).astype(
         np.int64
@@ -153,7 +154,7 @@ def _relabelled_many(
     names = labels.gather(used)
     final = names.unique().sort(nulls_last=True)
     rank = names.rank("dense").cast(pl.Int64).fill_null(len(final)).to_numpy() - 1
-    new_codes = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
+    new_codes = np.zeros(len(labels), dtype=code_type(len(final)))
     new_codes[used] = rank
     counts = np.bincount(rank, weights=amounts[used], minlength=len(final)).astype(np.int64)
     return Encoded(kernels.keys.map_codes(codes, new_codes), labels_of(final), counts)
@@ -163,7 +164,7 @@ def _without_unused(
     codes: NDArray[Any], names: Labels, used: NDArray[np.int64], amounts: NDArray[np.int64]
 ) -> Encoded:
     """The encoding whose labels in order are ``names``: those with the codes ``used``."""
-    width = np.min_scalar_type(max(1, len(names)) - 1)
+    width = code_type(len(names))
     if len(used) == len(amounts):  # every code stays as it is
         return Encoded(codes.astype(width, copy=False), names, amounts)
     new_codes = np.zeros(len(amounts), dtype=width)
@@ -209,9 +210,8 @@ def require_same_codes(
     )
     for full, bare in ((first, second), (second, first)):
         padded = {v for v in full if v[0] == "0" and len(v) > 1}
-        codes = len({len(v) for v in full}) == 1 and not any(
-            v[0] == "0" and len(v) > 1 for v in bare
-        )
+        lengths = len({len(v) for v in full})
+        codes = lengths == 1 and not any(v[0] == "0" and len(v) > 1 for v in bare)
         if codes and {v.lstrip("0") for v in padded} & bare:
             raise SchemaError(
                 f"column {name!r} of {between}: codes have leading zeros in one of the two and lost"
@@ -250,9 +250,10 @@ def encode(column: pl.Series) -> Encoded:
     missing = len(labels)
     if column.null_count():
         labels.append(None)
+    final_codes = [position[name] for name in names]
     replaced = column.replace_strict(
         distinct,
-        pl.Series([position[name] for name in names], dtype=pl.Int64),
+        pl.Series(final_codes, dtype=pl.Int64),
         default=missing,
         return_dtype=pl.Int64,
     )
@@ -294,7 +295,8 @@ numbers.
 def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """The distinct numbers in their order, and the place of every number among them."""
     for scale in SCALES if len(numbers) > kernels.keys.FEW else ():
-        low, high = float(numbers.min()) * scale, float(numbers.max()) * scale
+        low = float(numbers.min()) * scale
+        high = float(numbers.max()) * scale
         if not (-PLAIN[1] < low and high < PLAIN[1]):
             break
         keys = _scaled(numbers, scale, round(low))
@@ -345,7 +347,8 @@ def _spell_floats(values: NDArray[np.float64]) -> pl.Series:
     whole = (values == np.trunc(values)) & (size < PLAIN[1])
     plain = (size >= PLAIN[0]) & (size < PLAIN[1])
     numbers = pl.Series(values)
-    names = pl.Series(np.where(whole, values, 0).astype(np.int64)).cast(pl.String)
+    whole_values = np.where(whole, values, 0).astype(np.int64)
+    names = pl.Series(whole_values).cast(pl.String)
     names = names.zip_with(pl.Series(whole), numbers.cast(pl.String))
     unusual = np.flatnonzero(~whole & ~plain)
     if len(unusual):
@@ -420,7 +423,7 @@ def _encode_categories(column: pl.Series) -> Encoded:
 
 def _count_codes(codes: NDArray[Any], labels: Labels) -> Encoded:
     """The encoding with these codes, none of them missing, and labels, which are in order."""
-    narrow = codes.astype(np.min_scalar_type(max(1, len(labels)) - 1))
+    narrow = codes.astype(code_type(len(labels)))
     return Encoded(narrow, labels, tallied(narrow, len(labels), None))
 
 
@@ -491,6 +494,15 @@ def _shifted(column: pl.Series, low: int, missing: int) -> NDArray[np.int64]:
     return shifted
 
 
+def code_type(count: int) -> np.dtype[Any]:
+    """The narrowest type of the codes 0 to ``count`` − 1.
+
+    >>> code_type(256), code_type(257)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    return np.min_scalar_type(max(1, count) - 1)
+
+
 def parts_of(column: Column) -> tuple[str, ...]:
     """Names of the columns that a column or a combination is made of.
 
@@ -508,9 +520,8 @@ def encode_column(dataset: Table, column: Column) -> Encoded:
         single = dataset.encoded(column)
         if is_one_record_each(dataset.copies):
             return single
-        return dataclasses.replace(
-            single, counts=tallied(single.codes, len(single.labels), dataset.copies)
-        )
+        counts = tallied(single.codes, len(single.labels), dataset.copies)
+        return dataclasses.replace(single, counts=counts)
     encoded = [dataset.encoded(name) for name in column]
     codes = np.zeros(len(dataset), dtype=np.int64)
     labels: list[tuple[str | None, ...]] = [()]

@@ -83,13 +83,15 @@ class Paths:
             # From the top down: a label that no leaf has covers as much as the one above it.
             for level in range(len(leaves) - 2, -1, -1):
                 if row[level] not in leaves[level]:
-                    leaves[level][row[level]] = leaves[level + 1][row[level + 1]]
+                    leaves_above = leaves[level + 1]
+                    leaves[level][row[level]] = leaves_above[row[level + 1]]
         loss: list[dict[str, float]] = []
         for level_leaves in leaves:
             if total > 1:
                 # With n leaves a leaf loses (1 - 1) / (n - 1) = 0 and the top (n - 1) / (n - 1) =
                 # 1.
-                loss.append({label: (n - 1.0) / (total - 1.0) for label, n in level_leaves.items()})
+                shares = {label: (n - 1.0) / (total - 1.0) for label, n in level_leaves.items()}
+                loss.append(shares)
             else:
                 loss.append(dict.fromkeys(level_leaves, 0.0 if total else 1.0))
         return cls(tuple(rows), tuple(leaves), tuple(loss))
@@ -334,7 +336,8 @@ class Ladder:
             elif start + 1 == end:
                 codes = self.up[start]
             else:  # the way up to the level below is mostly asked for as well
-                codes = self.up[end - 1][self.climb(start, end - 1)]
+                lower = self.climb(start, end - 1)
+                codes = self.up[end - 1][lower]
             self._climbs[start, end] = codes
         return self._climbs[start, end]
 
@@ -433,12 +436,15 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     # Codes are given in the order in which labels first come.
     codes = []
     for column in columns:
-        codes.append({label: code for code, label in enumerate(dict.fromkeys(column))})
+        distinct = dict.fromkeys(column)
+        codes.append({label: code for code, label in enumerate(distinct)})
     # The code one level higher of every code, from the labels that stand above one another.
     ups = []
     for level in range(depth - 1):
         parents = dict(zip(columns[level], columns[level + 1], strict=True))
-        above = [codes[level + 1][parents[label]] for label in codes[level]]
+        above = []
+        for label in codes[level]:
+            above.append(codes[level + 1][parents[label]])
         ups.append(np.array(above, dtype=np.int64))
     # A missing value loses nothing below the top, where it becomes what all others become.
     leaves, losses = [], []
@@ -448,8 +454,18 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
         else:
             lost = 0.0
         below, loss = paths.leaves[level], paths.loss[level]
-        counts = [1.0 if label is None else below.get(label, 1.0) for label in labels]
-        costs = [lost if label is None else loss.get(label, 1.0) for label in labels]
+        counts = []
+        for label in labels:
+            if label is None:
+                counts.append(1.0)
+            else:
+                counts.append(below.get(label, 1.0))
+        costs = []
+        for label in labels:
+            if label is None:
+                costs.append(lost)
+            else:
+                costs.append(loss.get(label, 1.0))
         leaves.append(np.array(counts, dtype=np.float64))
         losses.append(np.array(costs, dtype=np.float64))
     return Ladder(
@@ -474,10 +490,11 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], title: str) -> None:
             if parents.setdefault(row[level], row[level + 1]) != row[level + 1]
         }
         if torn:
-            problems.append(
+            problem = (
                 f"{title}: {len(torn)} node(s) of level {level} have more than one parent on level"
                 f" {level + 1}"
             )
+            problems.append(problem)
     tops = {row[-1] for row in rows}
     if len(tops) > 1:
         problems.append(f"{title}: the top level must be one single value, it has {len(tops)}")

@@ -203,15 +203,14 @@ def _pairs(
         among = long_side.is_in(short_side.implode(), nulls_equal=True).arg_true()
     else:
         among = None
-    short_frame = pl.DataFrame(
-        {"label": short_side, "few": pl.Series(range(len(short_side)), dtype=pl.Int64)}
-    )
+    positions = pl.Series(range(len(short_side)), dtype=pl.Int64)
+    short_frame = pl.DataFrame({"label": short_side, "few": positions})
     if among is None:
+        candidates = long_side
         rows = pl.Series("many", np.arange(len(long_side)))
     else:
+        candidates = long_side.gather(among)
         rows = among.cast(pl.Int64).alias("many")
-    long_frame = pl.DataFrame(
-        {"label": long_side if among is None else long_side.gather(among), "many": rows}
-    )
+    long_frame = pl.DataFrame({"label": candidates, "many": rows})
     matches = long_frame.join(short_frame, on="label", how="inner", nulls_equal=True)
     return matches["few"].to_numpy(), matches["many"].to_numpy()

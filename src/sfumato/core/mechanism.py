@@ -51,9 +51,8 @@ class Mechanism:
         possible = {}
         for value, row in rows.items():
             possible[value] = sorted((to, p) for to, p in row.items() if p > 0)
-        return cls(
-            "matrix", chances=tuple((value, tuple(possible[value])) for value in sorted(possible))
-        )
+        distributions = tuple((value, tuple(possible[value])) for value in sorted(possible))
+        return cls("matrix", chances=distributions)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -116,9 +115,8 @@ def _are_equal(table: Table, other_table: Table, columns: Sequence[str]) -> bool
     ):  # somebody's row was drawn anew: it is nobody's
         return False
     # By original row the row of the first table, -1 where it is gone.
-    position = np.full(
-        max(int(rows.max(initial=-1)), int(other_rows.max())) + 1, -1, dtype=np.int64
-    )
+    last_row = max(int(rows.max(initial=-1)), int(other_rows.max()))
+    position = np.full(last_row + 1, -1, dtype=np.int64)
     position[rows] = np.arange(len(rows))
     at = position[other_rows]
     if (at < 0).any():

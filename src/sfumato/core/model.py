@@ -183,9 +183,8 @@ class Verdict(Reportable):
         """The verdict, and the numbers behind it."""
         fields = self.to_dict()
         heads = ("attained", "required", "failing_classes", "failing_records", "missing_rule")
-        numbers = TableBlock(
-            tuple(map(plain_name, heads)), (tuple(fields[head] for head in heads),)
-        )
+        cells = tuple(fields[head] for head in heads)
+        numbers = TableBlock(tuple(map(plain_name, heads)), (cells,))
         return [self.verdict_block, numbers]
 
     def to_dict(self) -> dict[str, Any]:

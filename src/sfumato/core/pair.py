@@ -182,9 +182,9 @@ class TablePair:
         """The pair of some released rows; what was read of columns for all of them is not read
         again.
         """
-        pair = dataclasses.replace(
-            self, released=self.released.take(rows), origin=self.origin[rows]
-        )
+        records = self.released.take(rows)
+        origin = self.origin[rows]
+        pair = dataclasses.replace(self, released=records, origin=origin)
         # With copies a row stands for several records, and counts of rows would be wrong.
         for name in self.columns if self.released.copies is None else ():
             reading: Reading | None = self.memo.get(name)
@@ -313,7 +313,8 @@ class TablePair:
                 was = column.original[self.rows] == column.values.index(None)
             else:
                 was = np.True_
-            losses = np.where(was & (column.released == column.labels.index(None)), 0.0, losses)
+            is_blank = column.released == column.labels.index(None)
+            losses = np.where(was & is_blank, 0.0, losses)
         return losses
 
 
@@ -328,7 +329,9 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
     levels: dict[str, Rung] = {}
     mixed: set[str] = set()
     for plan in plans:
-        mixed |= set(plan.get("columns", ())) - set(plan.get("suppressed_cells", ()))
+        recoded = plan.get("columns", ())
+        suppressed = plan.get("suppressed_cells", ())
+        mixed |= set(recoded) - set(suppressed)
         for name, entry in plan.get("levels", {}).items():
             fresh = Rung(int(entry["level"]), int(entry["top"]))
             levels[name] = max(levels.get(name, fresh), fresh, key=lambda rung: rung.level)

@@ -280,9 +280,8 @@ def words_of(name: str, parameters: Mapping[str, Any]) -> str:
 def _flow(value: Any) -> str:
     """Plain data in one line of YAML."""
     if isinstance(value, Mapping):
-        return (
-            "{" + ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items()) + "}"
-        )
+        entries = ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items())
+        return "{" + entries + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if (

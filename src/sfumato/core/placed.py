@@ -189,7 +189,8 @@ class PlacedPlan(Plan):
 
     def scores(self) -> dict[str, float]:
         """What it came to."""
-        return {f"{name} in {self.table}": score for name, score in self.inner.scores().items()}
+        scores = self.inner.scores()
+        return {f"{name} in {self.table}": score for name, score in scores.items()}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -101,7 +101,8 @@ class Seed:
         return Keyed(self._key(purpose))
 
     def _key(self, purpose: str) -> int:
-        digest = hashlib.sha256(self.value.to_bytes(16, "big") + purpose.encode()).digest()
+        message = self.value.to_bytes(16, "big") + purpose.encode()
+        digest = hashlib.sha256(message).digest()
         return int.from_bytes(digest[:16], "big")
 
 
@@ -173,7 +174,8 @@ def _keys_of_numbers(column: pl.Series) -> NDArray[np.uint64]:
     if column.dtype == pl.Boolean or (
         column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128)
     ):
-        keys = mixed(column.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64))
+        whole_numbers = column.cast(pl.Int64).fill_null(0).to_numpy()
+        keys = mixed(whole_numbers.view(np.uint64))
     else:
         numbers = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         gaps = gaps | np.isnan(numbers)
@@ -225,8 +227,10 @@ def numbered(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     [0, 0, 1, 2]
     """
     order: NDArray[np.int64] = np.argsort(keys, kind="stable")
-    fresh = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
-    rank = np.arange(len(keys)) - np.repeat(fresh, np.diff(np.append(fresh, len(keys))))
+    before_first = ~keys[order[:1]]
+    fresh = np.flatnonzero(np.diff(keys[order], prepend=before_first))
+    group_starts = np.repeat(fresh, np.diff(np.append(fresh, len(keys))))
+    rank = np.arange(len(keys)) - group_starts
     numbers = np.empty(len(keys), dtype=np.uint64)
     numbers[order] = rank
     return numbers
@@ -325,7 +329,8 @@ class Keyed:
 
     def uniforms(self, marks: Marks, number: int = 0) -> NDArray[np.float64]:
         """Multiples of 2⁻⁵³ from 0 up to below 1."""
-        return (self.words(marks, number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        high_bits = self.words(marks, number) >> np.uint64(11)
+        return high_bits.astype(np.float64) * 2.0**-53
 
     def normals(self, marks: Marks, number: int = 0) -> NDArray[np.float64]:
         """Standard normal numbers: the quantiles at odd multiples of 2⁻⁵⁴, none of which is 0
@@ -333,9 +338,8 @@ class Keyed:
         """
         from scipy.special import ndtri
 
-        normals: NDArray[np.float64] = ndtri(
-            np.minimum(self.uniforms(marks, number) + 2.0**-54, 1 - 2.0**-53)
-        )
+        uniforms = self.uniforms(marks, number) + 2.0**-54
+        normals: NDArray[np.float64] = ndtri(np.minimum(uniforms, 1 - 2.0**-53))
         return normals
 
 
@@ -347,7 +351,9 @@ def _philox(low: int, high: int, marks: Marks, number: int) -> NDArray[np.uint64
     for turn in range(10):
         k = np.uint64((low + turn * 0x9E3779B97F4A7C15) % (1 << 64))
         m = np.uint64((high + turn * 0xBB67AE8584CAA73B) % (1 << 64))
-        a, b, c, d = _high(c, second) ^ b ^ k, c * second, _high(a, first) ^ d ^ m, a * first
+        next_a = _high(c, second) ^ b ^ k
+        next_c = _high(a, first) ^ d ^ m
+        a, b, c, d = next_a, c * second, next_c, a * first
     return a
 
 
@@ -372,7 +378,8 @@ class Repeats:
     """
 
     def __init__(self, rows: int) -> None:
-        self.bits = np.zeros(1 << max(4, math.ceil(math.log2(max(1, rows) / 4))), dtype=np.uint64)
+        length_bits = math.ceil(math.log2(max(1, rows) / 4))
+        self.bits = np.zeros(1 << max(4, length_bits), dtype=np.uint64)
         self.again: list[NDArray[np.uint64]] = []
 
     def see(self, rows: Table) -> None:
@@ -402,7 +409,8 @@ class Numbering:
         keys = row_keys(rows)
         numbers = np.zeros(len(keys), dtype=np.uint64)
         if len(self.repeats):
-            positions = np.minimum(np.searchsorted(self.repeats, keys), len(self.repeats) - 1)
+            positions = np.searchsorted(self.repeats, keys)
+            positions = np.minimum(positions, len(self.repeats) - 1)
             hit = np.flatnonzero(self.repeats[positions] == keys)
             within, counts = (
                 numbered(keys[hit]),

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
-from sfumato.core.encoding import Encoded, encode, tallied
+from sfumato.core.encoding import Encoded, code_type, encode, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind_column
 from sfumato.core.labels import Labels, missing_in, positions_in, text_of, where_equal
 from sfumato.core.nodes import Nodes, NodesOfLevel, OwnNodes
@@ -321,7 +321,7 @@ class Joint:
             return cls(*_parted(used, width), tallied(which, len(used), copies), which)
         amounts = tallied(codes, size, copies)
         used = np.flatnonzero(amounts)
-        position = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        position = np.zeros(size, dtype=code_type(len(used)))
         position[used] = np.arange(len(used))
         return cls(*_parted(used, width), amounts[used], codes, position)
 
@@ -343,7 +343,7 @@ class Joint:
             return None
         amounts = tallied(values, len(before.labels), copies)
         used = np.flatnonzero(amounts)
-        position = np.zeros(len(before.labels), dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        position = np.zeros(len(before.labels), dtype=code_type(len(used)))
         position[used] = np.arange(len(used))
         return cls(used, label[used].astype(np.int64), amounts[used], values, position)
 

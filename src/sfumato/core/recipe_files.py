@@ -303,7 +303,8 @@ def _related(
     if len(tables) < len(specs):
         return {}
     # People first and every table behind its parent, which is the order of the ties.
-    links = problems.collect(links_of, {name: table.schema for name, table in tables.items()}) or ()
+    schemas = {name: table.schema for name, table in tables.items()}
+    links = problems.collect(links_of, schemas) or ()
     return {link.table: tables[link.table] for link in links}
 
 
@@ -437,7 +438,8 @@ def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreemen
             " 0.01}'"
         )
     bounds = {key: value for key, value in fields.items() if key in (*BOUNDS, "refuse")}
-    plain = {name: {k: v for k, v in fields.items() if k not in bounds}}
+    options = {k: v for k, v in fields.items() if k not in bounds}
+    plain = {name: options}
     metric = registry.build("utility", plain, where, shape=shape)
     try:
         return Agreement(metric, **bounds)

@@ -265,7 +265,8 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
         metric: Utility = spec
         return metric
     known_metrics = family("utility", shape)
-    name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
+    spelling = spec if isinstance(spec, str) else next(iter(spec), "")
+    name = known_as(str(spelling))
     if isinstance(spec, str):
         fields = None
     else:
@@ -420,9 +421,10 @@ def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], whe
                 f"{prefix}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k:"
                 " 5}}]"
             )
-        placing["aim"] = tuple(
-            build("models", model, f"{prefix}{name}, aim") for model in placing["aim"]
-        )
+        models = []
+        for model in placing["aim"]:
+            models.append(build("models", model, f"{prefix}{name}, aim"))
+        placing["aim"] = tuple(models)
     try:
         return PLACED[family_name](method, **placing)
     except ParameterError as error:
@@ -647,13 +649,12 @@ def describe(cls: type) -> dict[str, Any]:
         required = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
-        fields.append(
-            {
-                "name": spelled(cls)[field.name],
-                "meaning": _meaning(cls, field.name),
-                "required": required,
-            }
-        )
+        field_description = {
+            "name": spelled(cls)[field.name],
+            "meaning": _meaning(cls, field.name),
+            "required": required,
+        }
+        fields.append(field_description)
     doc = (cls.__doc__ or "").strip()
     plain = {
         "name": cls.name,  # type: ignore[attr-defined]

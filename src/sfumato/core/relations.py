@@ -115,10 +115,11 @@ def _parent_problems(links: Mapping[str, Link]) -> list[str]:
         if link.parent == link.table:
             problems.append(f"table {link.table!r} belongs to itself")
         elif link.parent not in links:
-            problems.append(
+            problem = (
                 f"table {link.table!r} belongs to {link.parent!r}, and there is no such"
                 f" table.{did_you_mean(link.parent, links)}"
             )
+            problems.append(problem)
         elif links[link.parent].key is None:
             problems.append(
                 f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the"

@@ -135,9 +135,11 @@ class Table(Described, Reportable):
         if self.source.digest is not None:
             return self.source.digest
         frame = self.to_polars()
-        frame = frame.with_columns(
-            column.bin.encode("hex") for column in frame if column.dtype == pl.Binary
-        )
+        encoded = []
+        for column in frame:
+            if column.dtype == pl.Binary:
+                encoded.append(column.bin.encode("hex"))
+        frame = frame.with_columns(encoded)
         return hashlib.sha256(frame.write_csv().encode()).hexdigest()
 
     def in_memory(self, purpose: str) -> Table:
@@ -352,9 +354,8 @@ class Table(Described, Reportable):
             )
         self.require([hierarchy.learns_from])
         own, source = self.encoded(name), self.encoded(hierarchy.learns_from)
-        pairs, pair_of_row = np.unique(
-            own.codes * len(source.labels) + source.codes, return_inverse=True
-        )
+        keys = own.codes * len(source.labels) + source.codes
+        pairs, pair_of_row = np.unique(keys, return_inverse=True)
         counts = tallied(pair_of_row.reshape(-1), len(pairs), self.copies)
         width = max(1, len(source.labels))
         together = JointCounts(
@@ -401,7 +402,8 @@ class Table(Described, Reportable):
 
     def _lost_zeros(self, name: str, hierarchy: ReadsCharacters) -> list[str]:
         """Why a hierarchy that reads characters cannot read a column of numbers, if so."""
-        short = hierarchy.too_short([v for v in self.encoded(name).labels if v is not None])
+        labels = self.encoded(name).labels
+        short = hierarchy.too_short([label for label in labels if label is not None])
         if not short:
             return []
         problem = (
@@ -455,7 +457,11 @@ class Table(Described, Reportable):
 
         Columns that the table has no more lose their description.
         """
-        origins = np.append(np.arange(len(self)) if self.origin is None else self.origin, NOBODY)
+        if self.origin is None:
+            origins_of_rows = np.arange(len(self))
+        else:
+            origins_of_rows = self.origin
+        origins = np.append(origins_of_rows, NOBODY)
         columns = {name: _series_like(self.frame, name, table[name]) for name in table.columns}
         frame = nw.from_dict(columns, backend=self.frame.implementation)
         schema = self.schema.without(set(self.schema.attributes) - set(table.columns))
@@ -495,13 +501,11 @@ class Table(Described, Reportable):
         """
         column = relabelled(codes, labels)
         by_code = bool(self.coded) and len(column.labels) <= MOST_CATEGORIES
-        changed = self.with_columns(
-            {name: column.categories(name) if by_code else column.text(name)}
-        )
+        new_column = column.categories(name) if by_code else column.text(name)
+        changed = self.with_columns({name: new_column})
         if by_code:
-            changed = dataclasses.replace(changed, coded=changed.coded | {name})._knowing(
-                changed.known
-            )
+            coded = dataclasses.replace(changed, coded=changed.coded | {name})
+            changed = coded._knowing(changed.known)
         changed.known.codes[name] = column
         return changed
 
@@ -537,9 +541,8 @@ class Table(Described, Reportable):
             return encoded.categories(column.name)
 
         native: pl.DataFrame = self.frame.to_native()
-        frame = nw.from_native(
-            pl.DataFrame({column.name: slim(column) for column in native}), eager_only=True
-        )
+        columns = {column.name: slim(column) for column in native}
+        frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
         return dataclasses.replace(self, frame=frame)._knowing(self.known)
 
 
@@ -565,9 +568,8 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
 
-        arrow: nw.Series[Any] = nw.from_native(
-            pa.chunked_array([values.to_arrow()]), series_only=True
-        )
+        chunks = [values.to_arrow()]
+        arrow: nw.Series[Any] = nw.from_native(pa.chunked_array(chunks), series_only=True)
         return arrow.alias(name)
     # numpy keeps the width of numbers
     data = values.to_numpy() if values.dtype.is_numeric() else values.to_list()
@@ -593,9 +595,8 @@ def compact(column: pl.Series) -> pl.Series:
     """
     if isinstance(column.dtype, pl.Enum):
         present = set(column.cast(pl.String).unique().to_list())
-        return column.cast(pl.String).cast(
-            pl.Enum([c for c in column.dtype.categories if c in present])
-        )
+        categories = pl.Enum([c for c in column.dtype.categories if c in present])
+        return column.cast(pl.String).cast(categories)
     return column
 
 

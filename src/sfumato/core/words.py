@@ -172,7 +172,11 @@ def as_sentence(text: str) -> str:
     ('In 0 of 166 classes all are alike.', '')
     """
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if not text or text.endswith((".", "!", "?")) else ".")
+    if not text or text.endswith((".", "!", "?")):
+        full_stop = ""
+    else:
+        full_stop = "."
+    return text[:1].upper() + text[1:] + full_stop
 
 
 def counts_in_words(counts: Mapping[str, int]) -> str:

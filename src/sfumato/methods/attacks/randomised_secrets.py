@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
+    from sfumato.core.step import Transition
     from sfumato.methods.attacks.crowd import Crowd
 
     Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import Layout, remembered_classes, remembered_rows
-from sfumato.core.encoding import Encoded, tallied
+from sfumato.core.encoding import Encoded, code_type, tallied
 from sfumato.core.metric import Measure
 from sfumato.methods.utility.cells import Cells, cells_of
 
@@ -241,7 +241,7 @@ def _classes_of_rows(pair: TablePair, names: tuple[str, ...], side: Side) -> Cla
 
 
 def _narrow(ids: Ints, groups: int) -> NDArray[Any]:
-    return ids.astype(np.min_scalar_type(max(1, groups) - 1))
+    return ids.astype(code_type(groups))
 
 
 def _keys(

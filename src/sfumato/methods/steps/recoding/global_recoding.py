@@ -14,6 +14,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows, remap_to
+from sfumato.core.encoding import code_type
 from sfumato.core.evidence import needed
 from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import COLUMNS, Naming, parameters
@@ -407,7 +408,7 @@ class GlobalRecoding(Step):
             encoded = dataset.encoded(name)
             # A map from codes to codes of the level, as narrow as the labels allow.
             table = remap_to(ladder, encoded, level)
-            narrow = table.astype(np.min_scalar_type(max(1, len(ladder.labels[level])) - 1))
+            narrow = table.astype(code_type(len(ladder.labels[level])))
             dataset = dataset.recoded(
                 name, ladder.labels[level], kernels.keys.map_codes(encoded.narrow, narrow)
             )
