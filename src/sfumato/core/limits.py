@@ -89,7 +89,7 @@ def _limit(name: str, spec: Any) -> Limit:
                 f"limits: {name} needs one bound beside its parameters, like {{…, at_most: 0.2}}"
             )
         way, number = ways[0], spec[ways[0]]
-        parameters: dict[str, Any] = {}
+        parameters = {}
         for word, value in spec.items():
             if word != way:
                 parameters[word] = plain_data(value)
