@@ -89,10 +89,7 @@ def _limit(name: str, spec: Any) -> Limit:
                 f"limits: {name} needs one bound beside its parameters, like {{…, at_most: 0.2}}"
             )
         way, number = ways[0], spec[ways[0]]
-        parameters = {}
-        for word, value in spec.items():
-            if word != way:
-                parameters[word] = plain_data(value)
+        parameters = {word: plain_data(value) for word, value in spec.items() if word != way}
     # "not >= 0" refuses NaN as well.
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
         raise ParameterError(f"limits: {name} must be a number that is not negative")
