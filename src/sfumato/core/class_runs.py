@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 
 if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
@@ -53,7 +54,7 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
     for i, climb in enumerate(climbs):
         stride = prod(sizes[b] for b in inside[:i])
         steps.append(climb * np.uint32(stride))
-    offsets = np.cumsum([0, *(len(climb) for climb in climbs)])
+    offsets = group_starts([len(climb) for climb in climbs])
     none = np.zeros(0, dtype=np.uint32)
     climbing_columns = kernels.runs.ClimbingColumns(
         shifts=layout.shifts[inside],

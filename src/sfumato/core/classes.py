@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.encoding import code_type, encode_column, is_one_record_each, parts_of, tallied
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import Ladder, bind_column
 from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
@@ -63,7 +64,7 @@ class Counts:
         sizes = np.diff(self.starts)
         # Per entry of codes whether its class is kept.
         inside = np.repeat(keep, sizes)
-        starts = np.concatenate([[0], np.cumsum(sizes[keep])])
+        starts = group_starts(sizes[keep])
         return Counts(starts, self.codes[inside], self.counts[inside], self.labels, self.worked_out)
 
     def distinct(self) -> NDArray[np.int64]:
@@ -329,7 +330,7 @@ class ClassTable:
             return maps[0], np.zeros(1, dtype=np.int64)
         # Maps of lengths 3 and 4 begin at 0 and 3.
         lengths = [len(climb) for climb in maps[:-1]]
-        offsets = np.cumsum([0, *lengths]).astype(np.int64)
+        offsets = group_starts(lengths)
         return np.concatenate(maps), offsets
 
     def reordered(self, columns: Sequence[str]) -> ClassTable:

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.core.classes import ClassTable, count_rows
 from sfumato.core.encoding import value_counts
+from sfumato.core.groups import group_starts, places_in_groups
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import places_of
 from sfumato.core.schema import Missing, Schema
@@ -87,7 +88,7 @@ def covering(
     flat = []
     for codes in coverings:
         flat.extend(codes)
-    starts = np.cumsum([0, *lengths], dtype=np.int64)
+    starts = group_starts(lengths)
     return Covering(starts, np.array(flat, dtype=np.int64))
 
 
@@ -167,7 +168,7 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
         # Each pair once for every label that generalises its value.
         source = np.repeat(np.arange(len(kept_originals)), amounts)
         # The place within these: amounts 2 and 3 give 0, 1, 0, 1, 2.
-        within = np.arange(len(source)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
+        within = places_in_groups(amounts)
         prefixes_sought = (
             reached[source] * width + cover.codes[cover.starts[values][source] + within]
         )

@@ -1,4 +1,4 @@
-"""Groups that lie one after the other in an array: where each begins, and what comes where in it."""
+"""Groups that lie one after the other in an array: where each begins, and the place of a member."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def group_starts(sizes: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     array([0, 2, 5])
     """
     starts = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(np.asarray(sizes, dtype=np.int64), out=starts[1:])
+    if len(sizes):
+        np.cumsum(sizes, out=starts[1:])
     return starts
 
 

@@ -17,6 +17,7 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.encoding import Encoded, code_type, encode, tallied
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP, Ladder, bind_column
 from sfumato.core.labels import Labels, missing_in, positions_in, text_of, where_equal
 from sfumato.core.nodes import Nodes, NodesOfLevel, OwnNodes
@@ -179,9 +180,7 @@ class Reading:
         shares = [(len(members) - 1) / self.span if self.span > 0 else 0.0 for members in sets]
         return dataclasses.replace(
             self,
-            starts=np.concatenate([[0], np.cumsum([len(members) for members in sets])]).astype(
-                np.int64
-            ),
+            starts=group_starts([len(members) for members in sets]),
             members=np.array([value for members in sets for value in members], dtype=np.int64),
             loss=np.maximum(self.loss, np.minimum(1.0, shares)),
             level=None,
@@ -202,7 +201,7 @@ class Reading:
             labels=after.labels,
             low=self.low[positions],
             high=self.high[positions],
-            starts=np.concatenate([[0], np.cumsum(sizes[positions])]).astype(np.int64),
+            starts=group_starts(sizes[positions]),
             members=self.members[np.repeat(inside, sizes)],
             everything=self.everything[positions],
             loss=self.loss[positions],
@@ -407,7 +406,7 @@ def read_codes(
         after.labels,
         low,
         high,
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        group_starts(sizes),
         members,
         everything,
         _loss_of_labels(losses, sizes, (low, high), span),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.core.schema import Role
 from sfumato.core.step import Centres, NoiseAdded, Randomised, RankWindow, Runs
 from sfumato.methods.attacks.crowd import generalises
@@ -82,7 +83,7 @@ class LabelsOfValues:
             # The lists turned round: the labels of value v are labels[starts[v]:starts[v + 1]].
             self.labels = labels[np.argsort(reading.members, kind="stable")]
             counts = np.bincount(reading.members, minlength=len(reading.values))
-            self.starts = np.concatenate([[0], np.cumsum(counts)])
+            self.starts = group_starts(counts)
         else:
             pairs = []
             for label, values in reading.unplaced.items():

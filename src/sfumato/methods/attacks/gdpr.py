@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, Intruder, Learns, NothingToAttack, Scene, cut_short
+from sfumato.core.groups import group_starts
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import alike_records, distinct, no_secret, targets
@@ -249,7 +250,7 @@ class CellHolders:
         counts = np.bincount(self.original, minlength=len(reading.values))
         # starts[i] counts the rows before the i-th value in order; differences count runs of
         # values.
-        self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
+        self.starts = group_starts(counts[self.codes])
 
     @functools.cached_property
     def order(self) -> Ints:
@@ -358,7 +359,7 @@ class Half:
     def having(self) -> tuple[Ints, Ints]:
         """The distinct records of all columns in order of those of these, and where each begins."""
         amounts = np.bincount(self.kind_of, minlength=len(self.part.files.released.records))
-        return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
+        return np.argsort(self.kind_of, kind="stable"), group_starts(amounts)
 
     def met(self, other_half: Half, target: int) -> tuple[bool, bool]:
         """Whether some released record is nearest to a target by both halves: as it is, and without

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.attack import NOT_IN_FILE, Scene
+from sfumato.core.groups import group_starts
 from sfumato.methods.attacks.linkage.comparable_columns import refusal
 from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 from sfumato.methods.attacks.linkage.files import Files, files_of
@@ -154,9 +155,8 @@ class Surroundings:
     def by_kind(self) -> tuple[Ints, Ints]:
         """The released rows in order of their distinct record, and where those of each begin."""
         released_kinds = self.files.released
-        return np.argsort(released_kinds.kind_of, kind="stable"), np.concatenate(
-            [[0], np.cumsum(released_kinds.records)]
-        )
+        order = np.argsort(released_kinds.kind_of, kind="stable")
+        return order, group_starts(released_kinds.records)
 
     def rows(self, kinds: Ints) -> Ints:
         """The released rows that have some of the distinct records, in order."""

@@ -26,6 +26,7 @@ from sfumato.core.attack import (
     Scene,
     cut_short,
 )
+from sfumato.core.groups import group_starts
 from sfumato.core.pair import TablePair
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import UNITS, Role
@@ -327,7 +328,7 @@ def from_people(scene: Scene, file: Table, groups: Sequence[Ints], purpose: str)
     # The sought rows are nobody's: no own record is left out anywhere.
     nobody = np.full(len(file), NOT_IN_FILE, dtype=np.int64)
     # Group g holds the rows ends[g] up to ends[g + 1] of the people put together.
-    ends = np.cumsum([0, *map(len, groups)])
+    ends = group_starts([len(group) for group in groups])
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
         released_kinds = distinct([c.released[start:end] for c in columns])

@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.encoding import missing_in, tallied
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP, bind_column
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
@@ -528,7 +529,7 @@ def _sets(reading: Reading) -> tuple[Ints, Ints]:
     first = np.searchsorted(line, reading.low - 1e-9, "left")
     last = np.searchsorted(line, reading.high + 1e-9, "right")
     sizes = np.where(np.isnan(reading.low) | np.isnan(reading.high), 0, np.maximum(0, last - first))
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = group_starts(sizes)
     return starts, order[np.repeat(first - starts[:-1], sizes) + np.arange(starts[-1])]
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class ItemSets:
     def of(cls, sets: Iterable[Sequence[int]], size: int | None = None) -> ItemSets:
         """From lists of numbers, in any order, repeats merged."""
         rows = [sorted(set(item_set)) for item_set in sets]
-        pointers = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        pointers = group_starts([len(group) for group in rows])
         items = np.fromiter(
             (item for row in rows for item in row), dtype=np.int32, count=int(pointers[-1])
         )
@@ -106,7 +107,7 @@ class ItemSets:
     def taken(self, people: Ints) -> ItemSets:
         """Some of the people, in the order given."""
         lengths = self.lengths[people]
-        pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        pointers = group_starts(lengths)
         # Where the items of each person lie in the old array: lengths 2, 3 taken from 5 and 0 →
         # places 5, 6, 0, 1, 2.
         positions = np.arange(int(pointers[-1])) + np.repeat(

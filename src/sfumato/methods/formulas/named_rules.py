@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from sfumato.core.encoding import label
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import UNITS, Kind, Role, Schema
@@ -269,7 +270,7 @@ class TableItems:
         has_item = cells >= 0
         items = (cells + np.array(first[:-1], dtype=np.int64))[has_item]
         # Rows have different numbers of items: starts[t] is where those of row t begin.
-        starts = np.r_[0, np.cumsum(has_item.sum(axis=1))].astype(np.int64)
+        starts = group_starts(has_item.sum(axis=1))
         return cls(
             tuple(columns), tuple(labels), first[:-1], order, Transactions(starts, items, first[-1])
         )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.core.progress import Progress, silent
 from sfumato.core.words import percent
 from sfumato.errors import InternalError, ParameterError
@@ -719,7 +720,7 @@ class _Rows:
         """The coefficients of the patterns."""
         from scipy.sparse import csr_matrix
 
-        starts = np.cumsum([0, *(len(used_columns) for used_columns, _ in self.sums)])
+        starts = group_starts([len(used_columns) for used_columns, _ in self.sums])
         column_numbers = np.concatenate([used_columns for used_columns, _ in self.sums])
         values = np.concatenate([amounts for _, amounts in self.sums])
         return csr_matrix((values, column_numbers, starts), shape=(len(self.sums), self.width))

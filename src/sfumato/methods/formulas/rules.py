@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Transactions:
         """
         rows = [sorted(set(item_set)) for item_set in sets]
         items = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
-        starts = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
+        starts = group_starts([len(row) for row in rows])
         return cls(starts, items, int(items.max(initial=-1)) + 1 if kinds is None else kinds)
 
     def __len__(self) -> int:
@@ -109,9 +110,7 @@ class Transactions:
         """The same transactions when some occurrences, by their place in ``items``, are taken
         out.
         """
-        starts = np.r_[0, np.cumsum(np.bincount(self.owners[~gone], minlength=len(self)))].astype(
-            np.int64
-        )
+        starts = group_starts(np.bincount(self.owners[~gone], minlength=len(self)))
         return Transactions(starts, self.items[~gone], self.kinds)
 
     def having(self, added_pairs: Iterable[tuple[int, int]]) -> Transactions:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP, Hierarchy, JointCounts, Paths
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
@@ -69,7 +70,7 @@ def optimal_cuts(
     (1.0, (1,))
     """
     count = len(sizes)
-    total = np.concatenate([[0], np.cumsum(sizes)])
+    total = group_starts(sizes)
     # Runs with too few records cost infinitely much and are never chosen.
     allowed = np.where(total[None, :] - total[:, None] >= at_least, costs, np.inf)
     best = allowed[0].copy()

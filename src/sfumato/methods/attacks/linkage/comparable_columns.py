@@ -12,6 +12,7 @@ import polars as pl
 
 from sfumato.core.attack import NothingToAttack
 from sfumato.core.encoding import require_same_codes
+from sfumato.core.groups import group_starts
 from sfumato.core.labels import Labels
 from sfumato.core.ranges import day, number
 from sfumato.core.reading import Reading, Scale, read_column
@@ -83,7 +84,7 @@ class Compared:
         """Where the released labels that may stand for each value of the intruder begin in
         ``intruder_fit``.
         """
-        return np.concatenate([[0], np.cumsum(self.intruder_fit[0])]).astype(np.int64)
+        return group_starts(self.intruder_fit[0])
 
 
 def common_columns(scene: Scene) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,15 +171,13 @@ def _side(
     numbers = np.stack([cell[0][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
     marks = np.stack([cell[1][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
     # Codes of column k have the numbers bases[k] to bases[k + 1] among those of all columns.
-    bases = np.concatenate([[0], np.cumsum([len(lengths) for lengths, _ in matching])]).astype(
-        np.int64
-    )
+    bases = group_starts([len(lengths) for lengths, _ in matching])
     lengths = np.concatenate([lengths for lengths, _ in matching])
     return Side(
         np.ascontiguousarray(numbers),
         np.ascontiguousarray(marks),
         records,
         bases,
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        group_starts(lengths),
         np.concatenate([flat for _, flat in matching]),
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, MOST_AT_ONCE
+from sfumato.core.groups import places_in_groups
 from sfumato.methods.attacks.crowd import Distinct, alike_records, distinct
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
 from sfumato.methods.attacks.linkage.comparable_columns import Compared, common_columns, compare
@@ -100,7 +101,7 @@ def same_person(truth: Ints, rows: Ints) -> Ints:
     # Person i has amount[i] rows from first[i] on: amounts 2, 0, 1 → people 0, 0, 2 and steps 0, 1,
     # 0.
     person_numbers = np.repeat(np.arange(len(truth)), amount)
-    step = np.arange(len(person_numbers)) - np.repeat(np.cumsum(amount) - amount, amount)
+    step = places_in_groups(amount)
     return np.column_stack([person_numbers, order[np.repeat(first, amount) + step]]).astype(
         np.int64
     )

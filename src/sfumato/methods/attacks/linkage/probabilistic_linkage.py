@@ -12,6 +12,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, Attack, Finding
+from sfumato.core.groups import group_starts
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
@@ -102,16 +103,14 @@ def _holders(arrays: Arrays, k: int) -> Holders:
         # By the lower, then the upper end: equal ranges stand together and get one number.
         present = present[np.lexsort((ends[present, 1], ends[present, 0]))]
         new = (np.diff(ends[present], axis=0) != 0).any(axis=1)
-        value_of[present] = np.concatenate([[0], np.cumsum(new)])[: len(present)]
+        value_of[present] = group_starts(new)[: len(present)]
         size = int(value_of.max(initial=-1)) + 1
     low = np.zeros(size)
     high = np.zeros(size)
     low[value_of[present]], high[value_of[present]] = ends[present].T
     order = present[np.argsort(value_of[present], kind="stable")]
     lengths = np.bincount(value_of[present], minlength=size)
-    return Holders(
-        value_of, low, high, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), order
-    )
+    return Holders(value_of, low, high, group_starts(lengths), order)
 
 
 def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
@@ -123,9 +122,7 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
     present_anchors = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
         ends = intruder_side.starts[intruder_side.bases[k] : intruder_side.bases[k + 1] + 1]
-        sums = np.concatenate(
-            [[0], np.cumsum(np.diff(holders.starts)[intruder_side.matches[ends[0] : ends[-1]]])]
-        )
+        sums = group_starts(np.diff(holders.starts)[intruder_side.matches[ends[0] : ends[-1]]])
         ends = ends - ends[0]
         return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(
             1, len(anchors)
@@ -160,7 +157,7 @@ def count_patterns(
     rarely_agrees = np.array(
         [FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(holders)]
     )
-    value_starts = np.concatenate([[0], np.cumsum([len(h.low) for h in holders])]).astype(np.int64)
+    value_starts = group_starts([len(h.low) for h in holders])
     # Columns that rarely agree are looked up record by record, so they need not part classes: only
     # whether the cell says anything counts there (1) or not (0).
     classes = distinct(
@@ -170,9 +167,7 @@ def count_patterns(
         ]
     )
     cells = np.where(classes.codes > 0, classes.codes - 1 + value_starts[:-1], -1)
-    held_starts = np.concatenate(
-        [[0], np.cumsum(np.concatenate([np.diff(h.starts) for h in holders]))]
-    )
+    held_starts = group_starts(np.concatenate([np.diff(h.starts) for h in holders]))
     values_of_columns = kernels.linkage.ColumnValues(
         starts=value_starts,
         lows=np.concatenate([h.low for h in holders]),

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout
 from sfumato.core.evidence import needed
+from sfumato.core.groups import places_in_groups
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.model import ClassEvidence, Model, Needs
 from sfumato.core.population import count_needed
@@ -360,11 +361,7 @@ def _without(parts: Parts, dropped: Ints, lengths: Ints) -> Parts:
     first = parts.starts()[parts.regions[dropped]]
     number = np.repeat(np.arange(len(dropped)), group_sizes)
     # Row q of the list is the part at first[number[q]] plus its place within its group.
-    positions = (
-        np.arange(len(number))
-        - np.repeat(np.cumsum(group_sizes) - group_sizes, group_sizes)
-        + first[number]
-    )
+    positions = places_in_groups(group_sizes) + first[number]
     is_other = positions != dropped[number]
     return Parts(
         parts.atoms[positions[is_other]], number[is_other], parts.amounts[positions[is_other]]

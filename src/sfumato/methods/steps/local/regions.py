@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Placement, pack_rows
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
 from sfumato.core.randomness import Marks
 from sfumato.core.schema import Kind, Missing
@@ -554,7 +555,7 @@ def _by_class(regions: Regions, classes: ClassTable) -> tuple[Ints, Ints, Ints]:
     order = np.argsort(regions.members, kind="stable")
     order = order[classes.records[regions.members[order]] > 0]
     per_class = np.bincount(regions.members[order], minlength=len(classes))[classes.records > 0]
-    starts = np.concatenate([[0], np.cumsum(per_class)]).astype(np.int64)
+    starts = group_starts(per_class)
     return starts, regions.amounts[order], regions.numbers()[order]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.evidence import needed
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.words import join_words
 from sfumato.errors import Unsatisfiable
@@ -392,9 +393,7 @@ def plan_of(
     amounts = np.concatenate([parts.amounts, remaining[gone]])
     # Per atom its regions in order, the dropped records last.
     order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), atom_numbers))
-    starts = np.concatenate(
-        [[0], np.cumsum(np.bincount(atom_numbers, minlength=len(atoms)))]
-    ).astype(np.int64)
+    starts = group_starts(np.bincount(atom_numbers, minlength=len(atoms)))
     changed_columns = {name: column for name, column in columns.items() if column.changed}
     return LocalPlan(
         columns=atoms.columns,

@@ -20,6 +20,7 @@ from sfumato.core.design import (
     weights_of,
 )
 from sfumato.core.encoding import numbers_of
+from sfumato.core.groups import places_in_groups
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Keyed, Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
@@ -471,7 +472,7 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
 def _first_of_each(sequence: Rows, sizes: Rows, allocation: Rows) -> Rows:
     """The first ``allocation[h]`` of every stratum in a sequence that is sorted by stratum."""
     # The position of each unit within its stratum.
-    position = np.arange(len(sequence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    position = places_in_groups(sizes)
     return sequence[position < np.repeat(allocation, sizes)]
 
 

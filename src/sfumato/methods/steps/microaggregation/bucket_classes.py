@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import places_in_groups
 from sfumato.core.model import TOLERANCE
 from sfumato.errors import InternalError
 from sfumato.methods.formulas.bucket_counts import count_bounds, whole_counts
@@ -138,7 +139,7 @@ def _upper_halves(values: Points, parts: Labels) -> Flags:
     odd = sizes % 2
     # Odd parts take turns in which half gets one more, so that both halves stay equal in all.
     below = sizes // 2 + odd * (np.cumsum(odd) % 2)
-    position = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    position = places_in_groups(sizes)
     upper = np.zeros(len(order), dtype=np.bool_)
     upper[order] = position >= np.repeat(below, sizes)
     return upper

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 from sfumato.core.model import TOLERANCE
 from sfumato.errors import InternalError
 from sfumato.methods.formulas.closeness import distance_bounds, needed_size
@@ -54,7 +55,7 @@ class RecordLine:
     def distances(self, groups: Labels) -> Points:
         """The distance of every class to the table."""
         members = self.ranks[np.lexsort((self.ranks, groups))]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
+        starts = group_starts(np.bincount(groups))
         distances = kernels.buckets.measure_classes(starts, members, self.reach, self.moved)
         return np.asarray(np.maximum(distances, 0.0))
 

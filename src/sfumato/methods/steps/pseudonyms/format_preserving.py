@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.core.keys import derived, digests
 from sfumato.errors import ParameterError
 
@@ -146,7 +147,7 @@ class CharacterTable:
         self.places = np.array(positions, dtype=np.int64)
         self.sizes = np.array([len(a) for a in alphabets], dtype=np.int64)
         self.first = np.array([ord(a[0]) for a in alphabets], dtype=np.int64)
-        starts = np.cumsum([0, *(len(a) for a in self.alphabets)])
+        starts = group_starts([len(a) for a in self.alphabets])
         self.starts = starts[self.numbers]
         self.flat = np.array([ord(c) for a in self.alphabets for c in a], dtype=np.uint32)
 

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 from sfumato.core.objective import objective_named
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ class CrowdPrices:
         # + c * levels[a]`` on.
         self._paths = np.concatenate([climb.reshape(-1) for climb in climbs]).astype(np.int32)
         self._starts = np.cumsum([0, *(climb.size for climb in climbs[:-1])]).astype(np.int64)
-        self._offsets = np.cumsum([0, *sizes]).astype(np.int64)
+        self._offsets = group_starts(sizes)
         self._meets = np.zeros((GROUP, int(self._offsets[-1])), dtype=np.int8)
         self._sums = np.empty((GROUP, len(self.codes)))
 

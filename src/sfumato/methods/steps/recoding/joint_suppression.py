@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.groups import places_in_groups
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ def fewest_together(
     of = of.reshape(-1)
     order = np.lexsort((*classes.keys.T[::-1], of))
     rank = np.empty(len(of), dtype=np.int64)
-    rank[order] = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rank[order] = places_in_groups(counts)
     dropped: NDArray[np.bool_] = rank < gone[of]
     # The solver works with floating-point numbers: its answer is checked against the sums.
     if all(_holds(sum_, dropped) for sum_ in sums):

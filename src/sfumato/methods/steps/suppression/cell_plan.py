@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.core.classes import count_classes
 from sfumato.core.evidence import needed
+from sfumato.core.groups import group_starts
 from sfumato.core.step import Goal, Plan
 from sfumato.errors import InternalError, ParameterError, Unsatisfiable
 from sfumato.methods.steps.suppression.cells import (
@@ -343,7 +344,7 @@ class _Program:
         upper = np.concatenate(
             [(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))]
         )
-        pointers = np.cumsum([0, *(len(columns) for columns, _ in self.entries)])
+        pointers = group_starts([len(columns) for columns, _ in self.entries])
         columns = np.concatenate([columns for columns, _ in self.entries])
         values = np.concatenate([values for _, values in self.entries])
         matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))

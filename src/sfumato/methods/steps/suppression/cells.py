@@ -22,6 +22,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Placement
 from sfumato.core.evidence import count_compatible, field_mask, missing_cells, wildcard_columns
+from sfumato.core.groups import group_starts
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Missing, Schema
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
@@ -442,7 +443,7 @@ class _Cover:
             donors.append(set_donors)
             sets.append(np.full(len(set_donors), hidden))
         unit_groups = kernels.suppression.UnitGroups(
-            starts=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+            starts=group_starts(np.concatenate(sizes)),
             members=np.concatenate(members),
             donors=np.concatenate(donors),
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.synthesis.copula import drawn_by_copula
 from sfumato.methods.steps.synthesis.households import Households, UnitRows, shared_by_units
@@ -185,7 +186,7 @@ def _joined(
             np.concatenate([piece_draw.donors for piece_draw in pieces_of_column]), joined
         )
     # Units of a stratum are numbered behind those of the strata before it.
-    before = np.cumsum([0, *sizes])
+    before = group_starts(sizes)
     units = []
     for piece, start in zip(pieces, before, strict=False):
         if piece.units is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.methods.formulas import trees
 from sfumato.methods.steps.synthesis.material import SKEWED, VALUE, ColumnForm, Material, rounded_to
 
@@ -150,7 +151,7 @@ def picked(
     else:
         open_ = allowed
     # before[p] allowed records stand before position p: differences count within any node.
-    before = np.concatenate([[0], np.cumsum(open_[tree.order])])
+    before = group_starts(open_[tree.order])
     positions, self_open = _own_positions(tree, own, open_, len(leaves))
     node = leaves.copy()
     todo = np.arange(len(leaves))
