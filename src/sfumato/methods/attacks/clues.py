@@ -74,9 +74,8 @@ class LabelsOfValues:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         # Labels that may stand for anything, whatever the value.
-        self.always = np.asarray(reading.everything, dtype=bool) | np.array(
-            [label is None for label in reading.labels]
-        )
+        is_missing = np.array([label is None for label in reading.labels])
+        self.always = np.asarray(reading.everything, dtype=bool) | is_missing
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if reading.scale == "category":
             labels = np.repeat(np.arange(len(reading.labels)), np.diff(reading.starts))
@@ -101,7 +100,9 @@ class LabelsOfValues:
             possible[self.labels[self.starts[value] : self.starts[value + 1]]] = True
             return possible
         position = reading.places[value]
-        possible |= (reading.low - self.slack <= position) & (position <= reading.high + self.slack)
+        low = reading.low - self.slack
+        high = reading.high + self.slack
+        possible |= (low <= position) & (position <= high)
         possible[self.unplaced[self.unplaced[:, 0] == value, 1]] = True
         return possible
 
@@ -128,17 +129,21 @@ def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]]
         first = np.searchsorted(sorted_values, value, side="left")[:, None]
+        last_not_above = np.searchsorted(sorted_values, value, side="right")
+        first_not_below = np.searchsorted(sorted_values, value, side="left")
         last = np.maximum(
-            np.searchsorted(sorted_values, value, side="right") - 1,
-            np.searchsorted(sorted_values, value, side="left"),
+            last_not_above - 1,
+            first_not_below,
         )
         # Tie blocks of ranks: from lowest to highest on either side, and they must come within
         # reach.
-        near = (low[None, :] <= last[:, None] + reach) & (high[None, :] >= first - reach)
+        begins_before = low[None, :] <= last[:, None] + reach
+        ends_behind = high[None, :] >= first - reach
+        near = begins_before & ends_behind
         both_missing = np.isnan(value)[:, None] == np.isnan(released)[None, :]
-        is_near = np.where(
-            np.isnan(value)[:, None], both_missing, near & ~np.isnan(released)[None, :]
-        )
+        is_unknown = np.isnan(value)
+        was_unreleased = np.isnan(released)
+        is_near = np.where(is_unknown[:, None], both_missing, near & ~was_unreleased[None, :])
         return np.where(is_near, 0.0, -np.inf)
 
     return Likelihood((column,), score, True, "rank_swap")
@@ -200,11 +205,10 @@ def clue_from_differences(
         original_points = np.nan_to_num(value) @ root.T
         released_points = np.nan_to_num(released) @ root.T
         # |a − b|² = |a|² + |b|² − 2ab for all pairs by one product of matrices.
-        far = (
-            (original_points**2).sum(axis=1)[:, None]
-            + (released_points**2).sum(axis=1)[None, :]
-            - 2 * original_points @ released_points.T
-        )
+        original_norms = (original_points**2).sum(axis=1)
+        released_norms = (released_points**2).sum(axis=1)
+        products = 2 * original_points @ released_points.T
+        far = original_norms[:, None] + released_norms[None, :] - products
         unknown = np.any(np.isnan(value), axis=1, keepdims=True) | released_missing
         return np.where(unknown, 0.0, -0.5 * np.maximum(far, 0.0))
 
@@ -232,12 +236,14 @@ def clue_from_transitions(
     for i, label in enumerate(labels):
         label_codes[label[0] if isinstance(label, tuple) else label] = i
     nowhere = -1
+    value_codes = [nowhere if v is None else label_codes.get(v, nowhere) for v in reading.values]
     of_value = np.array(
-        [nowhere if v is None else label_codes.get(v, nowhere) for v in reading.values],
+        value_codes,
         dtype=np.int64,
     )
+    released_codes = [nowhere if c is None else label_codes.get(c, nowhere) for c in reading.labels]
     of_label = np.array(
-        [nowhere if c is None else label_codes.get(c, nowhere) for c in reading.labels],
+        released_codes,
         dtype=np.int64,
     )
     with np.errstate(divide="ignore"):
@@ -251,7 +257,8 @@ def clue_from_transitions(
         scores = np.empty((len(targets), len(reading.released)))
         for row, value in enumerate(reading.original[targets].tolist()):
             # A value outside the matrix was left as it is: only its own label is possible.
-            of_labels = np.where(np.arange(len(of_label)) == own_label[value], 0.0, -np.inf)
+            is_own = np.arange(len(of_label)) == own_label[value]
+            of_labels = np.where(is_own, 0.0, -np.inf)
             if of_value[value] != nowhere:
                 has_column = of_label != nowhere
                 of_labels[has_column] = logs[of_value[value], of_label[has_column]]

@@ -127,9 +127,13 @@ class Composition(Attack):
         )
         if unclear:
             details["not_named_uniquely"] = unclear
+        if len(rows):
+            share = float(hit.mean())
+        else:
+            share = 0.0
         return Finding(
             self.name,
-            float(hit.mean()) if len(rows) else 0.0,
+            share,
             message,
             victims=rows[hit],
             details=details,
@@ -199,11 +203,8 @@ def _common_people(first_table: Table, second_table: Table, columns: Sequence[st
     first_table.require(names)
     second_table.require(names)
     first, second = (_named_people(table, names) for table in (first_table, second_table))
-    matches = (
-        first.filter(pl.col("times") == 1)
-        .join(second.filter(pl.col("times") == 1), on="person")
-        .sort("row")
-    )
+    is_alone = pl.col("times") == 1
+    matches = first.filter(is_alone).join(second.filter(is_alone), on="person").sort("row")
     candidates = first.join(second, on="person", how="semi")["times"].sum()
     return CommonPeople(
         matches["row"].to_numpy(),

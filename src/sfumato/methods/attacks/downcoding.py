@@ -79,7 +79,9 @@ def column_bounds(
     if parts * largest_part < size:
         return None
     # The other parts hold at most largest_part each; what they cannot hold is in this one.
-    return (max(0, size - largest_part * (parts - 1)),) * parts, (min(largest_part, size),) * parts
+    at_least = size - largest_part * (parts - 1)
+    at_most = min(largest_part, size)
+    return (max(0, at_least),) * parts, (at_most,) * parts
 
 
 def joint_bounds(
@@ -255,7 +257,8 @@ class ReleasedClasses:
         ids, first = kernels.keys.group(codes.astype(np.uint64))
         order = np.argsort(ids, kind="stable")
         # Rows in order of their class, cut where the next one begins: sizes 2, 1, 3 → cuts 2, 3.
-        rows = np.split(order, np.cumsum(np.bincount(ids, minlength=len(first)))[:-1])
+        group_sizes = np.bincount(ids, minlength=len(first))
+        rows = np.split(order, np.cumsum(group_sizes)[:-1])
         return cls(columns, codes[first], tuple(rows))
 
     def parts(self, class_number: int, column: int) -> Sequence[Flags]:
@@ -270,7 +273,8 @@ class ReleasedClasses:
         candidates = np.arange(len(self.keys))
         # The column that leaves fewest classes first.
         for c in sorted(range(len(key)), key=lambda c: int(self._amounts[c][key[c]])):
-            candidates = candidates[self.columns[c].below[self.keys[candidates, c], key[c]]]
+            below = self.columns[c].below
+            candidates = candidates[below[self.keys[candidates, c], key[c]]]
         return np.asarray(candidates[candidates != class_number], dtype=np.int64)
 
     @functools.cached_property
@@ -475,7 +479,9 @@ def _allowed(
     """
     atoms = []
     for c in linked:
-        atoms.append(_atoms(released.parts(class_number, c), [box[c] for box in boxes if c in box]))
+        parts = released.parts(class_number, c)
+        own_boxes = [box[c] for box in boxes if c in box]
+        atoms.append(_atoms(parts, own_boxes))
     if math.prod(map(len, atoms)) > MOST_COMBINATIONS:
         return None
     inside = [{c: box.get(c) for c in linked} for box in boxes if set(box) <= set(linked)]

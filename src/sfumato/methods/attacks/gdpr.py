@@ -299,10 +299,9 @@ class CellHolders:
         if reading.labels[label] is None or not self.line:
             return np.asarray(reading.held_by(label)[values])
         positions = reading.places[values]
-        return np.asarray(
-            (positions >= reading.low[label] - self.slack)
-            & (positions <= reading.high[label] + self.slack)
-        )
+        is_above = positions >= reading.low[label] - self.slack
+        is_below = positions <= reading.high[label] + self.slack
+        return np.asarray(is_above & is_below)
 
 
 def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> Ints:

@@ -213,8 +213,9 @@ class BackgroundKnowledge(Attack):
         )  # the value itself is among the largest: the next one is ruled out in its place
         # The first values of the class up to the limit, one more where the own value is among them.
         reach = np.minimum(begin + self.amount + within, ends)
+        is_inside = rank < reach - begin
         gone: NDArray[np.float64] = (
-            summed[reach] - summed[begin] - np.where(rank < reach - begin, crowd.counts, 0)
+            summed[reach] - summed[begin] - np.where(is_inside, crowd.counts, 0)
         )
         return gone
 
@@ -282,17 +283,17 @@ class Skewness(Attack):
             odds = np.clip((totals - 1) / max(1.0, records - 1), 0.0, 1.0)
             above = bdtrc(np.clip(needed - 1, 0, size - 1), size - 1, odds)
             chance = np.where(needed <= 0, 1.0, np.where(needed > size - 1, 0.0, above))
-            expected_share += (
-                size * often / records * float((chance * totals * values).sum() / records)
-            )
+            expected_hits = (chance * totals * values).sum() / records
+            expected_share += size * often / records * float(expected_hits)
         guess = min(1.0, expected_share)
+        details = {"largest_lift": float(lifts.max())}
         return Finding(
             self.name,
             float(hit.mean()),
             f"{message}; in classes drawn at random {percent(guess)} are",
             baseline=guess,
             victims=rows_of(scene, hit),
-            details={"largest_lift": float(lifts.max())},
+            details=details,
         )
 
 
@@ -351,9 +352,10 @@ class Similarity(Attack):
             # The share of records whose true value lies below the one node, not the top, that
             # holds most
             true_nodes = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
-            guess = max(
-                (float(np.bincount(true).max(initial=0)) for true in true_nodes), default=0.0
-            ) / len(crowd.classes)
+            frequencies = []
+            for true in true_nodes:
+                frequencies.append(float(np.bincount(true).max(initial=0)))
+            guess = max(frequencies, default=0.0) / len(crowd.classes)
         details = {"classes": int(near.sum())}
         message = f"{message}; for all alike {percent(guess)} are as close"
         return Finding(
@@ -397,10 +399,13 @@ class Similarity(Attack):
             width = float(np.nanmax(reading.high) - np.nanmin(reading.low))
         if width <= 0:
             return np.zeros(len(crowd.sizes), dtype=bool), np.zeros(len(crowd.classes), dtype=bool)
-        near: Flags = np.isfinite(low) & (high - low <= self.range * width + 1e-12 * abs(width))
+        span = self.range * width + 1e-12 * abs(width)
+        near: Flags = np.isfinite(low) & (high - low <= span)
         position = reading.places[reading.original[scene.pair.rows]]
         slack = 1e-9 * max(1.0, abs(reading.span))
-        outside = (position < low[crowd.classes] - slack) | (position > high[crowd.classes] + slack)
+        is_below = position < low[crowd.classes] - slack
+        is_above = position > high[crowd.classes] + slack
+        outside = is_below | is_above
         return near, near[crowd.classes] & ~outside
 
     def _below_a_node(self, scene: Scene, crowd: Crowd) -> tuple[Flags, Flags]:
@@ -428,12 +433,12 @@ def _node_levels(
     Without a hierarchy there is the level of the values alone; a column of one value has none.
     """
     reading = scene.pair.reading(crowd.column)
-    own = [
-        reading.values[code] for code in reading.original[scene.pair.rows[crowd.truth < 0]].tolist()
-    ]
+    rows = scene.pair.rows[crowd.truth < 0]
+    own = [reading.values[code] for code in reading.original[rows].tolist()]
+    own_labels = {str(value) for value in own if value is not None}
     labels = (
         *crowd.labels,
-        *sorted({str(value) for value in own if value is not None} - set(crowd.labels)),
+        *sorted(own_labels - set(crowd.labels)),
     )
     if len(crowd.labels) < 2:
         return
@@ -444,10 +449,12 @@ def _node_levels(
     hierarchy = scene.pair.original.schema[crowd.column].hierarchy
     if hierarchy is None:
         return
+    totals = crowd.totals.astype(int)
+    unlisted_count = len(labels) - len(crowd.labels)
     ladder = bind(
         hierarchy,
         labels,
-        [*crowd.totals.astype(int).tolist(), *[0] * (len(labels) - len(crowd.labels))],
+        [*totals.tolist(), *[0] * unlisted_count],
     )
     label_codes = {label: i for i, label in enumerate(ladder.labels[0])}
     leaf = np.array([label_codes[label] for label in labels], dtype=np.int64)

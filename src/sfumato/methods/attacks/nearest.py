@@ -77,11 +77,11 @@ class Surroundings:
         own = int(self.files.released.kind_of[self.own[target]])
         nearest_kinds = self.nearest(target, weights)
         # Where somebody else has the same record, it stays when the own one is taken out.
-        return nearest_kinds, (
-            nearest_kinds
-            if self.files.released.records[own] > 1
-            else self._near(target, weights, own)
-        )
+        if self.files.released.records[own] > 1:
+            close_kinds = nearest_kinds
+        else:
+            close_kinds = self._near(target, weights, own)
+        return nearest_kinds, close_kinds
 
     def nearest(self, target: int, weights: Floats | None = None) -> Near:
         """The first of these; without weights all columns count alike."""

@@ -104,7 +104,8 @@ def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) 
         expected = estimates @ chances
         # A label that no value can be released as tells nothing.
         ratio = np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
-        estimates = (estimates * (ratio @ chances.T) + weight * prior) / np.maximum(total, 1e-300)
+        updated = estimates * (ratio @ chances.T)
+        estimates = (updated + weight * prior) / np.maximum(total, 1e-300)
         estimates /= np.maximum(estimates.sum(axis=1, keepdims=True), 1e-300)
     return estimates
 
@@ -124,4 +125,5 @@ def expected_counts(
         counts[crowd.pair_classes[inside] - start, crowd.pair_values[inside]] = crowd.counts[inside]
         shares = likeliest(counts, channel.chances, channel.shares, weight=1.0)
         classes, values = np.nonzero(shares >= LEAST)
-        yield classes + start, values, shares[classes, values] * crowd.sizes[start:end][classes]
+        records = crowd.sizes[start:end][classes]
+        yield classes + start, values, shares[classes, values] * records

@@ -167,9 +167,9 @@ class CopiedRecords(Attack):
                 f"none of the {len(_groups(scene)[1]):,} people set aside is unique in the table,"
                 " so nobody knows how often records reappear by chance; set more people aside"
             )
-        tally = Successes(
-            int(reappears[members].sum()), len(members), int(reappears[aside].sum()), len(aside)
-        )
+        hits = int(reappears[members].sum())
+        control_hits = int(reappears[aside].sum())
+        tally = Successes(hits, len(members), control_hits, len(aside))
         message = (
             f"{tally.hits:,} of {tally.trials:,} unique people that the rows were learnt from stand"
             f" among them in every column ({percent(tally.share)}), and {tally.control_hits:,} of"
@@ -216,9 +216,10 @@ def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[Flags, Flags]:
         before[str(number)], after[str(number)] = codes[reading.original], reading.released
     original = pl.DataFrame(before).with_row_index("row")
     column_names = list(before)
+    records = pl.len().alias("records")
     alone = (
         original.group_by(column_names)
-        .agg(pl.len().alias("records"), pl.col("row").first())
+        .agg(records, pl.col("row").first())
         .filter(pl.col("records") == 1)
     )
     # Once each: repeated released rows would repeat original rows in the join.
@@ -284,7 +285,8 @@ def _distances(scene: Scene, limit: int) -> Distances:
         target: around.cost(target) for target in around.sampled(scene, "distance to drawn rows")
     }
     attempted = np.array(sorted(far), dtype=np.int64)
-    costs = np.sqrt(np.array([far[target] for target in attempted.tolist()], dtype=np.float64))
+    costs_in_order = [far[target] for target in attempted.tolist()]
+    costs = np.sqrt(np.array(costs_in_order, dtype=np.float64))
     member = attempted < around.members
     person_rows = rows[around.targets[attempted]]
     return Distances(
@@ -458,7 +460,8 @@ class DrawnEvidence:
         """
         order, ends = self._order
         caught = np.cumsum(member[order])[ends] / max(1, int(member.sum()))
-        alarms = np.cumsum(~member[order])[ends] / max(1, int((~member).sum()))
+        false_alarms = np.cumsum(~member[order])[ends]
+        alarms = false_alarms / max(1, int((~member).sum()))
         # Both shares only grow with the threshold: the last one allowed catches most members.
         allowed = int(np.searchsorted(alarms, FEW_ALARMS, side="right"))
         if not allowed:
@@ -471,13 +474,14 @@ class DrawnEvidence:
         order = np.argsort(self.far, kind="stable")
         ordered = self.far[order]
         # No threshold parts people at equal distance, so only the last of a run is a threshold.
-        return order, np.flatnonzero(np.append(ordered[1:] > ordered[:-1] + 1e-12, True))
+        is_last = np.append(ordered[1:] > ordered[:-1] + 1e-12, True)
+        return order, np.flatnonzero(is_last)
 
 
 def _excess(hit: Flags, member: Flags) -> float:
-    return Successes(
-        int(hit[member].sum()), int(member.sum()), int(hit[~member].sum()), int((~member).sum())
-    ).excess
+    hits = hit[member].sum()
+    control_hits = hit[~member].sum()
+    return Successes(int(hits), int(member.sum()), int(control_hits), int((~member).sum())).excess
 
 
 def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, float]:

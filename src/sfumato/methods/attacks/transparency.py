@@ -123,24 +123,28 @@ class Transparency(Attack):
             f" person on average; {percent(float(credit.mean()))} of the people are found,"
             f" {int(sure.sum()):,} of {len(narrowing.targets):,} for certain{sample}"
         )
+        everybody = not limited and not scene.intruder.sampled
+        baseline = 1 / max(1, len(scene.pair.released))
+        victims = narrowing.targets[sure]
+        shares = narrowing.contained / np.maximum(1, narrowing.candidates)
+        mean_credits = narrowing.credits.mean(axis=0).tolist()
+        methods = sorted({clue.method for clue in clues})
         return Finding(
             self.name,
             float(credit.mean()),
             message,
-            interval=sampled_interval(credit, everybody=not limited and not scene.intruder.sampled),
-            baseline=1 / max(1, len(scene.pair.released)),
-            victims=np.unique(narrowing.targets[sure]),
+            interval=sampled_interval(credit, everybody=everybody),
+            baseline=baseline,
+            victims=np.unique(victims),
             details={
                 "mean_candidates": float(narrowing.candidates.mean()),
                 "singletons": float(single.mean()),
                 "correct_singletons": float(sure.mean()),
                 "contained": float(narrowing.contained.mean()),
-                "expected_by_candidates": float(
-                    (narrowing.contained / np.maximum(1, narrowing.candidates)).mean()
-                ),
+                "expected_by_candidates": float(shares.mean()),
                 "guess": GUESSES[narrowing.best],
-                "guesses": dict(zip(GUESSES, narrowing.credits.mean(axis=0).tolist(), strict=True)),
-                "methods": sorted({clue.method for clue in clues}),
+                "guesses": dict(zip(GUESSES, mean_credits, strict=True)),
+                "methods": methods,
                 "limited_by_work": limited,
             },
             trials=len(narrowing.targets),
@@ -198,9 +202,8 @@ def _nearness(scene: Scene) -> Callable[[Ints], Floats]:
     def near(people: Ints) -> Floats:
         # People with equal records have equal distances, which are worked out once.
         kinds, kind_numbers = np.unique(files.intruder.kind_of[people], return_inverse=True)
-        pairs = np.column_stack(
-            [np.repeat(kinds, len(released_kinds)), np.tile(released_kinds, len(kinds))]
-        ).astype(np.int64)
+        kind_pairs = [np.repeat(kinds, len(released_kinds)), np.tile(released_kinds, len(kinds))]
+        pairs = np.column_stack(kind_pairs).astype(np.int64)
         distances = arrays.costs(pairs).sum(axis=1).reshape(len(kinds), len(released_kinds))
         return np.asarray(-distances[kind_numbers][:, files.released.kind_of])
 
@@ -232,7 +235,7 @@ def _judge_candidates(
     for among in (np.isfinite(scores), candidates):
         for guess in (scores, near):
             tied = _best(guess, among)
-            shares.append(
-                np.where(is_released & tied[line, record], 1 / np.maximum(1, tied.sum(axis=1)), 0.0)
-            )
+            hits = is_released & tied[line, record]
+            ties = np.maximum(1, tied.sum(axis=1))
+            shares.append(np.where(hits, 1 / ties, 0.0))
     return candidates.sum(axis=1), is_released & candidates[line, record], np.column_stack(shares)

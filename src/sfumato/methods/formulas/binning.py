@@ -67,7 +67,8 @@ def round_step(low: float, high: float, max_bins: int, *, whole: bool = False) -
     """
     if high <= low:
         return 1.0
-    power = math.floor(math.log10(max(LEAST, high / max_bins - low / max_bins))) - 1
+    width = high / max_bins - low / max_bins
+    power = math.floor(math.log10(max(LEAST, width))) - 1
     sizes = (step * 10.0**exponent for exponent in itertools.count(power) for step in STEPS)
     fits = (s for s in sizes if (not whole or s.is_integer()) and _bins(low, high, s) <= max_bins)
     return next(fits)
@@ -233,9 +234,8 @@ class Binned:
     @functools.cached_property
     def plain(self) -> bool:
         """Whether every released cell lies in one bin."""
-        return len(self.spread) == len(self.names) and np.array_equal(
-            self.spread, np.eye(len(self.names))
-        )
+        all_apart = len(self.spread) == len(self.names)
+        return all_apart and np.array_equal(self.spread, np.eye(len(self.names)))
 
 
 def binned(
@@ -329,7 +329,9 @@ def _span(reading: Reading) -> tuple[float, float, Floats]:
     values.
     """
     order = reading.line
-    order = order[np.isfinite(reading.places[order]) & (reading.before.counts[order] > 0)]
+    has_place = np.isfinite(reading.places[order])
+    occurs = reading.before.counts[order] > 0
+    order = order[has_place & occurs]
     positions = reading.places[order]
     if not positions.size:
         return 0.0, 1.0, positions
@@ -358,7 +360,8 @@ def _quantile(values: Floats, upto: Ints, share: float) -> float:
     """The same of numbers in order, of which ``upto`` says how many there are up to each."""
     at = share * (int(upto[-1]) - 1)
     whole = math.floor(at)
-    positions = np.searchsorted(upto, [whole, whole + 1], side="right").clip(max=len(upto) - 1)
+    ranks = [whole, whole + 1]
+    positions = np.searchsorted(upto, ranks, side="right").clip(max=len(upto) - 1)
     low, high = values[positions]
     part = at - whole
     step = high - low
@@ -476,7 +479,8 @@ def _most_frequent(
     if len(frequent) <= limit:
         return frequent.tolist()
     # The count of the last value that still fits; among equals the first by name.
-    last = np.partition(counts[frequent], len(frequent) - limit)[len(frequent) - limit]
+    cut = len(frequent) - limit
+    last = np.partition(counts[frequent], cut)[cut]
     above = frequent[counts[frequent] > last].tolist()
     tied = ((str(reading.values[v]), v) for v in frequent[counts[frequent] == last].tolist())
     return [*above, *(v for _, v in heapq.nsmallest(limit - len(above), tied))]
@@ -528,9 +532,11 @@ def _sets(reading: Reading) -> tuple[Ints, Ints]:
     line = reading.places[order]
     first = np.searchsorted(line, reading.low - 1e-9, "left")
     last = np.searchsorted(line, reading.high + 1e-9, "right")
-    sizes = np.where(np.isnan(reading.low) | np.isnan(reading.high), 0, np.maximum(0, last - first))
+    has_no_range = np.isnan(reading.low) | np.isnan(reading.high)
+    sizes = np.where(has_no_range, 0, np.maximum(0, last - first))
     starts = group_starts(sizes)
-    return starts, order[np.repeat(first - starts[:-1], sizes) + np.arange(starts[-1])]
+    shifts = first - starts[:-1]
+    return starts, order[np.repeat(shifts, sizes) + np.arange(starts[-1])]
 
 
 def _everything(reading: Reading, attribute: Attribute) -> Ints:
@@ -644,9 +650,9 @@ def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
     """The same where a table of all kinds of cells would fill the memory: one combination that
     occurs after the other.
     """
-    first, counts = _combinations(
-        [column.released for column in columns], [len(column.spread) for column in columns]
-    )
+    codes = [column.released for column in columns]
+    sizes = [len(column.spread) for column in columns]
+    first, counts = _combinations(codes, sizes)
     shape = tuple(len(column.names) for column in columns)
     table = np.zeros((math.prod(shape[:-1]), shape[-1]))
     step = max(1, MOST_CELLS // max(1, *table.shape))
@@ -655,8 +661,10 @@ def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
         parts = counts[at : at + step, None].astype(np.float64)
         for column in columns[:-1]:
             spread = column.spread[column.released[rows]]
-            parts = (parts[:, :, None] * spread[:, None, :]).reshape(len(rows), -1)
-        table += parts.T @ columns[-1].spread[columns[-1].released[rows]]
+            products = parts[:, :, None] * spread[:, None, :]
+            parts = products.reshape(len(rows), -1)
+        last_column = columns[-1]
+        table += parts.T @ last_column.spread[last_column.released[rows]]
     return table.reshape(shape)
 
 

@@ -58,9 +58,8 @@ class Family:
             return weights
         if self.kind == CHOQUET:
             sets = np.arange(self.width)
-            return np.asarray(
-                ((sets[:, None] >> np.arange(self.columns) & 1) * weights).sum(axis=1)
-            )
+            is_member = sets[:, None] >> np.arange(self.columns) & 1
+            return np.asarray((is_member * weights).sum(axis=1))
         return np.concatenate([weights, np.zeros(self.width - self.columns)])
 
     def nearest_allowed(self, parameters: Floats) -> Floats:
@@ -141,7 +140,8 @@ def _monotone(measure: Floats, columns: int) -> Floats:
     sets = np.arange(len(up))
     for k in range(columns):
         without = sets[sets >> k & 1 == 0]
-        up[without | 1 << k] = np.maximum(up[without | 1 << k], up[without])
+        with_column = without | 1 << k
+        up[with_column] = np.maximum(up[with_column], up[without])
         down[without] = np.minimum(down[without], down[without | 1 << k])
     return np.asarray((up + down) / 2)
 
@@ -156,5 +156,7 @@ def _shapley(measure: Floats, columns: int) -> Floats:
     values = np.zeros(columns)
     for k in range(columns):
         without = sets[sets >> k & 1 == 0]
-        values[k] = (shares[sizes[without]] * (measure[without | 1 << k] - measure[without])).sum()
+        weights = shares[sizes[without]]
+        gains = measure[without | 1 << k] - measure[without]
+        values[k] = (weights * gains).sum()
     return values

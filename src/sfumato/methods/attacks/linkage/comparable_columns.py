@@ -91,10 +91,9 @@ def common_columns(scene: Scene) -> tuple[str, ...]:
     """The columns the intruder knows that are in the intruder's file and in the release, sorted by
     name.
     """
+    described_columns = set(scene.pair.original.schema.attributes)
     released_columns = (
-        set(scene.intruder.file.columns)
-        & set(scene.pair.columns)
-        & set(scene.pair.original.schema.attributes)
+        set(scene.intruder.file.columns) & set(scene.pair.columns) & described_columns
     )
     return tuple(sorted(name for name in scene.intruder.knows if name in released_columns))
 
@@ -136,9 +135,8 @@ def _generalised(scene: Scene, name: str) -> bool:
     gone = np.array([label is None for label in reading.labels], dtype=bool)
     if scene.pair.original.schema[name].hierarchy is None:
         gone |= reading.everything
-    was_missing = np.array([value is None for value in reading.values], dtype=bool)[
-        reading.original[scene.pair.rows]
-    ]
+    missing_values = [value is None for value in reading.values]
+    was_missing = np.array(missing_values, dtype=bool)[reading.original[scene.pair.rows]]
     return bool(scene.pair.truthful(name).all() and (was_missing | ~gone[reading.released]).all())
 
 
@@ -147,9 +145,8 @@ def known_truly(scene: Scene, name: str) -> bool:
     intruder_codes = scene.intruder.file.encoded(name)
     reading = scene.pair.reading(name)
     value_codes = {value: code for code, value in enumerate(reading.values)}
-    original_codes = np.array(
-        [value_codes.get(value, -1) for value in intruder_codes.labels], dtype=np.int64
-    )[intruder_codes.codes]
+    original_code = [value_codes.get(value, -1) for value in intruder_codes.labels]
+    original_codes = np.array(original_code, dtype=np.int64)[intruder_codes.codes]
     people = scene.intruder.truth >= 0
     return bool((original_codes[people] == reading.original[scene.intruder.truth[people]]).all())
 
@@ -187,6 +184,8 @@ def compare(scene: Scene, name: str) -> Compared:
         nowhere = np.isnan(positions) & ~missing_intruder
     else:
         nowhere = np.zeros(len(missing_intruder), dtype=bool)
+    open_intruder = nowhere | (missing_intruder & wildcard)
+    open_released = reading.everything | unreadable | (missing_released & wildcard)
     return Compared(
         name,
         reading.scale,
@@ -197,8 +196,8 @@ def compare(scene: Scene, name: str) -> Compared:
         reading.high,
         () if line else _fitting(reading, intruder_codes.labels),
         np.maximum(1, np.diff(reading.starts)),
-        nowhere | (missing_intruder & wildcard),
-        reading.everything | unreadable | (missing_released & wildcard),
+        open_intruder,
+        open_released,
         missing_intruder,
         missing_released,
         reading.span,

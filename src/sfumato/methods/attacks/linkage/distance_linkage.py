@@ -62,9 +62,9 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
 
     # In order of their kinds, so that ties are not decided by the order of rows in the files.
     order = [np.argsort(side.kind_of, kind="stable") for side in (files.intruder, files.released)]
-    table = distances(arrays)[
-        np.ix_(files.intruder.kind_of[order[0]], files.released.kind_of[order[1]])
-    ]
+    intruder_rows = files.intruder.kind_of[order[0]]
+    released_rows = files.released.kind_of[order[1]]
+    table = distances(arrays)[np.ix_(intruder_rows, released_rows)]
     row_numbers, column_numbers = linear_sum_assignment(table)
     if backwards:
         searching = files.released
@@ -83,17 +83,17 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
         rows = np.unique(true_pairs[:, 0])
     else:
         rows = np.flatnonzero(scene.intruder.truth >= 0)
+    own_records = true_pairs[:, 1]
     hits = np.bincount(
-        true_pairs[links[true_pairs[:, 0]] == searched.kind_of[true_pairs[:, 1]], 0],
+        true_pairs[links[true_pairs[:, 0]] == searched.kind_of[own_records], 0],
         minlength=len(searching.kind_of),
     )
     # Rows without a link have −1, which would look up the last kind.
     tied = np.where(links >= 0, searched.records[links], 0)
     nearest_distance = np.full(len(searching.kind_of), np.inf)
     nearest_distance[pairs[:, int(backwards)]] = table[row_numbers, column_numbers]
-    return Credits(
-        rows, (hits / np.maximum(1, tied))[rows], tied[rows], nearest_distance[rows], complete=True
-    )
+    shares = hits / np.maximum(1, tied)
+    return Credits(rows, shares[rows], tied[rows], nearest_distance[rows], complete=True)
 
 
 def distances(arrays: Arrays) -> NDArray[np.float64]:
@@ -103,9 +103,8 @@ def distances(arrays: Arrays) -> NDArray[np.float64]:
     table = np.empty((intruder_count, released_count))
     released_kinds = np.arange(released_count)
     for i in range(intruder_count):
-        table[i] = arrays.costs(np.column_stack([np.full(released_count, i), released_kinds])).sum(
-            axis=1
-        )
+        kind_pairs = [np.full(released_count, i), released_kinds]
+        table[i] = arrays.costs(np.column_stack(kind_pairs)).sum(axis=1)
     return table
 
 
@@ -114,9 +113,8 @@ def by_classes(files: Files, nearest: Credits) -> Credits:
     their class is taken.
     """
     size = np.zeros(len(files.intruder.kind_of), dtype=np.int64)
-    size[files.true_pairs[:, 0]] = files.released.records[
-        files.released.kind_of[files.true_pairs[:, 1]]
-    ]
+    own_records = files.true_pairs[:, 1]
+    size[files.true_pairs[:, 0]] = files.released.records[files.released.kind_of[own_records]]
     own = size[nearest.rows]
     credit = np.where(own > 0, 1 / np.maximum(1, own), 0.0)
     return Credits(nearest.rows, credit, own, np.zeros(len(own)), complete=nearest.complete)
@@ -278,18 +276,19 @@ class DistanceLinkage(Attack):
             self.weights.values()
         ) <= {1.0}:
             return files.plain
+        rules = [
+            distance_rule(
+                column,
+                weight=self.weights.get(column.name, 1.0),
+                standard=self.standard,
+                ranges=self.ranges,
+                suppressed=self.suppressed,
+            )
+            for column in files.columns
+        ]
         return arrays_of(
             files,
-            [
-                distance_rule(
-                    column,
-                    weight=self.weights.get(column.name, 1.0),
-                    standard=self.standard,
-                    ranges=self.ranges,
-                    suppressed=self.suppressed,
-                )
-                for column in files.columns
-            ],
+            rules,
         )
 
     def _credits(self, scene: Scene, files: Files, arrays: Arrays, way: str) -> Credits:
@@ -326,15 +325,15 @@ class DistanceLinkage(Attack):
             f" {percent(rate)} of {len(credit.rows):,} people to their own released"
             f" record{credit.sampled}; guessing, 1 in {len(scene.pair.released):,}."
         )
+        everybody = credit.complete and not scene.intruder.sampled
+        certain_people = credit.credit == 1.0
         return Finding(
             self.name,
             rate,
             sentence,
-            sampled_interval(
-                credit.credit, everybody=credit.complete and not scene.intruder.sampled
-            ),
+            sampled_interval(credit.credit, everybody=everybody),
             1.0 / len(scene.pair.released),
-            truth[credit.rows[credit.credit == 1.0]],
+            truth[credit.rows[certain_people]],
             details=_details(scene, credits_by_way),
             trials=len(credit.rows),
         )

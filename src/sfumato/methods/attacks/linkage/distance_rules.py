@@ -65,10 +65,11 @@ def distance_rule(
     square = column.scale == "number"
     opened = 0.0
     if suppressed == "mean":
+        released_middle = released_numbers[:, 0]
         opened = _mean_gap(
             column,
             intruder_numbers[:, 0],
-            (released_numbers[:, 0] + released_numbers[:, 1]) / 2,
+            (released_middle + released_numbers[:, 1]) / 2,
             square=square,
         )
     # Missing against present costs what two random standardised numbers do: the squared gap has the
@@ -88,9 +89,8 @@ def _category(
         agreeing = 1 - 1 / column.stands_for
     else:
         agreeing = np.zeros(len(other_values))
-    intruder_numbers = np.column_stack(
-        [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
-    )
+    nowhere = np.full(len(column.places), -np.inf)
+    intruder_numbers = np.column_stack([np.zeros((len(column.places), 2)), nowhere])
     released_numbers = np.column_stack(
         # As in the loops: no low end, the other values it may stand for, and what agreeing costs.
         [np.zeros(len(other_values)), other_values, weight * agreeing]
@@ -168,7 +168,9 @@ def _mean_gap(
     below = np.searchsorted(right, intruder_values)
     # The sum of |x − y| over all y: those below x count x − y, those above y − x; from running sums
     # of the sorted y.
-    apart = intruder_values * (2 * below - len(right)) + sums[-1] - 2 * sums[below]
+    signed_counts = intruder_values * (2 * below - len(right))
+    partial_sums = 2 * sums[below]
+    apart = signed_counts + sums[-1] - partial_sums
     return float(apart.mean() / len(right))
 
 

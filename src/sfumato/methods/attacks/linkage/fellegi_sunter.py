@@ -173,7 +173,9 @@ def estimate(
             next_u = shares(patterns, patterns.counts - belief)
         else:
             next_u = u
-        change = max(np.abs(next_m - m).max(), np.abs(next_u - u_shares).max(), abs(now - prior))
+        m_change = np.abs(next_m - m)
+        u_change = np.abs(next_u - u_shares)
+        change = max(m_change.max(), u_change.max(), abs(now - prior))
         m = next_m
         u_shares = next_u
         prior = now
@@ -195,16 +197,10 @@ def decide(
     """
     weights = pattern_weights(patterns, parameters)
     order = np.argsort(-weights, kind="stable")
-    links = int(
-        np.searchsorted(
-            np.cumsum(probability(patterns, parameters.u)[order]), wrong_links, side="right"
-        )
-    )
-    last = int(
-        np.searchsorted(
-            np.cumsum(probability(patterns, parameters.m)[order][::-1]), missed, side="right"
-        )
-    )
+    u_of_patterns = probability(patterns, parameters.u)
+    links = int(np.searchsorted(np.cumsum(u_of_patterns[order]), wrong_links, side="right"))
+    m_of_patterns = probability(patterns, parameters.m)
+    last = int(np.searchsorted(np.cumsum(m_of_patterns[order][::-1]), missed, side="right"))
     nonlink_count = len(order) - last
     if links > nonlink_count:
         even = math.log2((1 - parameters.prior) / parameters.prior)

@@ -92,7 +92,8 @@ def same_person(truth: Ints, rows: Ints) -> Ints:
     >>> same_person(np.array([2, -1, 0, 2]), np.array([0, 2])).tolist()
     [[0, 1], [2, 0], [3, 1]]
     """
-    sought = np.zeros(max(int(rows.max(initial=-1)), int(truth.max(initial=-1))) + 1, dtype=bool)
+    last_row = max(int(rows.max(initial=-1)), int(truth.max(initial=-1)))
+    sought = np.zeros(last_row + 1, dtype=bool)
     sought[truth[truth >= 0]] = True
     sought_rows = np.flatnonzero(sought[rows])  # of a large release few rows are sought
     order = sought_rows[np.argsort(rows[sought_rows], kind="stable")]
@@ -102,9 +103,8 @@ def same_person(truth: Ints, rows: Ints) -> Ints:
     # 0.
     person_numbers = np.repeat(np.arange(len(truth)), amount)
     step = places_in_groups(amount)
-    return np.column_stack([person_numbers, order[np.repeat(first, amount) + step]]).astype(
-        np.int64
-    )
+    positions = np.repeat(first, amount) + step
+    return np.column_stack([person_numbers, order[positions]]).astype(np.int64)
 
 
 # Records and their own in the other file, what others are near, and how many a distance tells from
@@ -168,9 +168,9 @@ def units_of(files: Files) -> Units:
     """All units; who has several released records is sought by the first."""
     _, first = np.unique(files.true_pairs[:, 0], return_index=True)
     true_pairs = files.true_pairs[first]
-    kinds = np.column_stack(
-        [files.intruder.kind_of[true_pairs[:, 0]], files.released.kind_of[true_pairs[:, 1]]]
-    )
+    intruder_kinds = files.intruder.kind_of[true_pairs[:, 0]]
+    released_kinds = files.released.kind_of[true_pairs[:, 1]]
+    kinds = np.column_stack([intruder_kinds, released_kinds])
     pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
     return Units(pairs, people.astype(np.int64), files.released.records[pairs[:, 1]])
 
@@ -259,7 +259,8 @@ def look(
         twins = before.twins
         reach = before.reach
     credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
-    return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, impostor_kinds)
+    is_apart = distances[:, 0] >= own + MARGIN
+    return Look(credit, np.asarray(is_apart), twins, reach, impostor_kinds)
 
 
 def roots_of(arrays: Arrays, pairs: Ints) -> Floats:
@@ -297,7 +298,9 @@ class Pool:
 
     def worth(self, apart: Flags, tied: Flags) -> float:
         """What is linked where some units are nearest alone and others with a tie."""
-        return float(self.alone[apart].sum() + self.shared[tied & ~apart].sum())
+        certain = self.alone[apart].sum()
+        shared = self.shared[tied & ~apart].sum()
+        return float(certain + shared)
 
     def look(self, parameters: Floats, family: Family | None = None) -> Look:
         """Compare every unit with all released records; what was looked at before is remembered."""
@@ -356,12 +359,12 @@ class Pool:
         before = len(self.rows)
         width = max(1, len(self.arrays.released.records))
         # Pairs as single numbers, unit · width + record: repeats drop out and rows stay in order.
-        keys = np.unique(np.concatenate([self.rows, fresh]) @ np.array([width, 1]))
+        stacked = np.concatenate([self.rows, fresh])
+        keys = np.unique(stacked @ np.array([width, 1]))
         rows = np.column_stack(np.divmod(keys, width))
         if len(rows) > before:
-            roots = roots_of(
-                self.arrays, np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]])
-            )
+            own_kinds = self.units.pairs[rows[:, 0], 0]
+            roots = roots_of(self.arrays, np.column_stack([own_kinds, rows[:, 1]]))
             gains = self._terms(roots) - self.own_terms[rows[:, 0]]
             # No parameters tell a record apart whose terms are all equal to the own ones: a twin.
             informative = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE

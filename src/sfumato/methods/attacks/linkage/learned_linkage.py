@@ -153,7 +153,8 @@ def _pulled(family: Family, theta: Floats, p: Floats, slope: Floats) -> Floats:
         matrix[np.diag_indices(family.columns)] *= (
             2  # what is above the diagonal stands for two entries
         )
-        matrix = matrix - np.eye(family.columns) * float((matrix * family.matrix(p)).sum())
+        inner_product = float((matrix * family.matrix(p)).sum())
+        matrix = matrix - np.eye(family.columns) * inner_product
         return np.asarray(2 * matrix @ root / size).ravel()
     return slope
 
@@ -168,9 +169,11 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
     best = _parameters(family, theta)
     best_links = -1.0
     # Rows of the pool are in order of units: where each unit's others begin, and how many.
-    firsts = np.flatnonzero(np.r_[True, np.diff(pool.rows[:, 0]) > 0])
+    unit_changes = np.diff(pool.rows[:, 0])
+    firsts = np.flatnonzero(np.r_[True, unit_changes > 0])
     sizes = np.diff(np.r_[firsts, len(pool.rows)])
-    worth = pool.alone[pool.rows[firsts, 0]] / max(1e-300, float(pool.alone.sum()))
+    weights = pool.alone[pool.rows[firsts, 0]]
+    worth = weights / max(1e-300, float(pool.alone.sum()))
     for step in range(1, steps + 1):
         p = _parameters(family, theta)
         margins = pool.gains @ p
@@ -184,16 +187,17 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
         # against overflow.
         soft = 1 / (1 + np.exp(np.clip(smallest_margins / WARMTH, -50, 50)))
         # The least margin of a unit moves with its nearest other alone, so only that one pulls.
-        pull = np.repeat(-worth * soft * (1 - soft) / WARMTH, sizes) * (
-            margins <= np.repeat(smallest_margins, sizes)
-        )
+        slopes = -worth * soft * (1 - soft)
+        limits = np.repeat(smallest_margins, sizes)
+        pull = np.repeat(slopes / WARMTH, sizes) * (margins <= limits)
         slope = _pulled(family, theta, p, pull @ pool.gains)
         # Means of the slope and of its square as in Adam, corrected below for their start at 0.
         mean = 0.9 * mean + 0.1 * slope
         spread = 0.999 * spread + 0.001 * slope**2
-        theta = theta - rate * (mean / (1 - 0.9**step)) / (
-            np.sqrt(spread / (1 - 0.999**step)) + 1e-9
-        )
+        # The running means begin at zero; these divisors make up for it.
+        mean_bias = 1 - 0.9**step
+        spread_bias = 1 - 0.999**step
+        theta = theta - rate * (mean / mean_bias) / (np.sqrt(spread / spread_bias) + 1e-9)
         if not free:
             theta = family.nearest_allowed(theta)
     return best
@@ -280,8 +284,10 @@ class LearnedLinkage(Attack):
             scene, looking, arrays, _sample_units(scene, every, len(arrays.released.records))
         )
         known_people = int((scene.intruder.truth >= 0).sum())
+        sampled_people = float(units.people.sum())
+        all_people = float(every.people.sum())
         people = (
-            known_people * float(units.people.sum()) / max(1.0, float(every.people.sum()))
+            known_people * sampled_people / max(1.0, all_people)
         )  # of whom those are the released
         result = self._result(scene, looking, arrays, units)
         if only_generalised(scene):
@@ -480,9 +486,10 @@ def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) ->
     if len(units) <= AT_LEAST or len(arrays.released.records) < 2:
         return units
     order = scene.seed.stream("learned linkage: affordable").permutation(len(units))
+    sample = order[:AT_LEAST]
     look(
         arrays,
-        units.part(np.sort(order[:AT_LEAST])),
+        units.part(np.sort(sample)),
         Family(MEAN, len(arrays.names)),
         _equal(arrays),
         looking=looking,

@@ -91,12 +91,11 @@ def graded_rule(
     differs, close, covered, exact, nothing = costs.tolist()
     if column.scale == "category":
         other_values = (column.stands_for - 1).astype(float)
-        intruder_numbers = np.column_stack(
-            [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
-        )
-        released_numbers = np.column_stack(
-            [np.zeros(len(other_values)), other_values, np.where(other_values > 0, covered, exact)]
-        )
+        nowhere = np.full(len(column.places), -np.inf)
+        intruder_numbers = np.column_stack([np.zeros((len(column.places), 2)), nowhere])
+        exact_numbers = np.zeros(len(other_values))
+        levels = np.where(other_values > 0, covered, exact)
+        released_numbers = np.column_stack([exact_numbers, other_values, levels])
         return ComparisonRule(
             CATEGORY,
             np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]),
@@ -108,9 +107,10 @@ def graded_rule(
     reach = 1.0
     if column.scale != "order":
         reach = tolerance * (deviation(column) if sigma is None else sigma)
+    constants = np.array([differs, nothing, nothing, nothing, reach, exact, covered, close])
     return ComparisonRule(
         GRADED,
-        np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]),
+        constants,
         intruder_numbers,
         released_numbers,
     )
@@ -162,7 +162,8 @@ def told_by_shares(m: Floats, reach: float) -> float:
     """The error that makes as many matches close as there are."""
     from scipy.special import erfinv
 
-    return reach / (math.sqrt(2) * float(erfinv(np.clip(m[1] / (m[0] + m[1]), 0.02, 0.999))))
+    m_total = m[0] + m[1]
+    return reach / (math.sqrt(2) * float(erfinv(np.clip(m[1] / m_total, 0.02, 0.999))))
 
 
 def told_by_gaps(gaps: Floats) -> MatchNoise | None:
@@ -183,8 +184,11 @@ def nearness(m: Floats, u: Floats, density: float, spread: float, noise: MatchNo
     disagreement_share = float(m[0] + m[1])
     peak = error * math.sqrt(2 * math.pi)
     top = math.log2(disagreement_share * (1 - noise.outliers) / (peak * density))
-    floor = math.log2(disagreement_share * noise.outliers / float(u[0] + u[1]))
-    return Nearness(max(top, floor), (error**-2 - spread**-2) / (2 * math.log(2)), floor)
+    outlier_share = disagreement_share * noise.outliers
+    u_total = u[0] + u[1]
+    floor = math.log2(outlier_share / float(u_total))
+    slope = (error**-2 - spread**-2) / (2 * math.log(2))
+    return Nearness(max(top, floor), slope, floor)
 
 
 def near_rule(
@@ -236,9 +240,8 @@ def learning_scene(scene: Scene) -> Scene:
     if intruder.sampled:
         key = ("everyone", intruder.knows)
         if key not in pair.memo:
-            pair.memo[key] = Intruder(
-                pair.original, intruder.knows, np.arange(len(pair.original), dtype=np.int64)
-            )
+            everybody = np.arange(len(pair.original), dtype=np.int64)
+            pair.memo[key] = Intruder(pair.original, intruder.knows, everybody)
         intruder = pair.memo[key]
     return part_of(
         dataclasses.replace(scene, intruder=intruder, seed=Seed(0)),
@@ -255,9 +258,9 @@ def part_of(scene: Scene, size: int, purpose: str) -> Scene:
         return scene
     if key not in intruder.memo:
         rows = np.sort(scene.seed.stream(purpose).permutation(len(intruder.file))[:size])
-        intruder.memo[key] = Intruder(
-            intruder.file.take(rows), intruder.knows, intruder.truth[rows]
-        )
+        file = intruder.file.take(rows)
+        truth = intruder.truth[rows]
+        intruder.memo[key] = Intruder(file, intruder.knows, truth)
     return dataclasses.replace(scene, intruder=intruder.memo[key])
 
 
@@ -283,7 +286,8 @@ class Weighing:
     def costs(self, files: Files) -> tuple[Arrays, float]:
         """Files as arrays of what each column costs, and the most bits a pair can have."""
         rules = [self._rule(column) for column in files.columns]
-        return arrays_of(files, [rule for rule, _ in rules]), sum(best for _, best in rules)
+        ordered_rules = [rule for rule, _ in rules]
+        return arrays_of(files, ordered_rules), sum(best for _, best in rules)
 
     def _rule(self, column: Compared) -> tuple[ComparisonRule, float]:
         k = self.place[column.name]
@@ -514,12 +518,14 @@ def _gaps(arrays: Arrays, k: int, pairs: Ints) -> Floats:
     """
     intruder_numbers = arrays.intruder.numbers[pairs[:, 0], k]
     released_numbers = arrays.released.numbers[pairs[:, 1], k]
-    both_present = (arrays.intruder.marks[pairs[:, 0], k] >= 0) & (
-        arrays.released.marks[pairs[:, 1], k] >= 0
-    )
+    intruder_marks = arrays.intruder.marks[pairs[:, 0], k]
+    released_marks = arrays.released.marks[pairs[:, 1], k]
+    both_present = (intruder_marks >= 0) & (released_marks >= 0)
+    above = released_numbers[:, 0] - intruder_numbers[:, 1]
+    below = intruder_numbers[:, 0] - released_numbers[:, 1]
     apart = np.maximum(
-        released_numbers[:, 0] - intruder_numbers[:, 1],
-        intruder_numbers[:, 0] - released_numbers[:, 1],
+        above,
+        below,
     )
     gaps: Floats = apart[both_present]
     return gaps

@@ -156,20 +156,21 @@ class OtherColumnsLinkage(Attack):
             }
             for way, way_credit in credits_by_way.items()
         }
+        everybody = credit.complete and not scene.intruder.sampled
+        certain_people = credit.credit == 1.0
+        details = {
+            "best": best,
+            "ways": ways,
+            "strangers": int((scene.intruder.truth < 0).sum()),
+        }
         return Finding(
             self.name,
             credit.rate,
             sentence,
-            sampled_interval(
-                credit.credit, everybody=credit.complete and not scene.intruder.sampled
-            ),
+            sampled_interval(credit.credit, everybody=everybody),
             1.0 / len(scene.pair.released),
-            scene.intruder.truth[credit.rows[credit.credit == 1.0]],
-            details={
-                "best": best,
-                "ways": ways,
-                "strangers": int((scene.intruder.truth < 0).sum()),
-            },
+            scene.intruder.truth[credit.rows[certain_people]],
+            details=details,
             trials=len(credit.rows),
         )
 
@@ -257,7 +258,9 @@ class _Model:
         total = np.zeros((len(rows), len(self.released)))
         if self.released.shape[1]:
             # A suppressed number has no middle (NaN): the gap counts as 0.
-            gaps = np.nan_to_num(self.expected[rows][:, None, :] - self.released[None, :, :])
+            expected = self.expected[rows][:, None, :]
+            released = self.released[None, :, :]
+            gaps = np.nan_to_num(expected - released)
             total += ((gaps @ self.whitening) ** 2).sum(axis=2)
         for surprise, labels in zip(self.surprise, self.labels, strict=True):
             total += surprise[rows][:, labels]
@@ -266,7 +269,8 @@ class _Model:
     @property
     def cost(self) -> int:
         """Cells of the release that one person is compared with."""
-        cells: int = len(self.released) * max(1, self.released.shape[1] + len(self.labels))
+        width = self.released.shape[1]
+        cells: int = len(self.released) * max(1, width + len(self.labels))
         return cells
 
     @property
@@ -360,20 +364,22 @@ def _numbers(
         )
     values = np.concatenate([scale.values(taught[scale.name]) for scale in scales], axis=1)
     readings = [scene.pair.reading(scale.name) for scale in scales]
+    standardised = []
+    for reading, scale in zip(readings, scales, strict=True):
+        standardised.append((reading.middle[reading.released] - scale.centre) / scale.spread)
     released = np.stack(
-        [
-            (reading.middle[reading.released] - scale.centre) / scale.spread
-            for reading, scale in zip(readings, scales, strict=True)
-        ],
+        standardised,
         axis=1,
     )
-    covariance = np.cov(np.concatenate([values, training_values], axis=1), rowvar=False).reshape(
+    joint_values = np.concatenate([values, training_values], axis=1)
+    covariance = np.cov(joint_values, rowvar=False).reshape(
         values.shape[1] + training_values.shape[1], -1
     )
     size = values.shape[1]
     # The slope of released numbers on known ones: solves Σ_BB · slope = Σ_BA.
+    ridge = RIDGE * np.eye(training_values.shape[1])
     slope = np.linalg.solve(
-        covariance[size:, size:] + RIDGE * np.eye(training_values.shape[1]),
+        covariance[size:, size:] + ridge,
         covariance[size:, :size],
     )
     residual = covariance[:size, :size] - covariance[:size, size:] @ slope + RIDGE * np.eye(size)
@@ -403,17 +409,16 @@ def _surprises(
     residuals = (
         training_values[inside] - means[[position[code] for code in encoded.codes[inside].tolist()]]
     )
-    within = residuals.T @ residuals / max(1, len(residuals) - len(classes)) + RIDGE * np.eye(
+    scatter = residuals.T @ residuals
+    within = scatter / max(1, len(residuals) - len(classes)) + RIDGE * np.eye(
         training_values.shape[1]
     )
     # Linear discriminants with one covariance for all classes: the score of a class with mean m is
     # bᵀ W⁻¹ m − ½ mᵀ W⁻¹ m + log of its share.
     slopes = np.linalg.solve(_definite(within), means.T)
-    scores = (
-        intruder_values @ slopes
-        - 0.5 * (means.T * slopes).sum(axis=0)
-        + np.log(amounts / amounts.sum())
-    )
+    norms = (means.T * slopes).sum(axis=0)
+    log_shares = np.log(amounts / amounts.sum())
+    scores = intruder_values @ slopes - 0.5 * norms + log_shares
     # Less the largest, so that the exponential cannot overflow; the shares are the same.
     scores -= scores.max(axis=1, keepdims=True)
     shares = np.exp(scores)
@@ -474,7 +479,8 @@ def _linked(scene: Scene, model: _Model) -> Credits:
                 lowest,
             )
             # Ties are shared out: own records among the nearest over all nearest ones.
-            credit[done_count + number] = near[own.get(row, [])].sum() / near.sum()
+            own_records = own.get(row, [])
+            credit[done_count + number] = near[own_records].sum() / near.sum()
         done_count += len(rows)
     sorted_rows = np.argsort(order[:done_count], kind="stable")
     return Credits(
@@ -495,9 +501,10 @@ def _assigned(scene: Scene, model: _Model) -> Credits:
         raise ParameterError(
             f"other_columns_linkage: one-to-one linkage takes files of up to {MOST_ASSIGNED:,} rows"
         )
-    table = np.concatenate(
-        [model.distances(rows[at : at + model.step]) for at in range(0, len(rows), model.step)]
-    )
+    parts = []
+    for at in range(0, len(rows), model.step):
+        parts.append(model.distances(rows[at : at + model.step]))
+    table = np.concatenate(parts)
     people, records = linear_sum_assignment(table)
     own = _own_records(scene)
     credit = np.zeros(len(rows))

@@ -124,16 +124,14 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
         ends = intruder_side.starts[intruder_side.bases[k] : intruder_side.bases[k + 1] + 1]
         sums = group_starts(np.diff(holders.starts)[intruder_side.matches[ends[0] : ends[-1]]])
         ends = ends - ends[0]
-        return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(
-            1, len(anchors)
-        )
+        matches = (sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()
+        return float(matches) / max(1, len(anchors))
     reach = arrays.constants[k, 4] + 2 * SLACK
     # Ranges are in order of their lower ends only, so one may reach up to an anchor that begins
     # earlier by as much as the widest range is wide.
     ends = intruder_side.numbers[present_anchors, k]
-    first = np.searchsorted(
-        holders.low, ends[:, 0] - reach - (holders.high - holders.low).max(initial=0.0)
-    )
+    widest = (holders.high - holders.low).max(initial=0.0)
+    first = np.searchsorted(holders.low, ends[:, 0] - reach - widest)
     last = np.searchsorted(holders.low, ends[:, 1] + reach, side="right")
     return float((holders.starts[last] - holders.starts[first]).sum()) / max(1, len(anchors))
 
@@ -177,10 +175,13 @@ def count_patterns(
         holders=np.concatenate([h.records for h in holders]),
         selective=rarely_agrees,
     )
+    class_records = np.bincount(classes.kind_of, weights=records, minlength=len(cells)).astype(
+        float
+    )
     record_classes = kernels.linkage.RecordClasses(
         class_of=classes.kind_of.astype(np.int64),
         values=cells,
-        weights=np.bincount(classes.kind_of, weights=records, minlength=len(cells)).astype(float),
+        weights=class_records,
         record_weights=records.astype(float),
     )
     weights = arrays.intruder.records.astype(float)
@@ -190,13 +191,13 @@ def count_patterns(
     step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
     for start in range(0, len(anchors), step):
         between()
+        sample = anchors[start : start + step]
         more_keys, more_counts = kernels.linkage.count_patterns(
-            anchors[start : start + step], arrays.files, weights, values_of_columns, record_classes
+            sample, arrays.files, weights, values_of_columns, record_classes
         )
         keys, positions = np.unique(np.concatenate([keys, more_keys]), return_inverse=True)
-        counts = np.bincount(
-            positions, weights=np.concatenate([counts, more_counts]), minlength=len(keys)
-        ).astype(float)
+        joined_counts = np.concatenate([counts, more_counts])
+        counts = np.bincount(positions, weights=joined_counts, minlength=len(keys)).astype(float)
     # A key is a pattern as one number to the base of the levels, the first column leading.
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
     return Patterns(keys[:, None] // digits % LEVELS, counts)
@@ -368,15 +369,15 @@ class ProbabilisticLinkage(Attack):
             f" {details['people_with_a_link']:,} links that look certain,"
             f" {percent(details['precision'])} are right."
         )
+        everybody = credit.complete and not scene.intruder.sampled
+        certain_people = credit.credit == 1.0
         return Finding(
             self.name,
             rate,
             sentence,
-            sampled_interval(
-                credit.credit, everybody=credit.complete and not scene.intruder.sampled
-            ),
+            sampled_interval(credit.credit, everybody=everybody),
             1.0 / len(scene.pair.released),
-            scene.intruder.truth[credit.rows[credit.credit == 1.0]],
+            scene.intruder.truth[credit.rows[certain_people]],
             weights,
             details,
             len(credit.rows),
@@ -387,9 +388,8 @@ def _anchors(scene: Scene, arrays: Arrays) -> Ints:
     """Distinct records of the intruder whose pairs are counted: all, or a random sample."""
     size = len(arrays.intruder.records)
     records = max(1, len(arrays.released.records))
-    affordable = scene.affordable(
-        max(FEWEST, PAIRS // records), ANCHOR_SHARE * records * len(arrays.kinds)
-    )
+    work = ANCHOR_SHARE * records * len(arrays.kinds)
+    affordable = scene.affordable(max(FEWEST, PAIRS // records), work)
     if size <= affordable:
         return np.arange(size)
     return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:affordable]).astype(
@@ -399,7 +399,8 @@ def _anchors(scene: Scene, arrays: Arrays) -> Ints:
 
 def _weights(way: Weighing) -> dict[str, float]:
     """Per column the bits that the best agreement is worth, in falling order."""
-    best = dict(zip(way.place, way.found.weights[:, 1:4].max(axis=1).tolist(), strict=True))
+    weights = way.found.weights[:, 1:4].max(axis=1)
+    best = dict(zip(way.place, weights.tolist(), strict=True))
     return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -417,7 +418,8 @@ def _details(
     right = float(credit.credit[sure].sum())
     pairs = {}
     for words, verdict in (("links", 1), ("clerical", 0), ("non_links", -1)):
-        pairs[words] = round(float(patterns.counts[decision.verdicts == verdict].sum()) * scale)
+        is_decided = decision.verdicts == verdict
+        pairs[words] = round(float(patterns.counts[is_decided].sum()) * scale)
     return {
         "upper_bits": decision.upper if math.isfinite(decision.upper) else None,
         "lower_bits": decision.lower if math.isfinite(decision.lower) else None,
