@@ -125,7 +125,14 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
         draw_axes(drawing, Ruler(_tick_labels(chart.y, positions), chart.y.title, flush=True))
     for series in chart.series:
         for point in series.points:
-            _draw_in_row(drawing, rows[round(point.x)], point, series, chart, (low, scale))
+            _draw_in_row(
+                drawing,
+                rows[round(point.x)],
+                point,
+                series=series,
+                chart=chart,
+                measure=(low, scale),
+            )
     if chart.kind != "intervals":
         drawing.rule((0, 0), (0, height), Pen(stroke=SOFT))
 
@@ -208,7 +215,7 @@ def _draw_in_row(
             if point.low is not None and point.high is not None and point.high > point.low:
                 length = scale * (point.high - point.low)
                 drawing.rect(scale * (point.low - low), y - 4, length, 8, Pen(AFTER, opacity=0.25))
-            drawing.drawn.append(Mark(x, y, "diamond", 81, Pen(AFTER)))
+            drawing.drawn.append(Mark(x, y, shape="diamond", size=81, pen=Pen(AFTER)))
 
 
 # Columns: bars that stand, with the names below them; small, for many beside each other.
@@ -268,7 +275,7 @@ def _draw_map(chart: ChartBlock) -> Drawing:
         else:
             pen = Pen(AFTER)
         x, y = CELL * (point.x + 0.5), CELL * ((point.y or 0) + 0.5)
-        drawing.drawn.append(Mark(x, y, "square", area, pen))
+        drawing.drawn.append(Mark(x, y, shape="square", size=area, pen=pen))
     for index, name in enumerate(down):
         drawing.text(-8, CELL * (index + 0.5), name, align="right", size=12)
     for index, name in enumerate(across):
@@ -318,7 +325,7 @@ def _scale_of(axis: ChartAxis, values: Sequence[float], start: float, end: float
     else:
         low, high = min(0.0, *values), max(0.0, *values)
         low, high = rounded_out(low, high if high > low else low + 1.0)
-    return AxisScale(axis, low, high, start, end)
+    return AxisScale(axis, low, high=high, start=start, end=end)
 
 
 def _draw_plane(chart: ChartBlock) -> Drawing:
@@ -353,7 +360,7 @@ def _draw_plane(chart: ChartBlock) -> Drawing:
         drawing.drawn += _point_labels(labelled, x, y)
     for index, (name, shape) in enumerate(shapes.items()):
         at = PLANE_HEIGHT + 62 + 22 * index
-        drawing.drawn.append(Mark(6, at, shape, 64, Pen(FILLED, AFTER, 1.5)))
+        drawing.drawn.append(Mark(6, at, shape=shape, size=64, pen=Pen(FILLED, AFTER, 1.5)))
         drawing.text(18, at, shortened(name, LONGEST_LEGEND), size=FONT - 1)
     return drawing
 
@@ -389,10 +396,10 @@ def _draw_series(
         match series.mark:
             case "line":
                 title = f"{x.axis.text(point.x)}: {y.axis.text(point.y)}"
-                mark = Mark(across, top, shape, 64, Pen(pen.stroke), title)
+                mark = Mark(across, top, shape=shape, size=64, pen=Pen(pen.stroke), title=title)
             case "ring":
                 ring = Pen(None, BEFORE, 0.8, opacity=0.7)
-                mark = Mark(across, top, "circle", area, ring, point.name)
+                mark = Mark(across, top, shape="circle", size=area, pen=ring, title=point.name)
             case "dot":
                 if point.alarm:
                     ink = Pen("white", ALARM, 1.6)
@@ -400,15 +407,24 @@ def _draw_series(
                     ink = Pen(FILLED, AFTER, 1.6)
                 if not point.label:
                     ink = dataclasses.replace(ink, width=0.5)
-                mark = Mark(across, top, shape, area, ink, point.name)
+                mark = Mark(across, top, shape=shape, size=area, pen=ink, title=point.name)
             case "chosen":
-                mark = Mark(across, top, "diamond", 170, Pen(ALARM, "white", 2), point.name)
+                mark = Mark(
+                    across,
+                    top,
+                    shape="diamond",
+                    size=170,
+                    pen=Pen(ALARM, "white", 2),
+                    title=point.name,
+                )
                 # The name stands below and left, where a front leaves room, or else on the right.
                 room = across > width_of(series.name, FONT)
                 side: Align = "right" if room else "left"
                 down = top + (18 if room else -14)
                 for halo in (Pen("white", "white", 4), Pen(ALARM)):
-                    words = Text(across + 8, down, series.name, halo, side, bold=True)
+                    words = Text(
+                        across + 8, down, words=series.name, pen=halo, align=side, bold=True
+                    )
                     drawing.drawn.append(words)
             case _:
                 continue
@@ -447,7 +463,9 @@ def _point_labels(points: Sequence[Point], x: AxisScale, y: AxisScale) -> list[T
         best = clashes.index(min(clashes, key=lambda clash: clash[0]))
         dx, dy, align = SIDES[best]
         occupied.append(clashes[best][1:])
-        texts.append(Text(across + dx, top + dy, point.label, Pen(INK), align, FONT - 1))
+        texts.append(
+            Text(across + dx, top + dy, words=point.label, pen=Pen(INK), align=align, size=FONT - 1)
+        )
     return texts
 
 

@@ -57,7 +57,7 @@ class Counts:
         starts, codes, counts = kernels.keys.merge_counts(
             self.starts, self.codes, self.counts, ids, groups, domain
         )
-        return Counts(starts, codes, counts, self.labels, self.worked_out)
+        return Counts(starts, codes, counts=counts, labels=self.labels, worked_out=self.worked_out)
 
     def taken(self, keep: NDArray[np.bool_]) -> Counts:
         """Counts of some of the classes."""
@@ -65,7 +65,13 @@ class Counts:
         # Per entry of codes whether its class is kept.
         inside = np.repeat(keep, sizes)
         starts = group_starts(sizes[keep])
-        return Counts(starts, self.codes[inside], self.counts[inside], self.labels, self.worked_out)
+        return Counts(
+            starts,
+            self.codes[inside],
+            counts=self.counts[inside],
+            labels=self.labels,
+            worked_out=self.worked_out,
+        )
 
     def distinct(self) -> NDArray[np.int64]:
         """Number of distinct values per class."""

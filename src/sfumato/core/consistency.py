@@ -365,7 +365,7 @@ def pair_up(
     return Pairs(
         fine.records,
         classes.records,
-        (fine_classes, coarse_classes),
-        matched_classes,
-        amounts.astype(np.int64),
+        edges=(fine_classes, coarse_classes),
+        same=matched_classes,
+        same_records=amounts.astype(np.int64),
     )

@@ -347,7 +347,9 @@ class PeopleData(Data, Protocol):
         plans = []
         for index, step in enumerate(recipe.steps):
             # No population: it belongs to tables.
-            goal = Goal(recipe.meet, context.seed, context.progress, None, index)
+            goal = Goal(
+                recipe.meet, context.seed, progress=context.progress, population=None, place=index
+            )
             plan = step.plan(released, goal)
             released = step.apply(released, plan)
             plans.append((step.name, plan))

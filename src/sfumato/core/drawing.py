@@ -279,7 +279,7 @@ class Drawing:
 
     def rect(self, x: float, y: float, width: float, height: float, pen: Pen) -> None:
         """Add a rectangle."""
-        self.drawn.append(Rect(x, y, width, height, pen))
+        self.drawn.append(Rect(x, y, width=width, height=height, pen=pen))
 
     def rule(self, start: tuple[float, float], end: tuple[float, float], pen: Pen) -> None:
         """Add a straight line."""

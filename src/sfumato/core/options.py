@@ -108,5 +108,5 @@ def _declared(
     for note in notes:
         if isinstance(note, CommandOption):
             typed = kind if note.typed is None else note.typed
-            return DeclaredOption(name, typed, note, default, note.panel)
+            return DeclaredOption(name, typed, option=note, default=default, panel=note.panel)
     return None

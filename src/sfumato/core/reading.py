@@ -392,7 +392,9 @@ def read_codes(
         ends = float(placed_positions.min()), float(placed_positions.max())
     else:
         ends = math.nan, math.nan
-    low, high = _ranges(attribute, before, after, types[1], scale, (positions, nodes, ends))
+    low, high = _ranges(
+        attribute, before, after, released=types[1], scale=scale, around=(positions, nodes, ends)
+    )
     sizes, members = np.zeros(len(after.labels), dtype=np.int64), np.zeros(0, dtype=np.int64)
     if scale == "category":
         sizes, members = _sets(before.labels, after.labels, nodes)
@@ -401,20 +403,22 @@ def read_codes(
     return Reading(
         name,
         scale,
-        before.labels,
-        positions,
-        after.labels,
-        low,
-        high,
-        group_starts(sizes),
-        members,
-        everything,
-        _loss_of_labels(losses, sizes, (low, high), span),
-        before,
-        after,
-        span,
-        level,
-        {} if scale == "category" else _unplaced(before.labels, positions, after.labels, nodes),
+        values=before.labels,
+        places=positions,
+        labels=after.labels,
+        low=low,
+        high=high,
+        starts=group_starts(sizes),
+        members=members,
+        everything=everything,
+        loss=_loss_of_labels(losses, sizes, (low, high), span),
+        before=before,
+        after=after,
+        span=span,
+        level=level,
+        unplaced={}
+        if scale == "category"
+        else _unplaced(before.labels, positions, after.labels, nodes),
     )
 
 

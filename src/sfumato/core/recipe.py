@@ -109,10 +109,10 @@ class Agreement:
             return Kept(
                 self.metric.name,
                 float("nan"),
-                limit,
-                False,
-                f"{self.promise}: {value}",
-                self.refuse,
+                limit=limit,
+                holds=False,
+                sentence=f"{self.promise}: {value}",
+                refuses=self.refuse,
             )
         # 1e-12 forgives rounding where a bound is met exactly.
         if self.at_most is not None:
@@ -120,7 +120,14 @@ class Agreement:
         else:
             holds = value >= limit - 1e-12
         sentence = f"{self.promise}: it is {value:.4g}{where}"
-        return Kept(self.metric.name, value, limit, holds, sentence, self.refuse)
+        return Kept(
+            self.metric.name,
+            value,
+            limit=limit,
+            holds=holds,
+            sentence=sentence,
+            refuses=self.refuse,
+        )
 
     def judge(self, pair: Any) -> Kept:
         """Measure the metric and hold it against the bound; what cannot be measured does not

@@ -359,7 +359,11 @@ class Table(Described, Reportable):
         counts = tallied(pair_of_row.reshape(-1), len(pairs), self.copies)
         width = max(1, len(source.labels))
         together = JointCounts(
-            tuple(own.labels), tuple(source.labels), pairs // width, pairs % width, counts
+            tuple(own.labels),
+            tuple(source.labels),
+            own=pairs // width,
+            other=pairs % width,
+            counts=counts,
         )
         try:
             return hierarchy.fitted(together)

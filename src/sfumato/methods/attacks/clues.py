@@ -160,11 +160,9 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
     slack = 1e-9 * max(1.0, abs(reading.span))
     if len(centres):
         below = np.concatenate([[-np.inf], centres[:-1]]) - slack
-    else:
-        below = centres
-    if len(centres):
         above = np.concatenate([centres[1:], [np.inf]]) + slack
     else:
+        below = centres
         above = centres
 
     def score(targets: Codes) -> Scores:
@@ -212,7 +210,7 @@ def clue_from_differences(
         unknown = np.any(np.isnan(value), axis=1, keepdims=True) | released_missing
         return np.where(unknown, 0.0, -0.5 * np.maximum(far, 0.0))
 
-    return Likelihood(columns, score, True, method, nearest)
+    return Likelihood(columns, score, sound=True, method=method, nearest=nearest)
 
 
 def _root_of_inverse(spread: Floats) -> Floats:

@@ -167,10 +167,10 @@ class AttackCost(Attack):
         return Finding(
             self.name,
             float(alone.mean()),
-            sentence,
-            interval,
-            1.0 / len(scene.pair.released),
-            np.sort(np.array(alone_rows, dtype=np.int64)),
+            sentence=sentence,
+            interval=interval,
+            baseline=1.0 / len(scene.pair.released),
+            victims=np.sort(np.array(alone_rows, dtype=np.int64)),
             details=details,
             trials=len(hunts),
         )
@@ -221,10 +221,10 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
     return _Hunt(
         int(scene.intruder.truth[row]),
         (sizes, alone),
-        random,
-        finds_own,
-        own_candidate,
-        cells,
+        random=random,
+        own_alone=finds_own,
+        sound=own_candidate,
+        cells=cells,
     )
 
 

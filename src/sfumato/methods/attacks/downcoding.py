@@ -301,7 +301,9 @@ def audit_release(scene: Scene, k: int, assumed: str, solver_limit: int) -> Audi
         finer = released.finer(class_number) if assumed == "release" else ()
         for c, _ in column_limits:
             _require_few(scene, released.columns[c].name, released.parts(class_number, c))
-        bounds = bounds_of(released, class_number, column_limits, finer, k, solver_limit)
+        bounds = bounds_of(
+            released, class_number, column_limits, finer=finer, k=k, most_together=solver_limit
+        )
         audits.append(_audit_class(released, class_number, bounds))
         scene.progress(len(audits) / len(open_classes), "auditing classes")
     return Audit(tuple(c.name for c in released.columns), tuple(audits))
@@ -548,12 +550,12 @@ def _audit_class(
     return ClassAudit(
         rows,
         tuple(right),
-        tuple(wrong),
-        tuple(contradicted),
-        narrowed_rows,
-        to_the_value,
-        bool(narrowed),
-        bool(together),
+        wrong=tuple(wrong),
+        contradicted=tuple(contradicted),
+        pinned=narrowed_rows,
+        to_the_value=to_the_value,
+        narrowed=bool(narrowed),
+        together=bool(together),
     )
 
 

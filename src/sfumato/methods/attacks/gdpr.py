@@ -350,7 +350,9 @@ class Half:
             around.files.true_pairs,
         )
         order, starts = around.by_kind
-        part = Surroundings(files, files.plain, around.targets, around.own, around.members)
+        part = Surroundings(
+            files, files.plain, targets=around.targets, own=around.own, members=around.members
+        )
         kind_of = np.asarray(released_kinds.kind_of[order[starts[:-1]]], dtype=np.int64)
         return cls(around, part, kind_of)
 

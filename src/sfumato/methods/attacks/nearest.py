@@ -196,7 +196,11 @@ def surroundings(scene: Scene, purpose: str, limit: int = AT_MOST) -> Surroundin
         ]
         nobody = np.full(sum(map(len, sampled_groups)), NOT_IN_FILE, dtype=np.int64)
         return Surroundings(
-            files, files.plain, np.concatenate(sampled_groups), nobody, len(sampled_groups[0])
+            files,
+            files.plain,
+            targets=np.concatenate(sampled_groups),
+            own=nobody,
+            members=len(sampled_groups[0]),
         )
     released = np.full(len(scene.pair.original), -1, dtype=np.int64)
     released[scene.pair.rows] = np.arange(len(scene.pair.rows))
@@ -209,7 +213,11 @@ def surroundings(scene: Scene, purpose: str, limit: int = AT_MOST) -> Surroundin
         limit,
     )
     return Surroundings(
-        files, files.plain, target_rows, released[truth[target_rows]], len(target_rows)
+        files,
+        files.plain,
+        targets=target_rows,
+        own=released[truth[target_rows]],
+        members=len(target_rows),
     )
 
 

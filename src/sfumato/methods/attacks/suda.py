@@ -108,11 +108,11 @@ def special_uniques(
     return SpecialUniques(
         names,
         per_row,
-        disclosure,
-        minimal,
-        contributions,
-        shares,
-        theta,
+        disclosure=disclosure,
+        minimal=minimal,
+        contributions=contributions,
+        per_record=shares,
+        match_probability=theta,
     )
 
 

@@ -292,9 +292,9 @@ def _distances(scene: Scene, limit: int) -> Distances:
     return Distances(
         costs[member],
         costs[~member],
-        len(around.targets),
-        person_rows[member],
-        person_rows[~member],
+        wanted=len(around.targets),
+        member_rows=person_rows[member],
+        other_rows=person_rows[~member],
     )
 
 
@@ -336,7 +336,13 @@ def from_people(scene: Scene, file: Table, groups: Sequence[Ints], purpose: str)
         released_kinds = distinct([c.released[start:end] for c in columns])
         files = Files(columns, intruder_kinds, released_kinds, np.zeros((0, 2), dtype=np.int64))
         searches.append(
-            Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file))
+            Surroundings(
+                files,
+                arrays_of(files, rules),
+                targets=np.arange(len(file)),
+                own=nobody,
+                members=len(file),
+            )
         )
     table = np.full((len(searches), len(file)), np.nan)
     for row in scene.sampled(

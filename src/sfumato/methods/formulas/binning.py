@@ -596,10 +596,10 @@ def _without_unused(
     return Binned(
         reading.name,
         tuple(names[i] for i in used),
-        kernels.keys.map_codes(reading.before.narrow, fresh[bin_of]),
-        kernels.keys.map_codes(reading.after.narrow, new_kinds),
-        spread,
-        np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
+        original=kernels.keys.map_codes(reading.before.narrow, fresh[bin_of]),
+        released=kernels.keys.map_codes(reading.after.narrow, new_kinds),
+        spread=spread,
+        blind=np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
     )
 
 

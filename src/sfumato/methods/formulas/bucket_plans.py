@@ -156,8 +156,16 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
         None,
     )
     if room is None:
-        return BucketPlan(n, k, t, bucket_number, 0, None, None)
-    return BucketPlan(n, k, t, bucket_number, room.classes, room.farthest(t), room.nearest(t))
+        return BucketPlan(n, k, t=t, buckets=bucket_number, classes=0, farthest=None, nearest=None)
+    return BucketPlan(
+        n,
+        k,
+        t=t,
+        buckets=bucket_number,
+        classes=room.classes,
+        farthest=room.farthest(t),
+        nearest=room.nearest(t),
+    )
 
 
 def _worth_trying(n: int, k: int, t: float, buckets: int) -> Iterator[int]:

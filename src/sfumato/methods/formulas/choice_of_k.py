@@ -180,7 +180,15 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
     sample = None
     if not (population is None or records is None):
         sample = _enough_in_sample(risk, strict, population, records)
-    return ChosenK(risk, strict, k_for(risk, strict=False), published, population, records, sample)
+    return ChosenK(
+        risk,
+        strict,
+        practice=k_for(risk, strict=False),
+        published=published,
+        population=population,
+        records=records,
+        sample=sample,
+    )
 
 
 def _enough_in_sample(risk: float, strict: int, population: int, records: int) -> int:

@@ -265,7 +265,14 @@ class _Search:
             classes = self.classes()
         else:
             classes = np.zeros(0, dtype=np.int64)
-        return Dependences(tuple(dependences), compared, tuple(unknown), classes, self.rows, self.k)
+        return Dependences(
+            tuple(dependences),
+            compared,
+            unknown=tuple(unknown),
+            classes=classes,
+            rows=self.rows,
+            k=self.k,
+        )
 
     # quasi-identifiers
 
@@ -297,7 +304,9 @@ class _Search:
         spread = float((totals * np.log2(totals)).sum()) - float(
             (repeated * np.log2(repeated)).sum()
         )
-        return _Quasi(name, values, codes, label, spread / hidden, hidden)
+        return _Quasi(
+            name, values, codes=codes, label=label, remaining=spread / hidden, hidden=hidden
+        )
 
     def labels(self, name: str, values: RecordColumn | None) -> tuple[bool, RecordColumn]:
         """The released labels of a quasi-identifier, and whether they are its own; one that was
@@ -437,7 +446,7 @@ class _Search:
         evidence = self.evidence(q, column, figures)
         if finding is DependenceKind.SOME and not self.found_by(q, column, views, evidence):
             finding = DependenceKind.NARROWS
-        return Dependence((column,), q.name, finding, figures, evidence)
+        return Dependence((column,), q.name, finding=finding, figures=figures, evidence=evidence)
 
     def same_in_classes(self, column: str) -> bool:
         """Whether all records of a class have the same released value: then it tells nobody of a
@@ -703,7 +712,11 @@ class _Search:
             return []
         return [
             Dependence(
-                term_names, q.name, finding, figures, LineEvidence.of(q.values.whole, line[2])
+                term_names,
+                q.name,
+                finding=finding,
+                figures=figures,
+                evidence=LineEvidence.of(q.values.whole, line[2]),
             )
         ]
 

@@ -228,12 +228,12 @@ def violating(
     violations = Violations(
         _renumbered(listed.members[:listed_count], order),
         listed.supports[:listed_count].copy(),
-        listed.private_counts[:listed_count].copy(),
-        listed.carriers,
-        count,
+        private=listed.private_counts[:listed_count].copy(),
+        carriers=listed.carriers,
+        count=count,
         # Still above everybody: nobody has any item.
-        smallest if smallest <= len(sets) else None,
-        float(listed.worst[0]),
+        least=smallest if smallest <= len(sets) else None,
+        worst=float(listed.worst[0]),
     )
     # A list that was cut short may lack the smaller sets that others are compared with.
     return _minimal(violations) if violations.complete else violations

@@ -108,7 +108,14 @@ def ladder_by_nodes(
         lowest = pl.concat([lowest, pl.Series(lowest.name, [None], dtype=pl.String)])
         _add_missing(names, ups, counts, losses)
     labels = (labels_of(lowest), *(tuple(level) for level in names))
-    return Ladder(labels, tuple(ups), tuple(counts), tuple(losses), paths.measured, bound=bound)
+    return Ladder(
+        labels,
+        tuple(ups),
+        leaves=tuple(counts),
+        loss=tuple(losses),
+        measured=paths.measured,
+        bound=bound,
+    )
 
 
 def _first_and_number(nodes: Ints) -> tuple[Ints, Ints]:

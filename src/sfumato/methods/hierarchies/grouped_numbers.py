@@ -188,9 +188,15 @@ def items_of(together: JointCounts, measure: str) -> Items:
         starts = bins
     ends = np.append(starts[1:], len(axis))[: len(starts)] - 1
     joined = np.bincount(bins, weights=sizes, minlength=len(starts)).astype(np.int64)
-    costs = _costs(bins[item], other, counts, together.others, len(starts), measure)
+    costs = _costs(
+        bins[item], other, counts, others=together.others, length=len(starts), measure=measure
+    )
     return Items(
-        digits, tuple(axis[i] for i in starts), tuple(axis[i] for i in ends), joined, costs
+        digits,
+        tuple(axis[i] for i in starts),
+        high=tuple(axis[i] for i in ends),
+        sizes=joined,
+        costs=costs,
     )
 
 

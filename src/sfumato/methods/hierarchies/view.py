@@ -110,9 +110,11 @@ def view_hierarchy(
     return HierarchyView(
         ladder,
         tuple(_level(ladder, level, amounts, present) for level in range(ladder.depth)),
-        hierarchy.rule.words if isinstance(hierarchy, Like) else (),
-        sum(not is_covered for is_covered in covered),
-        sum(count for count, is_covered in zip(counts, covered, strict=True) if not is_covered),
+        words=hierarchy.rule.words if isinstance(hierarchy, Like) else (),
+        uncovered_values=sum(not is_covered for is_covered in covered),
+        uncovered_records=sum(
+            count for count, is_covered in zip(counts, covered, strict=True) if not is_covered
+        ),
     )
 
 

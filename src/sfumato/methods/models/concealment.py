@@ -121,9 +121,9 @@ class OneKAnonymity(_OnPairs):
             self.k,
             evidence,
             # A released class is as weak as the weakest original in it.
-            pairs.least_per_released(counts),
-            short,
-            "released records a person could be",
+            values=pairs.least_per_released(counts),
+            short=short,
+            subject="released records a person could be",
         )
 
     def implies(self, model: Model) -> bool:
@@ -159,7 +159,12 @@ class KOneAnonymity(_OnPairs):
         counts = pairs.neighbours_of_released()
         short = int(pairs.released[counts < self.k].sum())
         return _judge_counts(
-            self, self.k, evidence, counts, short, "people a released record could be"
+            self,
+            self.k,
+            evidence,
+            values=counts,
+            short=short,
+            subject="people a released record could be",
         )
 
     def implies(self, model: Model) -> bool:
@@ -204,9 +209,9 @@ class KKAnonymity(_OnPairs):
             self,
             self.k,
             evidence,
-            values,
-            int(pairs.same_records[short].sum()),
-            "records of the other side one could be",
+            values=values,
+            short=int(pairs.same_records[short].sum()),
+            subject="records of the other side one could be",
         )
 
     def implies(self, model: Model) -> bool:
@@ -254,7 +259,12 @@ class KConcealment(_OnPairs):
         short = int(pairs.originals[counts < self.k].sum())
         subject = "released records a person could be, whatever the others are"
         return _judge_counts(
-            self, self.k, evidence, pairs.least_per_released(counts), short, subject
+            self,
+            self.k,
+            evidence,
+            values=pairs.least_per_released(counts),
+            short=short,
+            subject=subject,
         )
 
     def implies(self, model: Model) -> bool:

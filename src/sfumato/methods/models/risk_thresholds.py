@@ -270,7 +270,15 @@ class MaximumRisk(_BelowThreshold):
                 f"{share_of_records(evidence, failing)} are picked rightly with a chance above"
                 f" {self.threshold:g}, up to {attained:.3g}"
             )
-        return risk_verdict(self, evidence, failing, attained, self.threshold, risks, sentence)
+        return risk_verdict(
+            self,
+            evidence,
+            failing,
+            attained=attained,
+            required=self.threshold,
+            per_class=risks,
+            sentence=sentence,
+        )
 
     def implies(self, model: Model) -> bool:
         """Whatever k-anonymity implies."""
@@ -318,7 +326,13 @@ class AverageRisk(_SumOfRecords):
             attained = float(risks @ records / records.sum())
         sentence = f"who tries all records gets {attained or 0:.3g} of them right on average"
         return risk_verdict(
-            self, evidence, self.failing(evidence), attained, self.threshold, risks, sentence
+            self,
+            evidence,
+            self.failing(evidence),
+            attained=attained,
+            required=self.threshold,
+            per_class=risks,
+            sentence=sentence,
         )
 
     def implies(self, model: Model) -> bool:
@@ -377,7 +391,13 @@ class RecordsAtRisk(_SumOfRecords):
             f" with a chance above {self.threshold:g}"
         )
         return risk_verdict(
-            self, evidence, self.failing(evidence), attained, self.share, risks, sentence
+            self,
+            evidence,
+            self.failing(evidence),
+            attained=attained,
+            required=self.share,
+            per_class=risks,
+            sentence=sentence,
         )
 
     def implies(self, model: Model) -> bool:
@@ -488,7 +508,13 @@ class ExpectedReidentifications(Model):
             " expectation"
         )
         return risk_verdict(
-            self, evidence, self.failing(evidence), attained, self.limit, risks, sentence
+            self,
+            evidence,
+            self.failing(evidence),
+            attained=attained,
+            required=self.limit,
+            per_class=risks,
+            sentence=sentence,
         )
 
     def implies(self, model: Model) -> bool:
@@ -571,7 +597,13 @@ class PopulationUniqueness(Model):
         )
         risks = 1 / evidence.frequencies
         return risk_verdict(
-            self, evidence, self._failing(evidence, uniques), attained, self.share, risks, sentence
+            self,
+            evidence,
+            self._failing(evidence, uniques),
+            attained=attained,
+            required=self.share,
+            per_class=risks,
+            sentence=sentence,
         )
 
     def implies(self, model: Model) -> bool:

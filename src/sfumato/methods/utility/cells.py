@@ -121,24 +121,24 @@ def _cells(pair: TablePair, name: str) -> Cells:
     fits = placed | lost
     open_cells = np.flatnonzero(~fits)
     fits[open_cells] = meanings.fit(value[open_cells], label[open_cells])
-    height = _heights(ladder, meanings, leaf, label, level, lost)
+    height = _heights(ladder, meanings, leaf, label=label, level=level, lost=lost)
     return Cells(
         reading,
         ladder,
-        counts,
-        value,
-        label,
-        joint,
-        rows,
-        level,
-        height,
-        loss,
-        np.maximum(1.0, leaves),
-        np.maximum(1.0, records),
-        fits,
-        lost,
-        column_level,
-        meanings.all_leaves,
+        counts=counts,
+        value=value,
+        label=label,
+        joint=joint,
+        rows=rows,
+        level=level,
+        height=height,
+        loss=loss,
+        leaves=np.maximum(1.0, leaves),
+        records=np.maximum(1.0, records),
+        fits=fits,
+        lost=lost,
+        column_level=column_level,
+        all_leaves=meanings.all_leaves,
     )
 
 

@@ -296,13 +296,13 @@ def _errors_of(
     return Errors(
         Amounts(truth.size, released, truth.counts),
         Amounts(lost.size, lambda rows: _or_none(mean - lost.part(rows)), lost.counts),
-        Amounts(before.size, lambda rows: _or_none(mean - before.part(rows)), before.counts),
-        truth,
-        after,
-        which,
-        len(truth.known) + len(lost.known),
-        math.sqrt(spread),
-        float(known_amounts.values.max() - known_amounts.values.min())
+        top=Amounts(before.size, lambda rows: _or_none(mean - before.part(rows)), before.counts),
+        truth=truth,
+        after=after,
+        which=which,
+        known=len(truth.known) + len(lost.known),
+        deviation=math.sqrt(spread),
+        span=float(known_amounts.values.max() - known_amounts.values.min())
         if len(known_amounts)
         else 0.0,
     )

@@ -617,16 +617,37 @@ def _tested(metric: Propensity, features: Features, people: Ints | None) -> Prop
     stacked, truth = _stacked(features)
     pmse, scores, parameters = _fitted(features, share, stacked, truth)
     if not metric.permutations:
-        return PropensityTest(pmse, share, parameters, math.nan, math.nan, scores)
+        return PropensityTest(
+            pmse,
+            share,
+            parameters=parameters,
+            null_mean=math.nan,
+            null_deviation=math.nan,
+            scores=scores,
+        )
     if people is None:
         rows = len(stacked)
         expected = expected_for_synthetic_data(parameters, rows, share)
         spread = math.sqrt(2 * (parameters - 1)) * (1 - share) ** 2 * share / rows
-        return PropensityTest(pmse, share, parameters, expected, spread, scores)
-    null = _exchanged(metric, features, people, share, stacked, truth)
+        return PropensityTest(
+            pmse,
+            share,
+            parameters=parameters,
+            null_mean=expected,
+            null_deviation=spread,
+            scores=scores,
+        )
+    null = _exchanged(metric, features, people, share=share, stacked=stacked, truth=truth)
     mean = float(null.mean())
     if len(null) > 1:
         spread = float(null.std(ddof=1))
     else:
         spread = math.nan
-    return PropensityTest(pmse, share, parameters, mean if mean > ROUNDING else 0.0, spread, scores)
+    return PropensityTest(
+        pmse,
+        share,
+        parameters=parameters,
+        null_mean=mean if mean > ROUNDING else 0.0,
+        null_deviation=spread,
+        scores=scores,
+    )

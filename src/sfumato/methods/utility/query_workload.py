@@ -113,7 +113,16 @@ def questions_of(
         size = len(encoded.labels)
         codes = _sets(np.arange(size), amount, share, stream)
         blind = np.array([len(condition_codes) for condition_codes in codes]) / max(1, size)
-        return Questions(codes, None, NONE, NONE, np.zeros((amount, 0)), blind, encoded, None)
+        return Questions(
+            codes,
+            None,
+            first=NONE,
+            last=NONE,
+            after=np.zeros((amount, 0)),
+            blind=blind,
+            original=encoded,
+            released=None,
+        )
     reading = pair.reading(name)
     missing = missing_in(reading.values)
     present = len(missing) - int(missing.sum())
@@ -136,7 +145,16 @@ def questions_of(
     after[:, blank] = 0.0  # a blank may be a value that was missing before ...
     lost = reading.everything | (blank & (not missing.any()))  # ... unless there was none
     after[:, lost] = blind[:, None]
-    return Questions(sets, line, first, last, after, blind, reading.before, reading.after)
+    return Questions(
+        sets,
+        line,
+        first=first,
+        last=last,
+        after=after,
+        blind=blind,
+        original=reading.before,
+        released=reading.after,
+    )
 
 
 def values_of(pair: TablePair, name: str) -> int:

@@ -178,29 +178,27 @@ def compare(scene: Scene, name: str) -> Compared:
     # What cannot be read may be anything: it is open, so that nobody is ruled out by it.
     if line:
         unreadable = np.isnan(reading.low) & ~missing_released
-    else:
-        unreadable = np.zeros(len(missing_released), dtype=bool)
-    if line:
         nowhere = np.isnan(positions) & ~missing_intruder
     else:
+        unreadable = np.zeros(len(missing_released), dtype=bool)
         nowhere = np.zeros(len(missing_intruder), dtype=bool)
     open_intruder = nowhere | (missing_intruder & wildcard)
     open_released = reading.everything | unreadable | (missing_released & wildcard)
     return Compared(
         name,
         reading.scale,
-        np.asarray(intruder_codes.codes, dtype=np.int64),
-        reading.released,
-        positions,
-        reading.low,
-        reading.high,
-        () if line else _fitting(reading, intruder_codes.labels),
-        np.maximum(1, np.diff(reading.starts)),
-        open_intruder,
-        open_released,
-        missing_intruder,
-        missing_released,
-        reading.span,
+        intruder=np.asarray(intruder_codes.codes, dtype=np.int64),
+        released=reading.released,
+        places=positions,
+        low=reading.low,
+        high=reading.high,
+        fitting=() if line else _fitting(reading, intruder_codes.labels),
+        stands_for=np.maximum(1, np.diff(reading.starts)),
+        open_intruder=open_intruder,
+        open_released=open_released,
+        missing_intruder=missing_intruder,
+        missing_released=missing_released,
+        span=reading.span,
     )
 
 

@@ -129,14 +129,14 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     return Arrays(
         tuple(column.name for column in columns),
         np.array(kinds, dtype=np.int64),
-        np.array(constants).reshape(len(ordered_rules), CONSTANTS),
-        _side(
+        constants=np.array(constants).reshape(len(ordered_rules), CONSTANTS),
+        intruder=_side(
             files.intruder.codes[:, order],
             files.intruder.records,
             intruder_cells,
             [c.intruder_fit for c in columns],
         ),
-        _side(
+        released=_side(
             files.released.codes[:, order],
             files.released.records,
             released_cells,
@@ -183,8 +183,8 @@ def _side(
     return Side(
         np.ascontiguousarray(numbers),
         np.ascontiguousarray(marks),
-        records,
-        bases,
-        group_starts(lengths),
-        np.concatenate([flat for _, flat in matching]),
+        records=records,
+        bases=bases,
+        starts=group_starts(lengths),
+        matches=np.concatenate([flat for _, flat in matching]),
     )

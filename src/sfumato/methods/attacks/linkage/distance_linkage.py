@@ -77,11 +77,9 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
     links[pairs[:, int(backwards)]] = searched.kind_of[pairs[:, 1 - int(backwards)]]
     if backwards:
         true_pairs = files.true_pairs[:, ::-1]
-    else:
-        true_pairs = files.true_pairs
-    if backwards:
         rows = np.unique(true_pairs[:, 0])
     else:
+        true_pairs = files.true_pairs
         rows = np.flatnonzero(scene.intruder.truth >= 0)
     own_records = true_pairs[:, 1]
     hits = np.bincount(
@@ -330,10 +328,10 @@ class DistanceLinkage(Attack):
         return Finding(
             self.name,
             rate,
-            sentence,
-            sampled_interval(credit.credit, everybody=everybody),
-            1.0 / len(scene.pair.released),
-            truth[credit.rows[certain_people]],
+            sentence=sentence,
+            interval=sampled_interval(credit.credit, everybody=everybody),
+            baseline=1.0 / len(scene.pair.released),
+            victims=truth[credit.rows[certain_people]],
             details=_details(scene, credits_by_way),
             trials=len(credit.rows),
         )

@@ -158,9 +158,9 @@ class Look:
         return Look(
             self.credit[which],
             self.apart[which],
-            self.twins[which],
-            self.reach[which],
-            self.others[which],
+            twins=self.twins[which],
+            reach=self.reach[which],
+            others=self.others[which],
         )
 
 
@@ -260,7 +260,7 @@ def look(
         reach = before.reach
     credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
     is_apart = distances[:, 0] >= own + MARGIN
-    return Look(credit, np.asarray(is_apart), twins, reach, impostor_kinds)
+    return Look(credit, np.asarray(is_apart), twins=twins, reach=reach, others=impostor_kinds)
 
 
 def roots_of(arrays: Arrays, pairs: Ints) -> Floats:

@@ -311,7 +311,7 @@ class LearnedLinkage(Attack):
             )  # all released records are alike, so none is nearer than one's own
             return Result(
                 family,
-                Worst(family.of_weights(_equal(arrays)), worth, worth, True, 0),
+                Worst(family.of_weights(_equal(arrays)), worth, bound=worth, proved=True, rows=0),
                 worth,
                 len(units),
             )
@@ -417,13 +417,13 @@ class LearnedLinkage(Attack):
         return Finding(
             self.name,
             value,
-            sentence,
-            interval,
-            1.0 / len(scene.pair.released),
-            None,
-            _weights(arrays, result),
-            self._details(result, people, sampled),
-            round(people),
+            sentence=sentence,
+            interval=interval,
+            baseline=1.0 / len(scene.pair.released),
+            victims=None,
+            weights=_weights(arrays, result),
+            details=self._details(result, people, sampled),
+            trials=round(people),
         )
 
     def _details(self, result: Result, people: float, sampled: bool) -> dict[str, Any]:

@@ -330,7 +330,9 @@ class MatchLearning:
         self.deviations = {
             column.name: deviation(column) for column in files.columns if column.scale == "number"
         }
-        self.levels = Weighing(parameters, self.place, tolerance, self.deviations, {})
+        self.levels = Weighing(
+            parameters, self.place, tolerance=tolerance, deviations=self.deviations, near={}
+        )
         draw = scene.seed.stream("linkage: random pairs")
         sides = []
         for kinds in (files.intruder.kind_of, files.released.kind_of):
@@ -497,7 +499,9 @@ class MatchLearning:
             is_narrow = column_noise.error <= WIDE * self.deviations[name]
             if is_narrow and len(self.random_gaps[name]):
                 near[name] = self._near(name, parameters, column_noise)
-        return Weighing(parameters, self.place, self.tolerance, self.deviations, near)
+        return Weighing(
+            parameters, self.place, tolerance=self.tolerance, deviations=self.deviations, near=near
+        )
 
     def _near(self, name: str, parameters: Parameters, noise: MatchNoise) -> Nearness:
         """What gaps of a column say; the density of random ones is that within three errors."""

@@ -166,10 +166,10 @@ class OtherColumnsLinkage(Attack):
         return Finding(
             self.name,
             credit.rate,
-            sentence,
-            sampled_interval(credit.credit, everybody=everybody),
-            1.0 / len(scene.pair.released),
-            scene.intruder.truth[credit.rows[certain_people]],
+            sentence=sentence,
+            interval=sampled_interval(credit.credit, everybody=everybody),
+            baseline=1.0 / len(scene.pair.released),
+            victims=scene.intruder.truth[credit.rows[certain_people]],
             details=details,
             trials=len(credit.rows),
         )
@@ -486,9 +486,9 @@ def _linked(scene: Scene, model: _Model) -> Credits:
     return Credits(
         order[:done_count][sorted_rows],
         credit[:done_count][sorted_rows],
-        tied[:done_count][sorted_rows],
-        nearest_distance[:done_count][sorted_rows],
-        done_count == len(order),
+        tied=tied[:done_count][sorted_rows],
+        least=nearest_distance[:done_count][sorted_rows],
+        complete=done_count == len(order),
     )
 
 

@@ -110,7 +110,7 @@ def _holders(arrays: Arrays, k: int) -> Holders:
     low[value_of[present]], high[value_of[present]] = ends[present].T
     order = present[np.argsort(value_of[present], kind="stable")]
     lengths = np.bincount(value_of[present], minlength=size)
-    return Holders(value_of, low, high, group_starts(lengths), order)
+    return Holders(value_of, low, high=high, starts=group_starts(lengths), records=order)
 
 
 def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
@@ -317,7 +317,13 @@ class ProbabilisticLinkage(Attack):
         # Pairs were counted of these records only; the numbers told are those of the whole file.
         scale = len(scene.intruder.file) / max(1, weights.records)
         details = _details(
-            scene, credit, decision, patterns, way.found, greatest_weight - credit.least, scale
+            scene,
+            credit,
+            decision,
+            patterns=patterns,
+            estimates=way.found,
+            best=greatest_weight - credit.least,
+            scale=scale,
         )
         details["graded_columns"] = sorted(way.near)
         return self._finding(scene, files, credit, details, _weights(way))
@@ -374,13 +380,13 @@ class ProbabilisticLinkage(Attack):
         return Finding(
             self.name,
             rate,
-            sentence,
-            sampled_interval(credit.credit, everybody=everybody),
-            1.0 / len(scene.pair.released),
-            scene.intruder.truth[credit.rows[certain_people]],
-            weights,
-            details,
-            len(credit.rows),
+            sentence=sentence,
+            interval=sampled_interval(credit.credit, everybody=everybody),
+            baseline=1.0 / len(scene.pair.released),
+            victims=scene.intruder.truth[credit.rows[certain_people]],
+            weights=weights,
+            details=details,
+            trials=len(credit.rows),
         )
 
 

@@ -66,16 +66,12 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     if backwards:
         searching = files.released
         searched = files.intruder
+        true_pairs = files.true_pairs[:, ::-1]
+        targets = np.unique(true_pairs[:, 0])
     else:
         searching = files.intruder
         searched = files.released
-    if backwards:
-        true_pairs = files.true_pairs[:, ::-1]
-    else:
         true_pairs = files.true_pairs
-    if backwards:
-        targets = np.unique(true_pairs[:, 0])
-    else:
         targets = np.flatnonzero(scene.intruder.truth >= 0)
     # Sorted by record before the draw: the sample then does not depend on the order of rows.
     order = targets[np.argsort(searching.kind_of[targets], kind="stable")]
@@ -92,9 +88,9 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     return Credits(
         rows,
         hits[rows] / divisors,
-        tied[kinds],
-        nearest_cost[kinds],
-        len(rows) == len(targets),
+        tied=tied[kinds],
+        least=nearest_cost[kinds],
+        complete=len(rows) == len(targets),
     )
 
 

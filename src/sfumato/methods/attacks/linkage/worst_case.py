@@ -123,8 +123,8 @@ def program_of(pool: Pool, cuts: Floats) -> Program:
     return Program(
         np.concatenate([np.zeros(len(low)), pool.alone - pool.shared, pool.shared]),
         np.concatenate([low, np.zeros(2 * units)]),
-        np.concatenate([high, np.ones(2 * units)]),
-        block_array(
+        high=np.concatenate([high, np.ones(2 * units)]),
+        rows=block_array(
             [
                 [linking, failing, None],
                 [linking[weak], None, losing],
@@ -133,9 +133,13 @@ def program_of(pool: Pool, cuts: Floats) -> Program:
             ],
             format="csr",
         ),
-        np.concatenate([np.full(rows, MARGIN), np.zeros(free), shape_low, np.zeros(len(cuts))]),
-        np.concatenate([np.full(rows + free, np.inf), shape_high, np.full(len(cuts), np.inf)]),
-        2 * units,
+        rows_low=np.concatenate(
+            [np.full(rows, MARGIN), np.zeros(free), shape_low, np.zeros(len(cuts))]
+        ),
+        rows_high=np.concatenate(
+            [np.full(rows + free, np.inf), shape_high, np.full(len(cuts), np.inf)]
+        ),
+        whole=2 * units,
     )
 
 
@@ -301,9 +305,9 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
     return Solution(
         solution.x,
         lower_bound,
-        solution.status == 0,
-        int(solution.get("mip_node_count") or 0),
-        stopped,
+        optimal=solution.status == 0,
+        nodes=int(solution.get("mip_node_count") or 0),
+        stopped=stopped,
     )
 
 
@@ -365,7 +369,9 @@ def _by_highspy(program: Program, start: Floats, scene: Scene, nodes: int) -> So
     )
     point = values if usable else None
     lower_bound = bound if np.isfinite(bound) else 0.0
-    return Solution(point, lower_bound, optimal, int(info.mip_node_count), stopped)
+    return Solution(
+        point, lower_bound, optimal=optimal, nodes=int(info.mip_node_count), stopped=stopped
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -420,7 +426,9 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
     bound = linkable(pool, start)
     if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
         proved = best_links >= bound - 1e-9
-        return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
+        return Worst(
+            best, best_links, bound=max(bound, best_links), proved=proved, rows=len(pool.rows)
+        )
     cuts = _pair_cuts(pool.family)
     proved = best_links >= bound - 1e-9
     work = SOLVER_SHARE * scene.work
@@ -465,7 +473,7 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
         proved = best_links >= bound - 1e-6
         if not added and not len(fresh):
             break
-    return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
+    return Worst(best, best_links, bound=max(bound, best_links), proved=proved, rows=len(pool.rows))
 
 
 def polished(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: Floats) -> Floats:

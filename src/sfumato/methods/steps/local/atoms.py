@@ -78,7 +78,13 @@ class Atoms:
                 rows, codes[atoms], amounts, groups, count, max(1, len(own.labels))
             )
             starts, merged_codes, merged_amounts = merged
-            counts[name] = Counts(starts, merged_codes, merged_amounts, own.labels, own.worked_out)
+            counts[name] = Counts(
+                starts,
+                merged_codes,
+                counts=merged_amounts,
+                labels=own.labels,
+                worked_out=own.worked_out,
+            )
         weights = None
         if self.weights is not None:
             part_weights = self.weights[atoms] * (amounts / self.amounts[atoms])
@@ -108,12 +114,12 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     return Atoms(
         base.columns,
         placement,
-        base.keys[occupied],
-        _codes(base, occupied),
-        base.records[occupied],
-        {},
-        base,
-        weights,
+        keys=base.keys[occupied],
+        codes=_codes(base, occupied),
+        amounts=base.records[occupied],
+        values={},
+        base=base,
+        weights=weights,
     )
 
 

@@ -168,11 +168,11 @@ def ordered_grid(positions: Floats, labels: Sequence[str]) -> LineGrid:
     return LineGrid(
         ranks,
         ranks,
-        positions,
-        positions,
-        lambda low, high: f"{labels[low]}..{labels[high]}",
-        "value",
-        "order",
+        starts=positions,
+        ends=positions,
+        write=lambda low, high: f"{labels[low]}..{labels[high]}",
+        step="value",
+        source="order",
     )
 
 
@@ -333,7 +333,7 @@ def _from_cells(
     first = np.repeat(begins, lengths)
     last = np.repeat(begins + lengths - 1, lengths)
     starts, ends = (np.array(limit, dtype=np.float64) for limit in limits)
-    return LineGrid(first, last, starts, ends, write, step, source)
+    return LineGrid(first, last, starts=starts, ends=ends, write=write, step=step, source=source)
 
 
 # Dates and times.
@@ -498,7 +498,14 @@ def _read_extent(label: str) -> LabelExtent | None:
         high = int(match[4] or match[2] or match[1]) + 1
         if not (low < high):
             return None
-        return LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped)
+        return LabelExtent(
+            Fraction(low),
+            Fraction(high),
+            low_text=str(low),
+            high_text=str(high),
+            whole=True,
+            wrapped=wrapped,
+        )
     if match := _HALF_OPEN.fullmatch(label):
         return LabelExtent(Fraction(match[1]), Fraction(match[2]), match[1], match[2])
     if match := _OPEN.fullmatch(label):

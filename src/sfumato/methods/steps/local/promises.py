@@ -267,7 +267,11 @@ def _gathered(counts: Counts, members: Ints) -> Counts:
     shifts = np.repeat(counts.starts[members] - starts[:-1], lengths)
     positions = shifts + np.arange(starts[-1])
     return Counts(
-        starts, counts.codes[positions], counts.counts[positions], counts.labels, counts.worked_out
+        starts,
+        counts.codes[positions],
+        counts=counts.counts[positions],
+        labels=counts.labels,
+        worked_out=counts.worked_out,
     )
 
 
@@ -294,7 +298,9 @@ def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_R
         for c in cells
     )
     columns = tuple(axis.column for axis in axes)
-    return _Released(columns, ladders, (0,) * len(columns), layout, keys[first]), ids
+    return _Released(
+        columns, ladders, levels=(0,) * len(columns), layout=layout, keys=keys[first]
+    ), ids
 
 
 # Dropping outliers: records without which the others of their region can be told more precisely.

@@ -524,9 +524,13 @@ def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
     # Records can be left out by one sensitive column only; with two, trimming one spoils the
     # other.
     trimmed = names[0] if len(names) == 1 else None
-    return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, smallest_class).run(
-        goal.progress
-    )
+    return JudgedCover(
+        ground.atoms,
+        ground.terrain,
+        failing=ground.failing,
+        trimmed=trimmed,
+        smallest_class=smallest_class,
+    ).run(goal.progress)
 
 
 def _global(ground: LocalGround, best: Judged) -> Respecialisation:

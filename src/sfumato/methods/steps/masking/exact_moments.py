@@ -140,7 +140,7 @@ class MeansLearner:
                     # whole numbers of the same unit: their ratio is rounded once
                     means[g, j] = stratum.total[j] / weight
         flat = np.array([~(stratum.least < stratum.most) for stratum in strata])
-        return Moments(groups, pooled, means, flat, self.whole)
+        return Moments(groups, pooled, means=means, flat=flat, whole=self.whole)
 
 
 class CovarianceLearner:

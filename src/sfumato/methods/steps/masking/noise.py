@@ -179,7 +179,7 @@ class AddNoise(ColumnStep):
                 "add_noise: one row has no variance to measure noise by; there must be two at least"
             )
         moments: Moments = self.facts(dataset, goal)
-        return _Adding(self, dataset, goal, self._block(dataset), moments).plan()
+        return _Adding(self, dataset, goal=goal, block=self._block(dataset), moments=moments).plan()
 
     def _block(self, dataset: Table) -> Block:
         return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
@@ -219,7 +219,11 @@ class _Adding:
             step.method == "sullivan" and is_category(dataset, name) for name in step.columns
         ]
         self.settling = Settling(
-            step.keep_integers, step.keep_zeros, step.lower, step.upper, step.keep_sums
+            step.keep_integers,
+            step.keep_zeros,
+            lower=step.lower,
+            upper=step.upper,
+            sums=step.keep_sums,
         )
         self.normals = standard_normals(block, goal, "add_noise")
         groups = moments.of_rows(dataset, step.within)[block.order]
@@ -260,7 +264,14 @@ class _Adding:
         if step.method == "sullivan":
             # One record in twenty is redrawn where the recipe does not say.
             near = 0.05 if step.redraw is None else step.redraw
-            way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
+            way = Sullivan(
+                self.block,
+                self.goal,
+                normals=self.normals,
+                alpha=step.alpha,
+                near=near,
+                categories=self.categories,
+            )
             for rows in self.parts:
                 noisy[rows] = way.masked(rows)
             self.owner = {

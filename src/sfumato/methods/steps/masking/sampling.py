@@ -378,7 +378,7 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     unit_chances[picked] = chances[picked]
     per_row = np.empty(len(dataset))
     per_row[order] = unit_chances[units]
-    return _Drawn(per_row, kind, count, sample_size, int(strata.max()) + 1)
+    return _Drawn(per_row, kind, units=count, taken=sample_size, strata=int(strata.max()) + 1)
 
 
 # Rows drawn one by one: those with the smallest words of their stratum.
@@ -465,7 +465,11 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     total = sum(quotas.sizes.values())
     sample_size = sum(quotas.each.values())
     return _Drawn(
-        np.where(is_drawn, chances[codes], 0.0), "row", total, sample_size, len(quotas.sizes)
+        np.where(is_drawn, chances[codes], 0.0),
+        "row",
+        units=total,
+        taken=sample_size,
+        strata=len(quotas.sizes),
     )
 
 

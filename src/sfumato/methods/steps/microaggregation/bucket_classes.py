@@ -91,7 +91,7 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
     while waiting:
         rows = waiting.pop()
         part_buckets = [bucket_codes[rows] for bucket_codes in buckets]
-        upper = _cut(points[rows], cells[rows], part_buckets, shares, k, t)
+        upper = _cut(points[rows], cells[rows], part_buckets, shares=shares, k=k, t=t)
         if upper is None:
             groups[rows] = classes
             classes += 1

@@ -101,7 +101,9 @@ def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     before = dataset.schema[name]
     gone = form in ("numbers", "dates", "taxonomy")
     after = dataclasses.replace(before, hierarchy=None) if gone else before
-    return BucketColumn(centres(dataset, name, form, line, groups, weights), after)
+    return BucketColumn(
+        centres(dataset, name, form, line=line, groups=groups, weights=weights), after
+    )
 
 
 def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:

@@ -266,7 +266,12 @@ def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str,
 
 def _released(table: GroupedTable, name: str, groups: Labels) -> pl.Series:
     return centres(
-        table.dataset, name, table.forms[name], table.lines.get(name), groups, table.weights
+        table.dataset,
+        name,
+        table.forms[name],
+        line=table.lines.get(name),
+        groups=groups,
+        weights=table.weights,
     )
 
 

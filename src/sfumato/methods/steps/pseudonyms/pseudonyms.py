@@ -174,7 +174,9 @@ class Given:
     def codes_of(self, step: Pseudonymize, identities: Sequence[str], goal: Goal) -> Sequence[str]:
         """The pseudonyms of some identities."""
         if self.codes is None:
-            return made_by(step, Asked(identities, {}, self.key, step.domain, goal)).codes
+            return made_by(
+                step, Asked(identities, {}, key=self.key, domain=step.domain, goal=goal)
+            ).codes
         requested = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
         table = pl.DataFrame({"text": self.texts, "code": self.codes})
         return requested.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
@@ -250,9 +252,22 @@ class People:
             " linked"
         )
         exactly = step.method != "fake"
-        preserved = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
+        preserved = Preserved(
+            "which values are equal",
+            step.replaced,
+            exactly=exactly,
+            off_by=0.0,
+            measured="not counted",
+        )
         owner = {"identities": f"more than {MOST_IDENTITIES:,}"}
-        return Given(None, None, (preserved,), (warning, *step.key_warnings()), owner, self.key)
+        return Given(
+            None,
+            None,
+            preserved=(preserved,),
+            warnings=(warning, *step.key_warnings()),
+            owner=owner,
+            key=self.key,
+        )
 
 
 def _numbered(counts: Iterable[Ints]) -> dict[str, pl.Series]:
@@ -482,7 +497,7 @@ class Pseudonymize(ColumnStep):
             remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method)
         else:
             remembered = {}
-        request = Asked(texts, remembered, key, self.domain, goal)
+        request = Asked(texts, remembered, key=key, domain=self.domain, goal=goal)
         pseudonyms = made_by(self, request)
         ordered = request.ordered(pseudonyms.codes)
         return Given(

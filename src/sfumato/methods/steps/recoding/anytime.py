@@ -56,7 +56,16 @@ class Bounds:
         self.lattice = lattice
         self.rest = [0.0] * (len(lattice.columns) + 1)
         # Nothing suppressed, every column at its lowest level: no node costs less.
-        nothing = Tally(lattice.low, lattice.tops, lattice.records, 0, 1, 0.0, (), lattice.weights)
+        nothing = Tally(
+            lattice.low,
+            lattice.tops,
+            records=lattice.records,
+            suppressed=0,
+            classes=1,
+            squares=0.0,
+            cells=(),
+            weights=lattice.weights,
+        )
         if lattice.objective.bounded:
             self.floor = _score_alone(lattice, nothing, 0)
         else:

@@ -347,13 +347,13 @@ class Lattice:
         return Tally(
             levels + lowest[decided:],
             self.tops,
-            n,
-            gone,
-            classes,
-            squares,
-            cells,
-            self.weights,
-            own,
+            records=n,
+            suppressed=gone,
+            classes=classes,
+            squares=squares,
+            cells=cells,
+            weights=self.weights,
+            own=own,
         )
 
     def _spread(self, classes: ClassTable, gone: NDArray[np.int64]) -> Spread:
@@ -378,11 +378,11 @@ class Lattice:
         return Spread(
             costs,
             classes.records,
-            kept_records,
-            all_leaves,
-            self.base.records,
-            majority,
-            self._spanned,
+            kept=kept_records,
+            most=all_leaves,
+            finest=self.base.records,
+            majority=majority,
+            spanned=self._spanned,
         )
 
     @cached_property

@@ -248,7 +248,9 @@ class NodeCounts:
         # A cell is ``group * size + code``: both come back by division.
         costs = groups.costs[cells // size]
         costs[:, prices.of[a]] += prices.cells[a][level][cells % size]
-        return _Groups(prefix, ids, amounts, costs, sample, sampled_ids)
+        return _Groups(
+            prefix, ids, amounts=amounts, costs=costs, sample=sample, sampled_ids=sampled_ids
+        )
 
     def _remembered(self, groups: _Groups, a: int, level: int) -> NDArray[np.int32] | None:
         """The records of every cell, put together from those of a lower level where these are

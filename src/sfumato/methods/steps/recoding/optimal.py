@@ -253,12 +253,12 @@ class Crowded:
                 tally = Tally(
                     levels,
                     lattice.tops,
-                    lattice.records,
-                    gone,
-                    classes,
-                    float(squares),
-                    (),
-                    lattice.weights,
+                    records=lattice.records,
+                    suppressed=gone,
+                    classes=classes,
+                    squares=float(squares),
+                    cells=(),
+                    weights=lattice.weights,
                 )
                 # The weighted mean cost of a cell: as decided, and of the columns that are not at
                 # least.

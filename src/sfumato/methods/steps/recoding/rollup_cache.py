@@ -561,7 +561,15 @@ class Peaks:
         rows: list[list[list[int]]] = []
         # Tower a shows the columns up to a, with a as the last one; those after it are at the top.
         for a in range(len(lattice.columns) - 1, -1, -1):
-            tower = Tower(lattice, k, table, a, steps, range(a + 1), budget=lattice.budget)
+            tower = Tower(
+                lattice,
+                k,
+                table=table,
+                last=a,
+                steps=steps,
+                priced=range(a + 1),
+                budget=lattice.budget,
+            )
             self._towers.insert(0, tower)
             # Levels of pairs: the subset property with two columns.
             if paired:

@@ -297,9 +297,9 @@ class SafeAnonymize(Step):
         return Account(
             Effect.ACCOUNTED,
             "",
-            None,
-            self.epsilon,
-            self.reached,
+            columns=None,
+            epsilon=self.epsilon,
+            delta=self.reached,
             neighbours="add_remove",
             replaced=twice,
         )

@@ -57,10 +57,10 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     tower = Tower(
         lattice,
         k,
-        table,
-        last,
-        Steps(lattice, prices),
-        columns,
+        table=table,
+        last=last,
+        steps=Steps(lattice, prices),
+        priced=columns,
         budget=lattice.records,
         second=second,
     )
@@ -210,7 +210,18 @@ def _scores(
     records = lattice.records
     return np.array(
         [
-            score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight))
+            score(
+                Tally(
+                    tuple(at),
+                    tops,
+                    records=records,
+                    suppressed=s,
+                    classes=c,
+                    squares=float(q),
+                    cells=cost,
+                    weights=weight,
+                )
+            )
             for at, s, c, q, cost in rows
         ]
     )
@@ -390,11 +401,9 @@ def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
     # Marketer risk: the expected share of records that are linked rightly, Σ records ∕ size.
     if len(sizes):
         marketer = float((records / sizes).sum() / records.sum())
-    else:
-        marketer = 0.0
-    if len(sizes):
         prosecutor = 1.0 / float(sizes.min())
     else:
+        marketer = 0.0
         prosecutor = 0.0
     score = lattice.objective.score(tally)
     return (

@@ -131,7 +131,14 @@ def fewest_cells(
         if (within and lower_bound >= limit - SLACK) or opening_number >= MOST_OPENED:
             bound = min(bound, lower_bound)
             break
-        program = _Program(_opened(parts, opened), demands, prices, limit, opened, record_limit)
+        program = _Program(
+            _opened(parts, opened),
+            demands,
+            prices=prices,
+            limit=limit,
+            opened=opened,
+            record_limit=record_limit,
+        )
         candidate, proved = program.solve(effort)
         # The optimum lies in one of the openings, so the least of their bounds bounds it.
         bound = min(bound, max(lower_bound, proved))
@@ -423,7 +430,9 @@ class CellSuppression:
         method = "greedy cell suppression"
         notes = _notes(hidden, demands)
         if self._exactly(parts):
-            hidden, gap = fewest_cells(parts, demands, prices, hidden, self.effort, allowed)
+            hidden, gap = fewest_cells(
+                parts, demands, prices, incumbent=hidden, effort=self.effort, record_limit=allowed
+            )
             method = "exact cell suppression"
             notes = _notes(hidden, demands) | gap
         if hidden.records_hit > allowed:

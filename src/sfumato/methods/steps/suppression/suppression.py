@@ -265,7 +265,11 @@ class Suppress(Step):
             return least_important_columns(dataset, goal, self.importance, self.budget)
         if self.what == "cell":
             how = CellSuppression(
-                self.budget, self.importance, self.combinations, self.method, self.effort or EFFORT
+                self.budget,
+                self.importance,
+                combinations=self.combinations,
+                method=self.method,
+                effort=self.effort or EFFORT,
             )
             return how.plan(dataset, goal)
         return failing_records(dataset, goal, self.budget)

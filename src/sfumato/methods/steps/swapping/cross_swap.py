@@ -151,7 +151,9 @@ class SwapAcross(ColumnStep):
         seekers = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
         space = space_of(dataset, second, self.match)
         reach = math.inf if self.reach is None else self.reach
-        nearest = nearest_donors(space, carriers.rows[seekers], donors, reach, self.once, stream)
+        nearest = nearest_donors(
+            space, carriers.rows[seekers], donors, reach=reach, once=self.once, stream=stream
+        )
         donor = np.full(len(carriers), -1, dtype=np.int64)
         donor[seekers] = nearest
         marked = np.zeros(len(carriers), dtype=np.bool_)

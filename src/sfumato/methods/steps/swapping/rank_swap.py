@@ -153,7 +153,9 @@ class RankSwap(ColumnStep):
         """Find the partner of every record, column by column."""
         require_columns(dataset, self.columns, self.name)
         dataset.require(self.subsets or ())
-        how = RankSwapping(self.variant, self.bottom, self.top, self.extremes, self.within)
+        how = RankSwapping(
+            self.variant, self.bottom, top=self.top, extremes=self.extremes, within=self.within
+        )
         ready = [how.prepare(dataset, name, goal) for name in self.columns]
         p = self._narrowed(dataset, ready)
         partners = [column.ranking.partners(p) for column in ready]
@@ -284,7 +286,7 @@ def _ranks(name: str, partner: Codes) -> Preserved:
         f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record"
         f" {percent(furthest)} of the ranks"
     )
-    return Preserved("ranks", (name,), False, 1.0 - together, words)
+    return Preserved("ranks", (name,), exactly=False, off_by=1.0 - together, measured=words)
 
 
 def _values(column: SwappedColumn, partner: Codes) -> Preserved:

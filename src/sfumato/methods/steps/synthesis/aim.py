@@ -146,7 +146,9 @@ def choose_and_measure(
         progress(min(0.99, 1 - float(rho_left / table.rho)), f"AIM, round {turn}")
         # The model may grow as the budget is spent, so that early choices do not fill the memory.
         limit = model_mb * float((table.rho - rho_left + pace.whole) / table.rho)
-        measurement, before = _selected(table, fitter, weights, measurements, pace, limit)
+        measurement, before = _selected(
+            table, fitter, weights, measurements=measurements, pace=pace, limit=limit
+        )
         measurements.append(measurement)
         fitter.fit(measurements, total)
         change = float(np.abs(fitter.marginals([measurement.clique])[0] - before).sum())

@@ -86,13 +86,13 @@ def _whole(values: Rows) -> Material:
     return Material(
         "",
         ColumnForm.NUMBERS,
-        codes.astype(np.int32),
-        len(distinct),
-        (),
-        numbers,
-        state,
-        bounds,
-        1.0,
+        codes=codes.astype(np.int32),
+        levels=len(distinct),
+        labels=(),
+        values=numbers,
+        state=state,
+        bounds=bounds,
+        step=1.0,
     )
 
 
@@ -137,7 +137,16 @@ class Households:
         members = None
         later = np.flatnonzero(units.positions > 0)
         if len(later) and own:
-            members = _members(materials, shared, own, units, later, rules[0], min_leaf, may)
+            members = _members(
+                materials,
+                shared,
+                own,
+                units=units,
+                later=later,
+                rules=rules[0],
+                min_leaf=min_leaf,
+                may=may,
+            )
         return cls(units, materials, shared, (*shared, *own), heads, members, size, tuple(rules[1]))
 
     def draw(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows, int]:

@@ -144,7 +144,9 @@ def materials_of(
     learnt from, all by default.
     """
     return {
-        name: material_of(dataset, name, order, special.get(name, ()), smoothing, among)
+        name: material_of(
+            dataset, name, order, special=special.get(name, ()), smoothing=smoothing, among=among
+        )
         for name in names
     }
 
@@ -184,7 +186,14 @@ def material_of(
             training_rows = np.arange(len(order))
         else:
             training_rows = among
-        material = _numbers(name, values[order], special, smoothing, bounds, training_rows)
+        material = _numbers(
+            name,
+            values[order],
+            special,
+            smoothing=smoothing,
+            bounds=bounds,
+            training_rows=training_rows,
+        )
         counts = {pl.Date: "day", pl.Datetime: "microsecond"}.get(column.dtype.base_type(), "")
         if not temporal:
             return material
@@ -204,7 +213,13 @@ def _build_material(
     name: str, form: ColumnForm, codes: Codes, labels: tuple[str | None, ...], values: Floats
 ) -> Material:
     return Material(
-        name, form, codes, len(labels), labels, values, np.zeros(len(codes), dtype=np.uint8)
+        name,
+        form,
+        codes=codes,
+        levels=len(labels),
+        labels=labels,
+        values=values,
+        state=np.zeros(len(codes), dtype=np.uint8),
     )
 
 
@@ -287,14 +302,14 @@ def _numbers(
     return Material(
         name,
         ColumnForm.NUMBERS,
-        codes.astype(np.int32),
-        len(distinct),
-        (),
-        values,
-        state,
-        (float(lowest), float(highest)),
-        step_of(present_values),
-        smooth and different > 1,
+        codes=codes.astype(np.int32),
+        levels=len(distinct),
+        labels=(),
+        values=values,
+        state=state,
+        bounds=(float(lowest), float(highest)),
+        step=step_of(present_values),
+        smooth=smooth and different > 1,
     )
 
 

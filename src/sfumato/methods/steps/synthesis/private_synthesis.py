@@ -297,7 +297,9 @@ class SynthesizePrivately(Step):
         )
         if not names:
             raise SchemaError(f"{self.name}: there is no column to draw")
-        public = Public(bins, usual, self.decimals, self.other, self.leaves or ())
+        public = Public(
+            bins, usual, decimals=self.decimals, other=self.other, leaves=self.leaves or ()
+        )
         return cells_of(dataset.schema, names, public, self.name)
 
     def _relation(self, schema: Schema, *, required: bool = False) -> Relation:

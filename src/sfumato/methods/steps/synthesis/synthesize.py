@@ -394,7 +394,9 @@ class _Run:
             )
         special = {name: tuple(codes) for name, codes in step.special.items()}
         arranged = self._arranged(names)
-        materials = materials_of(dataset, names, arranged, special, step.smoothing, self.rows)
+        materials = materials_of(
+            dataset, names, arranged, special=special, smoothing=step.smoothing, among=self.rows
+        )
         wrong = [name for name in special if materials[name].form is not ColumnForm.NUMBERS]
         if wrong:
             raise ParameterError(
@@ -427,12 +429,12 @@ class _Run:
         return Groundwork(
             materials,
             order,
-            about,
-            unit_rules,
-            step.predictors,
-            step.min_leaf,
-            step.method,
-            step.marginals == "exact",
+            rules=about,
+            unit_rules=unit_rules,
+            predictors=step.predictors,
+            min_leaf=step.min_leaf,
+            method=step.method,
+            exact=step.marginals == "exact",
         )
 
     def _arranged(self, names: Sequence[str]) -> Rows:
@@ -625,7 +627,12 @@ class _Run:
     def _fully(self, ground: Groundwork) -> Synthetic:
         step = self.step
         copies = fully_drawn(
-            ground, self._strata(ground), self.units, step.records, step.copies, self._streams
+            ground,
+            self._strata(ground),
+            self.units,
+            size=step.records,
+            copies=step.copies,
+            streams=self._streams,
         )
         totals = self._totals()
         tables = [with_totals(self._table(copy), totals) for copy in copies]

@@ -200,7 +200,9 @@ class _Specialising:
             starts = children_of(axis, low, high)
         if starts:
             self.candidates.append(
-                _Specialization(a, low, high, starts, gain(sums, [low, *starts, high]))
+                _Specialization(
+                    a, low, high=high, starts=starts, gain=gain(sums, [low, *starts, high])
+                )
             )
 
     def _after(self, specialization: _Specialization) -> list[Cut]:
@@ -293,7 +295,7 @@ class _Generalising:
         for a, axis in enumerate(ground.axes):
             sums = ground.label_counts(a)
             self.nodes += [
-                _Generalization(a, low, high, s, gain(sums, [low, *s, high]))
+                _Generalization(a, low, high=high, starts=s, loss=gain(sums, [low, *s, high]))
                 for low, high, s in nodes_of(axis)
             ]
         self.nodes.sort(key=lambda node: (node.a, node.low, node.high))
