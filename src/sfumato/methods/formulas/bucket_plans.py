@@ -68,13 +68,15 @@ class BucketPlan:
         """The plan as plain data."""
         sizes = self.class_sizes
         smallest = min(sizes, default=0)
+        largest_class = max(sizes, default=0)
+        epsilon = implied_epsilon(self.t)
         return {
             **dataclasses.asdict(self),
             "feasible": self.feasible,
             "bucket_sizes": self.bucket_sizes,
             "smallest_class": smallest,
-            "largest_class": max(sizes, default=0),
-            "implied_epsilon": {**dataclasses.asdict(implied_epsilon(self.t))},
+            "largest_class": largest_class,
+            "implied_epsilon": {**dataclasses.asdict(epsilon)},
             "needed_epsilon": (
                 _finite(needed_epsilon(self.t, self.n, smallest)) if smallest else None
             ),

@@ -217,10 +217,12 @@ class _Search:
         # Seeded by the number of records alone: the same sample for the same table, on every
         # machine.
         rng = np.random.default_rng(self.records)
+        sample = _sample_records(rng, self.records, SAMPLE)
+        few = _sample_records(rng, self.records, FEW)
         self.sets: dict[str, Any] = {
             "all": slice(None),
-            "sample": _sample_records(rng, self.records, SAMPLE),
-            "few": _sample_records(rng, self.records, FEW),
+            "sample": sample,
+            "few": few,
         }
         self.known: dict[Any, Any] = {}
 
@@ -301,9 +303,9 @@ class _Search:
         if not hidden:
             return None
         repeated = counts[(counts > 1) & has_many[of]]
-        spread = float((totals * np.log2(totals)).sum()) - float(
-            (repeated * np.log2(repeated)).sum()
-        )
+        bits = (totals * np.log2(totals)).sum()
+        repeated_bits = (repeated * np.log2(repeated)).sum()
+        spread = float(bits) - float(repeated_bits)
         return _Quasi(
             name, values, codes=codes, label=label, remaining=spread / hidden, hidden=hidden
         )
@@ -538,18 +540,17 @@ class _Search:
         if int(both_numbers.sum()) < FEWEST_REPEATS:
             return False
         apart = differences[both_numbers]
-        same_differences = max(
-            int((apart == 0).sum()), int((np.abs(apart - np.median(apart)) <= 1e-9).sum())
-        )
+        constant_differences = int((np.abs(apart - np.median(apart)) <= 1e-9).sum())
+        same_differences = max(int((apart == 0).sum()), constant_differences)
         if same_differences >= SAME_NUMBERS * len(apart):
             return True
         test_rows, around = self.once(("neighbours", column, None), lambda: _neighbours(released))
         neighbour_values = values[around]
+        lower = np.minimum(neighbour_values[:, 0], neighbour_values[:, 1])
+        upper = np.maximum(neighbour_values[:, 0], neighbour_values[:, 1])
         middle = np.maximum(
-            np.minimum(neighbour_values[:, 0], neighbour_values[:, 1]),
-            np.minimum(
-                np.maximum(neighbour_values[:, 0], neighbour_values[:, 1]), neighbour_values[:, 2]
-            ),
+            lower,
+            np.minimum(upper, neighbour_values[:, 2]),
         )
         off = np.abs(values[test_rows] - middle)
         spread = np.abs(values[both_numbers] - np.median(values[both_numbers]))
@@ -731,13 +732,13 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     test_rows = number_rows[1::2]
     order = training[np.argsort(released[training], kind="stable")]
     ranked = released[order]
-    positions = (
-        np.searchsorted(ranked, released[test_rows], "left")
-        + np.searchsorted(ranked, released[test_rows], "right")
-    ) // 2
+    left = np.searchsorted(ranked, released[test_rows], "left")
+    right = np.searchsorted(ranked, released[test_rows], "right")
+    positions = (left + right) // 2
+    neighbours = positions[:, None] + np.arange(-1, 2)[None, :]
     return (
         test_rows,
-        order[np.clip(positions[:, None] + np.arange(-1, 2)[None, :], 0, len(order) - 1)],
+        order[np.clip(neighbours, 0, len(order) - 1)],
     )
 
 

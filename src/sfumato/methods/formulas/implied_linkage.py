@@ -49,8 +49,10 @@ class TableEvidence:
     @classmethod
     def of(cls, q: Codes, r: Codes) -> TableEvidence:
         """The counts of two columns of codes."""
-        keys, counts = np.unique(r * (int(q.max(initial=0)) + 1) + q, return_counts=True)
-        return cls(q, r, keys, counts, np.bincount(r), np.bincount(q) / max(1, len(q)))
+        width = int(q.max(initial=0)) + 1
+        keys, counts = np.unique(r * width + q, return_counts=True)
+        shares = np.bincount(q) / max(1, len(q))
+        return cls(q, r, keys, counts, np.bincount(r), shares)
 
     def scores(self, person: int, members: Codes) -> Numbers:
         """P(value of the person | released value of the member), the member's own record left
@@ -62,11 +64,12 @@ class TableEvidence:
         # Pairs that never occur together are looked up beyond the end; the next line finds them
         # out.
         positions = np.minimum(np.searchsorted(self.keys, pair_keys), len(self.keys) - 1)
-        together = np.where(self.keys[positions] == pair_keys, self.counts[positions], 0) - (
-            self.q[members] == value
-        )
+        counted = np.where(self.keys[positions] == pair_keys, self.counts[positions], 0)
+        is_own = self.q[members] == value
+        together = counted - is_own
         # Backed off: the share of all weighs as much as two records.
-        return np.asarray((together + 2 * self.prior[value]) / (self.totals[released] + 1))
+        expected = (together + 2 * self.prior[value]) / (self.totals[released] + 1)
+        return np.asarray(expected)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -172,12 +175,18 @@ def implied_linkage(
     error = 0.0
     if len(rows):
         error = float(credit.std() / np.sqrt(len(rows)))
+    if len(rows):
+        class_only = float(alone.mean())
+        exposed = float((nearly < k).mean())
+    else:
+        class_only = 0.0
+        exposed = 0.0
     return Linkage(
         rate=rate,
-        class_only=float(alone.mean()) if len(rows) else 0.0,
+        class_only=class_only,
         low=max(0.0, rate - Z * error),
         high=min(1.0, rate + Z * error),
-        exposed=float((nearly < k).mean()) if len(rows) else 0.0,
+        exposed=exposed,
         people=rows,
         credit=credit,
         k=k,

@@ -110,9 +110,8 @@ class ItemSets:
         pointers = group_starts(lengths)
         # Where the items of each person lie in the old array: lengths 2, 3 taken from 5 and 0 →
         # places 5, 6, 0, 1, 2.
-        positions = np.arange(int(pointers[-1])) + np.repeat(
-            self.pointers[:-1][people] - pointers[:-1], lengths
-        )
+        shifts = np.repeat(self.pointers[:-1][people] - pointers[:-1], lengths)
+        positions = np.arange(int(pointers[-1])) + shifts
         return ItemSets(pointers, self.items[positions], self.size)
 
     def mapped(self, image: NDArray[Any], size: int) -> ItemSets:
@@ -218,9 +217,9 @@ def violating(
     listed = _listed(work, m, limit)
     secret = without_items(len(sets)) if private is None else private
     room = max(secret.size, 1)
-    loop = kernels.baskets.Private(
-        secret.pointers, secret.items, np.zeros(room, np.int64), np.zeros(room, np.int64)
-    )
+    empty_supports = np.zeros(room, np.int64)
+    empty_private = np.zeros(room, np.int64)
+    loop = kernels.baskets.Private(secret.pointers, secret.items, empty_supports, empty_private)
     kernels.baskets.list_violating_sets(
         work.kernel(), loop, m, k, float(share), roots, enough, listed
     )
@@ -241,12 +240,13 @@ def violating(
 
 def _listed(sets: ItemSets, m: int, limit: int) -> Any:
     """Room for sets that are found; what is not written to costs no memory."""
+    worst = np.array([0, 0, len(sets) + 1], dtype=np.int64)
     return kernels.baskets.SetList(
         np.empty((limit, m), np.int32),
         np.empty(limit, np.int64),
         np.empty(limit, np.int64),
         np.zeros(len(sets), np.bool_),
-        np.array([0, 0, len(sets) + 1], dtype=np.int64),
+        worst,
         np.zeros(1),
     )
 
@@ -257,7 +257,8 @@ def _renumbered(members: NDArray[np.int32], order: Ints) -> NDArray[np.int32]:
         return members.copy()
     # Above every item, so that empty places are sorted behind.
     behind = np.iinfo(np.int32).max
-    item_numbers = np.where(members >= 0, order[np.maximum(members, 0)].astype(np.int32), behind)
+    new_numbers = order[np.maximum(members, 0)]
+    item_numbers = np.where(members >= 0, new_numbers.astype(np.int32), behind)
     item_numbers.sort(axis=1)
     item_numbers[item_numbers == behind] = -1
     return item_numbers
@@ -281,12 +282,13 @@ def _minimal(violations: Violations) -> Violations:
                 rows = rows[~_holds_one(violations.members[rows][:, :length], smaller_sets)]
         keep[lengths == length] = False
         keep[rows] = True
+    amount = int(keep.sum())
     return dataclasses.replace(
         violations,
         members=violations.members[keep],
         supports=violations.supports[keep],
         private=violations.private[keep],
-        count=int(keep.sum()),
+        count=amount,
     )
 
 
@@ -365,11 +367,15 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
         # them.
         totals *= np.where(lengths > m, (lengths - j) / (j + 1), 1.0)
     has_items = lengths > 0
+    uniqueness = np.where(has_items, alone / totals, 0.0)
+    inverse_mean = np.where(has_items, inverse / totals, 0.0)
+    rarest_set = np.where(has_items, rarest, 0)
+    amounts = np.where(has_items, totals, 0.0)
     return KnownSets(
-        np.where(has_items, alone / totals, 0.0),
-        np.where(has_items, inverse / totals, 0.0),
-        np.where(has_items, rarest, 0),
-        np.where(has_items, totals, 0.0),
+        uniqueness,
+        inverse_mean,
+        rarest_set,
+        amounts,
     )
 
 
@@ -476,7 +482,6 @@ def whole_classes(sets: ItemSets) -> tuple[Ints, Ints]:
     codes = np.empty(len(sets), dtype=np.int64)
     ends = (sets.pointers * width).tolist()
     for person in range(len(sets)):
-        codes[person] = class_numbers.setdefault(
-            raw[ends[person] : ends[person + 1]], len(class_numbers)
-        )
+        raw_key = raw[ends[person] : ends[person + 1]]
+        codes[person] = class_numbers.setdefault(raw_key, len(class_numbers))
     return codes, np.bincount(codes, minlength=len(class_numbers)).astype(np.int64)

@@ -251,7 +251,8 @@ class TableItems:
                 all_labels = own_labels
             else:
                 # Labels that are known keep their numbers; new ones come behind them.
-                all_labels = [*known_labels[at], *sorted(set(own_labels) - set(known_labels[at]))]
+                unlisted = sorted(set(own_labels) - set(known_labels[at]))
+                all_labels = [*known_labels[at], *unlisted]
             label_codes: dict[str | None, int] = {text: i for i, text in enumerate(all_labels)}
             new_codes = np.array(
                 [label_codes.get(text, -1) for text in encoded.labels], dtype=np.int64
@@ -271,9 +272,8 @@ class TableItems:
         items = (cells + np.array(first[:-1], dtype=np.int64))[has_item]
         # Rows have different numbers of items: starts[t] is where those of row t begin.
         starts = group_starts(has_item.sum(axis=1))
-        return cls(
-            tuple(columns), tuple(labels), first[:-1], order, Transactions(starts, items, first[-1])
-        )
+        transactions = Transactions(starts, items, first[-1])
+        return cls(tuple(columns), tuple(labels), first[:-1], order, transactions)
 
     def numbers(self, item: Item) -> list[int]:
         """The items that are meant: one, none where the value does not occur, or all of a
@@ -281,7 +281,8 @@ class TableItems:
         """
         at = self.columns.index(item.column)
         if item.value is None:
-            return list(range(self.first[at], self.first[at] + len(self.labels[at])))
+            start = self.first[at]
+            return list(range(start, start + len(self.labels[at])))
         column_labels = self.labels[at]
         if item.value not in column_labels:
             return []
@@ -296,11 +297,14 @@ class TableItems:
 
         def item(number: int) -> Item:
             at = self._column(number)
-            return Item(self.columns[at], self.labels[at][number - self.first[at]])
+            code = number - self.first[at]
+            return Item(self.columns[at], self.labels[at][code])
 
+        left = tuple(item(number) for number in rule.left)
+        right = tuple(item(number) for number in rule.right)
         return NamedRule(
-            tuple(item(number) for number in rule.left),
-            tuple(item(number) for number in rule.right),
+            left,
+            right,
         )
 
     def meant(self, rules: Iterable[NamedRule], thresholds: Thresholds) -> list[Association]:
@@ -326,8 +330,9 @@ class TableItems:
         """
         at = [self._column(column_choices[0]) for column_choices in choices]
         rows = np.stack([self._cells(column_number) for column_number in at], axis=1)
+        hits = [np.isin(rows[:, i], column_choices) for i, column_choices in enumerate(choices)]
         inside = np.all(
-            [np.isin(rows[:, i], column_choices) for i, column_choices in enumerate(choices)],
+            hits,
             axis=0,
         )
         combined, counts = np.unique(rows[inside], axis=0, return_counts=True)

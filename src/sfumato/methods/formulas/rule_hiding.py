@@ -197,7 +197,8 @@ class _Work:
         """The transactions that hold a rule, the shortest first."""
         # Shortest transactions first: an item out of them costs fewest other rules.
         holders = np.flatnonzero(self.now.holding(rule.both))
-        ordered: list[int] = holders[np.argsort(self.now.sizes[holders], kind="stable")].tolist()
+        positions = np.argsort(self.now.sizes[holders], kind="stable")
+        ordered: list[int] = holders[positions].tolist()
         return ordered
 
     def drop_right(self, rule: Association) -> bool:
@@ -525,7 +526,8 @@ def _as_pairs(patterns: _Patterns, amounts: Ints) -> list[tuple[int, int]]:
     waiting: Mapping[int, list[int]] = {
         number: list(members) for number, members in enumerate(patterns.members)
     }
-    order = sorted(np.flatnonzero(amounts).tolist(), key=lambda j: (-len(patterns.taken[j]), j))
+    used = np.flatnonzero(amounts).tolist()
+    order = sorted(used, key=lambda j: (-len(patterns.taken[j]), j))
     for j in order:
         transactions_waiting = waiting[int(patterns.types[j])]
         transactions_chosen = transactions_waiting[: amounts[j]]
@@ -603,11 +605,12 @@ class _Program:
         # Only side effects cost the weight; how a rule is hidden is free.
         price[width + 2 * len(rules_shown) :] = weight
         upper = np.r_[self.sizes[self.patterns.types], np.ones(variable_count - width)]
+        constraint = LinearConstraint(matrix, rows.low, rows.high)
         solution = milp(
             price,
             integrality=np.ones(variable_count),
             bounds=Bounds(0, upper),
-            constraints=LinearConstraint(matrix, rows.low, rows.high),
+            constraints=constraint,
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
         bound = None
@@ -656,17 +659,19 @@ class _Program:
         offset = first - len(self.patterns.taken)
         for number, rule in enumerate(keep):
             lost = {} if hard else {offset + number: 1.0}
+            terms = {at: smallest_support * coefficient for at, coefficient in lost.items()}
             rows.add(
                 {rule.both: 1.0},
-                {at: smallest_support * coefficient for at, coefficient in lost.items()},
+                terms,
                 smallest_support,
                 np.inf,
             )
             if rule.right:
                 largest = p * self.most[rule.left]
+                ghost_terms = {at: largest * coefficient for at, coefficient in lost.items()}
                 rows.add(
                     _difference(rule, p, q),
-                    {at: largest * coefficient for at, coefficient in lost.items()},
+                    ghost_terms,
                     0,
                     np.inf,
                 )

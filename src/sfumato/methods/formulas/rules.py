@@ -98,7 +98,8 @@ class Transactions:
         if not itemset:
             return np.ones(len(self), dtype=np.bool_)
         # Items occur once a transaction, so all of the itemset are there where as many hits are.
-        hits: Ints = np.bincount(self.owners[np.isin(self.items, itemset)], minlength=len(self))
+        has_item = np.isin(self.items, itemset)
+        hits: Ints = np.bincount(self.owners[has_item], minlength=len(self))
         holds: NDArray[np.bool_] = hits == len(itemset)
         return holds
 
@@ -117,12 +118,13 @@ class Transactions:
         """The same transactions when items are put in, as pairs of a transaction and an item."""
         pairs = np.array(sorted(set(added_pairs)), dtype=np.int64).reshape(-1, 2)
         # As single numbers: the union leaves out items that are there already and keeps the order.
-        keys = np.union1d(
-            self.owners * self.kinds + self.items, pairs[:, 0] * self.kinds + pairs[:, 1]
-        )
+        own_keys = self.owners * self.kinds
+        pair_keys = pairs[:, 0] * self.kinds
+        keys = np.union1d(own_keys + self.items, pair_keys + pairs[:, 1])
         owners, items = np.divmod(keys, max(1, self.kinds))
+        owner_numbers = np.arange(len(self) + 1)
         return Transactions(
-            np.searchsorted(owners, np.arange(len(self) + 1)).astype(np.int64), items, self.kinds
+            np.searchsorted(owners, owner_numbers).astype(np.int64), items, self.kinds
         )
 
 
@@ -229,10 +231,9 @@ def candidates(itemsets: Mapping[Itemset, int]) -> Iterator[tuple[Association, i
     for itemset, support in itemsets.items():
         for size in range(1, len(itemset)):
             for left_items in itertools.combinations(itemset, size):
+                right_items = tuple(item for item in itemset if item not in left_items)
                 yield (
-                    Association(
-                        left_items, tuple(item for item in itemset if item not in left_items)
-                    ),
+                    Association(left_items, right_items),
                     support,
                     itemsets[left_items],
                 )
@@ -298,9 +299,15 @@ def side_effects(
     hidden = frozenset(sensitive)
     kinds = max(1, before.kinds, after.kinds)
     # What is in one of the two but not in both was taken out or put in.
-    changed = np.setxor1d(before.owners * kinds + before.items, after.owners * kinds + after.items)
+    keys_before = before.owners * kinds + before.items
+    keys_after = after.owners * kinds + after.items
+    changed = np.setxor1d(keys_before, keys_after)
+    failing_rules = []
+    for rule in hidden:
+        if is_found(after, rule, thresholds):
+            failing_rules.append(rule)
     return SideEffects(
-        failed=frozenset(rule for rule in hidden if is_found(after, rule, thresholds)),
+        failed=frozenset(failing_rules),
         lost=frozenset(old - new - hidden),
         ghosts=frozenset(new - old - hidden),
         found_before=len(old - hidden),

@@ -69,9 +69,8 @@ def individual_risk(sample: ArrayLike, population: ArrayLike) -> Floats:
     share = np.minimum(f / np.maximum(weights, np.finfo(np.float64).tiny), 1)
     is_small = f < MANY
     risk = np.empty(f.shape)
-    risk[is_small] = (
-        share[is_small] / f[is_small] * hyp2f1(1.0, 1.0, f[is_small] + 1, 1 - share[is_small])
-    )
+    series = hyp2f1(1.0, 1.0, f[is_small] + 1, 1 - share[is_small])
+    risk[is_small] = share[is_small] / f[is_small] * series
     risk[~is_small] = _of_many(f[~is_small], share[~is_small])
     return risk
 
@@ -81,9 +80,8 @@ def _of_many(f: Floats, share: Floats) -> Floats:
     digits for these sizes.
     """
     nodes, weights = laggauss(40)
-    return np.asarray(
-        (1 / (1 + (1 / share - 1)[:, None] * np.exp(-nodes / f[:, None]))) @ weights / f
-    )
+    decays = np.exp(-nodes / f[:, None])
+    return np.asarray((1 / (1 + (1 / share - 1)[:, None] * decays)) @ weights / f)
 
 
 # Pitman's model of class sizes: where its likelihood has a maximum, and how many are unique in the
@@ -118,9 +116,8 @@ def pitman(sample: Frequencies) -> float | None:
     if top is None:
         return None
     theta, alpha = top
-    return math.exp(
-        gammaln(theta + 1) - gammaln(theta + alpha) + alpha * math.log(sample.population)
-    )
+    growth = alpha * math.log(sample.population)
+    return math.exp(gammaln(theta + 1) - gammaln(theta + alpha) + growth)
 
 
 def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
@@ -185,7 +182,8 @@ def _derivatives(sample: Frequencies, at: Floats) -> tuple[Floats, Floats]:
         part = theta + i * alpha
         whole = theta + i
         # written as one quotient: the difference of two is lost where both are small
-        first += [(i * (1 - alpha) / (part * whole)).sum(), (i / part).sum()]
+        by_rate = (i * (1 - alpha) / (part * whole)).sum()
+        first += [by_rate, (i / part).sum()]
         second += [
             ((1 / whole - 1 / part) * (1 / whole + 1 / part)).sum(),
             -(i / part**2).sum(),
@@ -205,8 +203,11 @@ def _in_coordinates(
     """Derivatives by θ and α (and θθ, θα, αα) as those by ln(θ + α) and the logit of α."""
     rate = alpha * (1 - alpha)
     turn = np.array([[theta + alpha, -rate], [0.0, rate]])
-    curve = turn.T @ np.array([[second[0], second[1]], [second[1], second[2]]]) @ turn
-    curve += np.diag([first[0] * (theta + alpha), (first[1] - first[0]) * rate * (1 - 2 * alpha)])
+    curvature = np.array([[second[0], second[1]], [second[1], second[2]]])
+    curve = turn.T @ curvature @ turn
+    first_entry = first[0] * (theta + alpha)
+    second_entry = (first[1] - first[0]) * rate * (1 - 2 * alpha)
+    curve += np.diag([first_entry, second_entry])
     return turn.T @ first, curve
 
 
@@ -395,9 +396,8 @@ def zayatz(sample: Frequencies) -> float:
     unique = sample.having(1)
     if not unique:
         return 0.0
-    return float(
-        unique * once[sample.sizes == 1].sum() / once.sum() * sample.population / sample.records
-    )
+    uniques_seen = once[sample.sizes == 1].sum()
+    return float(unique * uniques_seen / once.sum() * sample.population / sample.records)
 
 
 def slide_negative_binomial(sample: Frequencies) -> float | None:
@@ -429,7 +429,8 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
         alpha = math.exp(at[0])
         beta = 1 / (1 + math.exp(-at[1]))
         hidden = (1 - f) * (1 - beta)
-        first = classes * f * (beta / (1 - hidden)) ** alpha * (alpha * hidden / (1 - hidden) + 1)
+        ratio = (beta / (1 - hidden)) ** alpha
+        first = classes * f * ratio * (alpha * hidden / (1 - hidden) + 1)
         second = (
             classes
             * f**2
@@ -464,11 +465,13 @@ def classes_of_population(sample: Frequencies) -> float:
     i = sample.sizes
     u = sample.counts
     f = sample.fraction
-    seen_twice = u @ (i * f**2 * (1 - f**2) ** (i - 1))
+    missed_before = (1 - f**2) ** (i - 1)
+    seen_twice = u @ (i * f**2 * missed_before)
     # (1−f)^i ((1+f)^i − 1) in a form that large classes do not overflow
     pairs = u @ ((1 - f**2) ** i - (1 - f) ** i)
     hidden = u @ (1 - f) ** i
     once = u @ (i * f * (1 - f) ** (i - 1))
     if not pairs or not once:
         return float("inf")
-    return float(sample.classes + sample.having(1) * seen_twice / pairs * np.square(hidden / once))
+    unseen = sample.having(1) * seen_twice / pairs
+    return float(sample.classes + unseen * np.square(hidden / once))

@@ -541,7 +541,9 @@ class Like(Hierarchy):
 
 def _renamed(paths: Paths, top: str, *, is_named: bool) -> Paths:
     """The same paths under a top of another name; cells that hold this name are the top."""
-    below = [dict(level) for level in paths.loss[:-1]], [dict(level) for level in paths.leaves[:-1]]
+    losses = [dict(level) for level in paths.loss[:-1]]
+    leaves = [dict(level) for level in paths.leaves[:-1]]
+    below = losses, leaves
     if is_named:
         for level in itertools.chain(*below):
             if TOP in level:
@@ -565,8 +567,9 @@ def _two_tops(rule: InferredRule, values: Sequence[str], counts: Sequence[int]) 
     for value, count in zip(values, counts, strict=True):
         if value != rule.top:
             other_cells.append((value, count))
+    own_paths = rule.hierarchy.paths([v for v, _ in other_cells], [c for _, c in other_cells])
     paths = _renamed(
-        rule.hierarchy.paths([v for v, _ in other_cells], [c for _, c in other_cells]),
+        own_paths,
         rule.top,
         is_named=False,
     )

@@ -213,12 +213,13 @@ def _moment(when: datetime.datetime, *, timed: bool) -> _Moment:
     day = when.date()
     if not timed:
         return _Moment("day", day, _seconds(bounds("day", day)))
+    fraction = when.microsecond / 1e6
     second = (
         day.toordinal() * _DAY_SECONDS
         + when.hour * 3600
         + when.minute * 60
         + when.second
-        + when.microsecond / 1e6
+        + fraction
     )
     return _Moment("time", day, (second, second))
 

@@ -72,7 +72,8 @@ def optimal_cuts(
     count = len(sizes)
     total = group_starts(sizes)
     # Runs with too few records cost infinitely much and are never chosen.
-    allowed = np.where(total[None, :] - total[:, None] >= at_least, costs, np.inf)
+    records_between = total[None, :] - total[:, None]
+    allowed = np.where(records_between >= at_least, costs, np.inf)
     best = allowed[0].copy()
     best_cut = (0, best[count])
     best_starts = []
@@ -101,7 +102,8 @@ def entropy_costs(counts: Ints) -> Floats:
     >>> entropy_costs(np.array([[2, 0], [0, 2]]))[0].tolist()
     [0.0, 0.0, 4.0]
     """
-    sums = np.concatenate([np.zeros((1, counts.shape[1])), np.cumsum(counts, axis=0)])
+    first_row = np.zeros((1, counts.shape[1]))
+    sums = np.concatenate([first_row, np.cumsum(counts, axis=0)])
     costs = np.zeros((len(sums), len(sums)))
     for first in range(len(counts)):
         within = sums[first + 1 :] - sums[first]
@@ -169,11 +171,11 @@ def items_of(together: JointCounts, measure: str) -> Items:
     position = {code: on_axis(numbers[code], digits) for code in present}  # type: ignore[arg-type]
     axis = sorted(set(position.values()))
     item_of_position = {at: i for i, at in enumerate(axis)}
+    own_items = [
+        item_of_position[position[code]] if code in position else -1 for code in range(len(numbers))
+    ]
     own = np.array(
-        [
-            item_of_position[position[code]] if code in position else -1
-            for code in range(len(numbers))
-        ],
+        own_items,
         dtype=np.int64,
     )
     rows = own[together.own] >= 0
@@ -208,9 +210,9 @@ def _bins(sizes: Ints) -> Ints:
         return np.arange(len(sizes))
     # By the middle of a number's own records, so that a frequent one does not skip bins.
     middle = np.cumsum(sizes) - sizes / 2
-    return np.unique((middle * MOST_BINS / sizes.sum()).astype(np.int64), return_inverse=True)[
-        1
-    ].astype(np.int64)
+    bins = (middle * MOST_BINS / sizes.sum()).astype(np.int64)
+    _, dense_bins = np.unique(bins, return_inverse=True)
+    return dense_bins.astype(np.int64)
 
 
 def _costs(
@@ -244,10 +246,9 @@ def _costs(
     weights = counts[present].astype(np.float64)
     moments = []
     for power in range(3):
+        moment_weights = weights * centred**power
         moments.append(
-            np.bincount(item[present], weights=weights * centred**power, minlength=length).astype(
-                np.float64
-            )
+            np.bincount(item[present], weights=moment_weights, minlength=length).astype(np.float64)
         )
     return variance_costs(*moments)
 
@@ -364,11 +365,13 @@ class GroupedNumbers(Hierarchy):
                 " correct them, or use another hierarchy"
             )
         rows = [grid.row(value, *node) for value, node in zip(values, placed, strict=True)]
+        own_levels = [own for own, _ in placed]
+        spans = [span for _, span in placed]
         return extent_paths(
             rows,
-            [own for own, _ in placed],
+            own_levels,
             grid.extents,
-            grid.domain([span for _, span in placed]),
+            grid.domain(spans),
         )
 
 
@@ -390,9 +393,11 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
         starts = (0, *best[1])
         levels.append(tuple(items.cut(position) for position in best[1]))
         ends = np.array([*starts, len(items.sizes)])
-        sizes = np.array([items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)])
+        records = [items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)]
+        sizes = np.array(records)
         # Costs of joined groups are those of the runs between their ends: nothing is counted anew.
-        joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, (len(starts) + 1) // 2, 1)
+        half = (len(starts) + 1) // 2
+        joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, half, 1)
         halved = len(starts) > 2 and joined is not None
         best = None
         if halved and joined:
@@ -415,9 +420,8 @@ class _Groups:
         unit = 10**self.digits
         points = [on_axis(end, self.digits) for end in ends]
         # 20-24 can be written of whole numbers only, and not of negative ones.
-        whole = not any(p % unit for p in itertools.chain(*self.cuts, points)) and not any(
-            r.bracket for r in readings
-        )
+        has_whole_ends = not any(p % unit for p in itertools.chain(*self.cuts, points))
+        whole = has_whole_ends and not any(r.bracket for r in readings)
         self.whole = whole and all(cut >= 0 for level in self.cuts for cut in level)
         self.extents: list[dict[str, Extent]] = [{} for _ in range(len(self.cuts) + 1)]
 
@@ -448,9 +452,9 @@ class _Groups:
         """The group of a level around a position."""
         cuts = self.cuts[level - 1]
         after = bisect.bisect_right(cuts, position)
-        return cuts[after - 1] if after else EVERYWHERE[0], (
-            cuts[after] if after < len(cuts) else EVERYWHERE[1]
-        )
+        lower = cuts[after - 1] if after else EVERYWHERE[0]
+        upper = cuts[after] if after < len(cuts) else EVERYWHERE[1]
+        return lower, upper
 
     def row(self, text: str, own: int, extent: Extent) -> tuple[str, ...]:
         """The path of a cell that is a node of level ``own``."""

@@ -150,7 +150,8 @@ class LeafColumns(Leaves):
         paths: dict[str, Row] = {}
         for level, positions in self._leaf_rows(labels).items():
             above = [column.gather(positions).to_list() for column in self.levels[level:]]
-            paths.update({row[0]: row[:1] * level + row for row in zip(*above, strict=True)})
+            paths_of_level = {row[0]: row[:1] * level + row for row in zip(*above, strict=True)}
+            paths.update(paths_of_level)
         return paths
 
     def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
@@ -333,12 +334,13 @@ def _torn(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> 
         for i, row in enumerate(rows):
             if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]:
                 clashes.append((first[row[level]], i))
-        problems += [
+        sentences = [
             f"{source}, {row_label(i)} and {row_label(j)}: the same label of level {level} stands"
             f" under two different labels of level {level + 1}; every label needs one parent, so"
             " correct one of the rows"
             for i, j in clashes[:SHOWN]
-        ] + _count_hidden_problems(clashes, source)
+        ]
+        problems += sentences + _count_hidden_problems(clashes, source)
     return problems
 
 

@@ -177,9 +177,13 @@ class Grid:
         digits = max(0, -min(number[1] for number in numbers if number is not None))
         positions = [None if limit is None else on_axis(limit, digits) for limit in limits]
         origin, lower, upper, below, above, *widths = positions
+        own_widths = []
+        for width in widths:
+            if width is not None:
+                own_widths.append(width)
         return cls(
             digits,
-            tuple(width for width in widths if width is not None),
+            tuple(own_widths),
             origin or 0,
             lower,
             upper,
@@ -291,7 +295,11 @@ class Grid:
             # An inner node stays itself on all levels below its own, and has its extent there.
             for rung in extents[:level]:
                 rung[text] = extent
-            rows.append((text,) * level + (above[level - 1 :] if len(above) > 1 else above))
+            if len(above) > 1:
+                above_labels = above[level - 1 :]
+            else:
+                above_labels = above
+            rows.append((text,) * level + above_labels)
         return rows, extents
 
 
@@ -445,13 +453,11 @@ class Intervals(Hierarchy):
         nodes = (positions - grid.origin) // grid.widths[0]
         # An open end is one node, whatever the number: its nearest regular node stands for it.
         if grid.below is not None:
-            nodes = np.where(
-                positions < grid.below, (grid.below - grid.origin) // grid.widths[0] - 1, nodes
-            )
+            below_node = (grid.below - grid.origin) // grid.widths[0] - 1
+            nodes = np.where(positions < grid.below, below_node, nodes)
         if grid.above is not None:
-            nodes = np.where(
-                positions >= grid.above, (grid.above - grid.origin) // grid.widths[0], nodes
-            )
+            above_node = (grid.above - grid.origin) // grid.widths[0]
+            nodes = np.where(positions >= grid.above, above_node, nodes)
         # The domain depends on the least and the greatest number, the form of labels on whether
         # there is a fraction.
         deciding = [int(positions.argmin()), int(positions.argmax())]

@@ -390,9 +390,9 @@ class PublicClassification(CatchesOthers):
             )
         catch = self._catch()
         pairs = [_adopted(value, node, catch) for value, node in zip(values, nodes, strict=True)]
-        return category_paths(
-            [row for row, _ in pairs], [own for _, own in pairs], len(scheme.levels) + 1
-        )
+        rows = [row for row, _ in pairs]
+        own_levels = [own for _, own in pairs]
+        return category_paths(rows, own_levels, len(scheme.levels) + 1)
 
     def _catch(self) -> tuple[str, ...]:
         """The path of the label that adopts what is no code."""

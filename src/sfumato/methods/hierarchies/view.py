@@ -72,10 +72,12 @@ class HierarchyView:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, with all labels."""
+        levels = [level.to_dict() for level in self.levels]
+        uncovered = {"values": self.uncovered_values, "records": self.uncovered_records}
         return {
             "rule": list(self.words),
-            "levels": [level.to_dict() for level in self.levels],
-            "uncovered": {"values": self.uncovered_values, "records": self.uncovered_records},
+            "levels": levels,
+            "uncovered": uncovered,
         }
 
 

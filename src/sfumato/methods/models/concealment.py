@@ -71,9 +71,8 @@ class _OnPairs(Model, Protocol):
         person = evidence.classes.person
         if person is not None:
             # Rows beyond the first of each person.
-            repeated = evidence.classes.total - int(
-                (evidence.classes.counts[person].total() > 0).sum()
-            )
+            has_records = evidence.classes.counts[person].total() > 0
+            repeated = evidence.classes.total - int(has_records.sum())
             if repeated:
                 raise SchemaError(
                     f"{self.promise} counts records, and {repeated:,} of them repeat a person"
@@ -201,9 +200,9 @@ class KKAnonymity(_OnPairs):
         original_neighbours = pairs.neighbours_of_originals()
         released_neighbours = pairs.neighbours_of_released()
         # Per pair of an original and its own released record: too few on either side is too few.
-        short = (original_neighbours[pairs.same[0]] < self.k) | (
-            released_neighbours[pairs.same[1]] < self.k
-        )
+        short_originals = original_neighbours[pairs.same[0]] < self.k
+        short_released = released_neighbours[pairs.same[1]] < self.k
+        short = short_originals | short_released
         values = np.minimum(pairs.least_per_released(original_neighbours), released_neighbours)
         return _judge_counts(
             self,

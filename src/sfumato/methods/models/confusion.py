@@ -90,6 +90,7 @@ class KConfusion(Model):
         likely = self._likely(evidence.posteriors, evidence.classes.total)
         failing = np.flatnonzero(likely < self.k)
         attained = int(likely.min()) if len(likely) else None
+        sizes = np.ones(len(failing), dtype=np.int64)
         return Verdict(
             model=self.name,
             promise=self.promise,
@@ -99,7 +100,7 @@ class KConfusion(Model):
             sentence=self._sentence(evidence, attained, len(failing)),
             per_class=likely,
             failing=failing,
-            failing_sizes=np.ones(len(failing), dtype=np.int64),
+            failing_sizes=sizes,
             records=len(failing),
         )
 

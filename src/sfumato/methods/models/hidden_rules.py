@@ -130,11 +130,15 @@ class HiddenRules(Model):
             )
         else:
             sentence = f"none has {self.support:,} records and a confidence of {self.confidence:g}"
+        if len(evidence.classes):
+            attained = max(supported, default=0.0)
+        else:
+            attained = None
         return verdict(
             self,
             evidence,
             self.failing(evidence),
-            attained=max(supported, default=0.0) if len(evidence.classes) else None,
+            attained=attained,
             required=self.confidence,
             per_class=evidence.classes.sizes,
             sentence=sentence,
@@ -185,9 +189,8 @@ class _Met:
     def fewest(self, thresholds: Thresholds) -> NDArray[np.bool_]:
         """Classes that go, those that hold the rule most often first, until it is not found."""
         # Classes in which most of the left side has the right side lower the confidence most.
-        order = np.lexsort(
-            (np.arange(len(self.both_counts)), -self.both_counts / np.maximum(self.left_counts, 1))
-        )
+        ranks = -self.both_counts / np.maximum(self.left_counts, 1)
+        order = np.lexsort((np.arange(len(self.both_counts)), ranks))
         both_after = self.support - np.cumsum(self.both_counts[order])
         left_after = self.left_support - np.cumsum(self.left_counts[order])
         hidden = []

@@ -80,6 +80,10 @@ class KAnonymity(Model):
         else:
             other_units = f"{attained - 1} other {units}"
             sentence = f"everyone shares the quasi-identifiers with at least {other_units}"
+        if evidence.wildcard is None:
+            missing_rule = "category"
+        else:
+            missing_rule = "wildcard"
         return Verdict(
             model=self.name,
             promise=self.promise,
@@ -91,7 +95,7 @@ class KAnonymity(Model):
             failing=failing,
             failing_sizes=sizes[failing],
             records=short,
-            missing_rule="category" if evidence.wildcard is None else "wildcard",
+            missing_rule=missing_rule,
             crowd=self.k,
         )
 

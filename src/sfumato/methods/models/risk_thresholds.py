@@ -91,7 +91,8 @@ def _riskiest_first(
     useful = np.flatnonzero(excess > 0)
     keys = classes.keys[useful]
     sizes = classes.sizes[useful]
-    return useful[np.lexsort((*keys.T[::-1], members[useful], sizes, -excess[useful]))]
+    sort_keys = (*keys.T[::-1], members[useful], sizes, -excess[useful])
+    return useful[np.lexsort(sort_keys)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,19 +128,20 @@ class _Sack:
         """Records that are lost at least: as if a part of the last class could go."""
         before = slice(0, count - 1)
         last = count - 1
-        part = self.costs[last] * (self.need - float(self.gains[before].sum())) / self.gains[last]
+        missing_gain = self.need - float(self.gains[before].sum())
+        part = self.costs[last] * missing_gain / self.gains[last]
         # Every sum of costs is a multiple of their common divisor: the bound is rounded up to one.
         step = math.gcd(*self.costs.tolist())
-        return step * math.ceil((int(self.costs[before].sum()) + float(part)) / step * (1 - NEAR))
+        records_needed = (int(self.costs[before].sum()) + float(part)) / step
+        return step * math.ceil(records_needed * (1 - NEAR))
 
     def _without_needless(self, first: Ints) -> Ints:
         """Keep again what need not go, the least risky first; classes alike are taken together."""
         spare = float(self.gains[first].sum()) - self.need
         needless = np.zeros(len(first), dtype=np.bool_)
-        alike = (
-            np.flatnonzero((np.diff(self.costs[first]) != 0) | (np.diff(self.gains[first]) != 0))
-            + 1
-        )
+        costs_differ = np.diff(self.costs[first]) != 0
+        gains_differ = np.diff(self.gains[first]) != 0
+        alike = np.flatnonzero(costs_differ | gains_differ) + 1
         # From the end: the last classes help least a record, so they are the first to stay.
         for start, end in zip(
             [0, *alike.tolist()][::-1], [*alike.tolist(), len(first)][::-1], strict=True
@@ -157,8 +159,10 @@ class _Sack:
         # helpful, as many as fit
         order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
         # The place among classes of equal size: of these only the first few fit into the limit.
-        rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
-        items = np.sort(order[(rank + 1) * self.costs[order] <= record_limit])[::-1]
+        first_ranks = np.searchsorted(self.costs[order], self.costs[order])
+        rank = np.arange(len(order)) - first_ranks
+        affordable = (rank + 1) * self.costs[order] <= record_limit
+        items = np.sort(order[affordable])[::-1]
         if len(items) * (record_limit + 1) > MOST_WORK:
             return incumbent
         # best[r] is the most excess that goes with r records at most; choices remember by which.

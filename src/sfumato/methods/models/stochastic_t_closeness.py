@@ -240,8 +240,9 @@ class StochasticTCloseness(SensitiveModel):
             matrix, outcomes = self._matrix_of(counts.labels)
             # Counts are kept as a sparse matrix is: class c has the entries starts[c] to starts[c +
             # 1].
+            class_counts = counts.counts.astype(np.float64)
             rows = csr_array(
-                (counts.counts.astype(np.float64), counts.codes, counts.starts),
+                (class_counts, counts.codes, counts.starts),
                 shape=(len(evidence.classes), len(matrix)),
             )
             # Expected shares of the outcomes: a mixture of the rows of the matrix.
@@ -344,7 +345,8 @@ def _distances_to(
         return np.asarray(np.abs(mixed - table).sum(axis=1) / 2)
     if order is not None:
         # Both sum to 1, so the last running sum is 0 and left out.
-        steps = np.abs(np.cumsum((mixed - table)[:, order], axis=1))[:, :-1]
+        moved = np.cumsum((mixed - table)[:, order], axis=1)
+        steps = np.abs(moved)[:, :-1]
         return np.asarray(steps.sum(axis=1) / max(1, len(table) - 1))
     # Outcomes that are impossible in both have no ratio; 1 says that they do not differ.
     possible = (mixed > 0) | (table > 0)

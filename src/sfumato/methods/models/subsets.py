@@ -112,12 +112,16 @@ class KOnSubsets(_OnColumns):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest group of any subset, and the classes in too small ones."""
+        if self.size == 1:
+            unit = "column"
+        else:
+            unit = f"{self.size} columns"
         return _judge(
             self,
             self.k,
             evidence,
             self._smallest(evidence),
-            "column" if self.size == 1 else f"{self.size} columns",
+            unit,
         )
 
     def implies(self, model: Model) -> bool:

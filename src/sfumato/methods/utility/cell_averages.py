@@ -254,11 +254,12 @@ def _keys(
         amount = len(pair.original)
     else:
         amount = len(pair.released)
-    keys = np.zeros(
-        (amount if isinstance(rows, slice) else len(rows), layout.length), dtype=np.uint64
-    )
+    if isinstance(rows, slice):
+        row_count = amount
+    else:
+        row_count = len(rows)
+    keys = np.zeros((row_count, layout.length), dtype=np.uint64)
     for a, column in enumerate(columns):
-        kernels.keys.pack(
-            keys, column.narrow[rows].astype(np.int64), layout.words[a], layout.shifts[a]
-        )
+        codes = column.narrow[rows].astype(np.int64)
+        kernels.keys.pack(keys, codes, layout.words[a], layout.shifts[a])
     return keys

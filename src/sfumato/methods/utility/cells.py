@@ -111,10 +111,13 @@ def _cells(pair: TablePair, name: str) -> Cells:
         at = slice(None) if column_level is not None else level == rung
         node = ladder.climb(0, rung)[leaf[at]]
         loss[at] = ladder.loss[rung][node]
-        leaves[at] = ladder.leaves[rung][node] + (meanings.missing if rung == ladder.top > 0 else 0)
-        sizes = np.bincount(
-            ladder.climb(0, rung), weights=meanings.by_leaf, minlength=len(ladder.labels[rung])
-        )
+        if rung == ladder.top > 0:
+            missing_leaves = meanings.missing
+        else:
+            missing_leaves = 0
+        leaves[at] = ladder.leaves[rung][node] + missing_leaves
+        parents = ladder.climb(0, rung)
+        sizes = np.bincount(parents, weights=meanings.by_leaf, minlength=len(ladder.labels[rung]))
         records[at] = sizes[node]
     # What is suppressed and no node may be any value and any record.
     leaves[lost & ~placed], records[lost & ~placed] = meanings.all_leaves, float(counts.sum())
@@ -163,10 +166,9 @@ def _levels(
         if rung == 0:
             is_same = unchanged
         else:
-            is_same = (
-                positions_in(reading.labels, ladder.labels[rung])[ladder.climb(0, rung)[leaf]]
-                == label
-            )
+            label_of_rung = positions_in(reading.labels, ladder.labels[rung])
+            nodes_of_leaves = ladder.climb(0, rung)[leaf]
+            is_same = label_of_rung[nodes_of_leaves] == label
         if len(leaf) and is_same.all():
             return np.full(len(leaf), rung, dtype=np.int64), rung
         level[is_same & (level < 0)] = rung
@@ -183,9 +185,11 @@ class _Meant:
         present = ~missing_in(reading.values)
         self.missing = int(not present.all())
         tops = ladder.leaves[-1]
-        self.all_leaves = (
-            float(tops.max() if ladder.top and len(tops) else present.sum()) + self.missing
-        )
+        if ladder.top and len(tops):
+            all_values = tops.max()
+        else:
+            all_values = present.sum()
+        self.all_leaves = float(all_values) + self.missing
         self.leaf_of = ladder.codes_of(reading.values)
         self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
@@ -212,9 +216,9 @@ class _Meant:
         if reading.scale == "category":
             return reading.among_members(value, label)
         position = reading.places[value]
-        return (reading.low[label] - self.slack <= position) & (
-            position <= reading.high[label] + self.slack
-        )
+        is_above = reading.low[label] - self.slack <= position
+        is_below = position <= reading.high[label] + self.slack
+        return is_above & is_below
 
     def outermost(self, label: int) -> tuple[int, int] | None:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
@@ -245,7 +249,8 @@ def _heights(
         return height
     ends = {code: meanings.outermost(code) for code in np.unique(label[odd]).tolist()}
     ranged = odd[[ends[code] is not None for code in label[odd].tolist()]]
-    pairs = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64).reshape(-1, 2)
+    ends_of_labels = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64)
+    pairs = ends_of_labels.reshape(-1, 2)
     first = np.minimum(pairs[:, 0], leaf[ranged])
     last = np.maximum(pairs[:, 1], leaf[ranged])
     # From the top down: the lowest level that joins both ends is written last and stays.

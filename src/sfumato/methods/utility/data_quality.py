@@ -125,7 +125,8 @@ class Accuracy(_OfData):
         right = pair.as_it_was(name)
         if cells.reading.scale != "category":
             off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])
-            right = right | ((off <= self.tolerance * cells.reading.span + 1e-12) & ~cells.lost)
+            is_near = (off <= self.tolerance * cells.reading.span + 1e-12) & ~cells.lost
+            right = right | is_near
         return Amounts.of(np.asarray(right, dtype=np.float64), cells.rows), cells.which
 
 
@@ -290,12 +291,13 @@ def _equal_rows(
     table = pair.original if side == "original" else pair.released
     left_texts = table.column(left_column).cast(pl.String)
     right_texts = table.column(right_column).cast(pl.String)
-    both_known = (
+    both_shown = (
         left_texts.is_not_null()
         & right_texts.is_not_null()
         & (left_texts != "*")
         & (right_texts != "*")
-    ).fill_null(value=False)
+    )
+    both_known = both_shown.fill_null(value=False)
     if operator == "=":
         is_equal = left_texts == right_texts
     else:
@@ -459,12 +461,11 @@ class Uniqueness(ColumnUtility):
     def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
         """Distinct keys of what was released, over all records that there were."""
         names = [name for name in self.columns or original.quasi if name in released.columns]
-        codes = pl.DataFrame(
-            {
-                str(column_number): released.encoded(name).codes
-                for column_number, name in enumerate(names)
-            }
-        )
+        columns = {
+            str(column_number): released.encoded(name).codes
+            for column_number, name in enumerate(names)
+        }
+        codes = pl.DataFrame(columns)
         if not names:
             return None
         return min(1.0, codes.n_unique() / max(1, records))
@@ -545,12 +546,11 @@ class Validity(ColumnUtility):
         reading = pair.reading(name)
         blank = missing_in(reading.labels) | reading.everything
         if isinstance(rule, str):
-            good = np.array(
-                [
-                    label is not None and re.fullmatch(rule, label) is not None
-                    for label in reading.labels
-                ]
-            )
+            is_valid = [
+                label is not None and re.fullmatch(rule, label) is not None
+                for label in reading.labels
+            ]
+            good = np.array(is_valid)
         elif rule is not None:
             low, high = _limits(rule)
             # A label may be a number that has no place among the original values.

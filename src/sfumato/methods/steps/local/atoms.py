@@ -89,10 +89,11 @@ class Atoms:
         if self.weights is not None:
             part_weights = self.weights[atoms] * (amounts / self.amounts[atoms])
             weights = kernels.keys.add_up(part_weights, groups, count)
+        records = kernels.keys.add_up(amounts, groups, count)
         return dataclasses.replace(
             self.base,
             keys=np.zeros((count, 1), dtype=np.uint64),
-            records=kernels.keys.add_up(amounts, groups, count),
+            records=records,
             counts=counts,
             weights=weights,
         )
@@ -152,16 +153,18 @@ def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Ato
     if base.weights is not None:
         row_weights = survey_weights(dataset, weight_column(dataset.schema))
         weights = kernels.keys.add_up(row_weights, ids, len(first))[order]
+    row_amounts = tallied(ids, len(first), dataset.copies)[order]
+    value_codes = {
+        name: encode_column(dataset, name).codes[first_rows].astype(np.int64)
+        for name in base.counts
+    }
     return Atoms(
         columns=columns,
         placement=placement,
         keys=keys[first_rows],
         codes=np.stack(codes, axis=1),
-        amounts=tallied(ids, len(first), dataset.copies)[order],
-        values={
-            name: encode_column(dataset, name).codes[first_rows].astype(np.int64)
-            for name in base.counts
-        },
+        amounts=row_amounts,
+        values=value_codes,
         base=base,
         weights=weights,
     )
@@ -335,9 +338,8 @@ class Outline:
         """Weighted cost of a record in each region."""
         costs = np.zeros(len(self.members))
         for a in range(self.levels.shape[1]):
-            costs += terrain.costs[
-                terrain.bases[a, self.levels[:, a]] + atoms.codes[self.members, a]
-            ]
+            nodes = terrain.bases[a, self.levels[:, a]]
+            costs += terrain.costs[nodes + atoms.codes[self.members, a]]
         return costs
 
 

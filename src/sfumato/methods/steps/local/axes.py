@@ -314,13 +314,15 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.points.S
         tree_begins,
     ]
     limits = [axis.limits() for axis in axes]
+    node_rows = np.concatenate([nodes for nodes, _ in trees])
+    node_losses = np.concatenate([losses for _, losses in trees])
     return kernels.points.Space(
         dims=np.array(rows, dtype=np.int64),
         scales=np.array([list(weights), [axis.span for axis in axes]], dtype=np.float64),
         limits=np.concatenate([np.stack(pair) for pair in limits], axis=1),
         cells=np.concatenate([np.stack([axis.first, axis.last]) for axis in axes], axis=1),
-        nodes=np.concatenate([nodes for nodes, _ in trees]),
-        losses=np.concatenate([losses for _, losses in trees]),
+        nodes=node_rows,
+        losses=node_losses,
     )
 
 

@@ -298,9 +298,8 @@ def _cell_numbers(keys: Sequence[int | float], step: Fraction) -> list[int]:
     nearest = np.rint(quotients)
     cells: list[int] = []
     # a quotient this near to a whole number may have been rounded across it
-    unsure = ~(np.abs(quotients - nearest) > 1e-9 * np.maximum(1.0, np.abs(quotients))) | (
-        np.abs(quotients) > 2.0**50
-    )
+    is_apart = np.abs(quotients - nearest) > 1e-9 * np.maximum(1.0, np.abs(quotients))
+    unsure = ~is_apart | (np.abs(quotients) > 2.0**50)
     for key, quotient, is_unsure in zip(keys, quotients.tolist(), unsure.tolist(), strict=True):
         cells.append(_exact_cell(key, step) if is_unsure else math.floor(quotient))
     return cells
@@ -313,7 +312,9 @@ def _exact_cell(key: int | float, step: Fraction) -> int:
 def _scaled(limits: Sequence[tuple[Any, Any]], scale: float) -> tuple[list[float], list[float]]:
     """The limits of cells on the line."""
     if scale == 1.0:
-        return [float(low) for low, _ in limits], [float(high) for _, high in limits]
+        lows = [float(low) for low, _ in limits]
+        highs = [float(high) for _, high in limits]
+        return lows, highs
     factor = Fraction(scale)
     return [float(low * factor) for low, _ in limits], [float(high * factor) for _, high in limits]
 
@@ -434,9 +435,9 @@ def date_grid(
         )
     source: Source = "default" if declared is None else "recipe"
     numbers = [start for start, _ in cells]
-    return _from_cells(
-        numbers, ([low for low, _ in limits], [high for _, high in limits]), write, period, source
-    )
+    lows = [low for low, _ in limits]
+    highs = [high for _, high in limits]
+    return _from_cells(numbers, (lows, highs), write, period, source)
 
 
 def default_period(keys: Sequence[int], clock: ColumnClock) -> str:
@@ -465,7 +466,9 @@ def _period_around(key: int, period: str) -> tuple[int, int]:
         high = bounds("year", years[1])[1]
     else:
         low, high = bounds(period, day)  # type: ignore[arg-type]  # a period of a day or more
-    return (max(1, low) - 1) * DAY, (min(high, datetime.date.max.toordinal() + 1) - 1) * DAY
+    first_moment = (max(1, low) - 1) * DAY
+    last_moment = (min(high, datetime.date.max.toordinal() + 1) - 1) * DAY
+    return first_moment, last_moment
 
 
 # Level 1 of a hierarchy.
@@ -576,7 +579,9 @@ def _number_cells(
         ):
             return None
     lows = [float(keys[0] if e.low is None else e.low) for e in extents]
-    highs = [float(keys[-1] if e.high is None else e.high - int(e.whole)) for e in extents]
+    highs = []
+    for e in extents:
+        highs.append(float(keys[-1] if e.high is None else e.high - int(e.whole)))
     return (lows, highs), lambda low, high: _written_extent(extents[low], extents[high])
 
 

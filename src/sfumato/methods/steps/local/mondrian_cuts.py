@@ -189,7 +189,8 @@ class Cutting:
     def run(self, progress: Progress) -> Cutting:
         """Cut as long as the promises hold; refuse a table that does not hold as one region."""
         n = len(self.points)
-        alone = Regions(np.arange(n), self.promises.classes.records, np.array([n], dtype=np.int64))
+        end = np.array([n], dtype=np.int64)
+        alone = Regions(np.arange(n), self.promises.classes.records, end)
         if self.promises.failing_together(alone, self.axes, self.original).any():
             raise self.promises.refuse(self.original, "mondrian")
         waiting = np.zeros(1, dtype=np.int64)
@@ -205,7 +206,8 @@ class Cutting:
             children = self._cut(waiting[holds], cuts[holds])
             waiting = np.concatenate([waiting[~holds], children])
             # A refused cut is skipped next time; children start with their best one.
-            skips = np.concatenate([skips[~holds] + 1, np.zeros(len(children), dtype=np.int64)])
+            later_skips = skips[~holds] + 1
+            skips = np.concatenate([later_skips, np.zeros(len(children), dtype=np.int64)])
             open_points = int((self.ends[waiting] - self.starts[waiting]).sum())
             progress(1 - open_points / len(self.points), WORDS)
         if not self.promises.settled:

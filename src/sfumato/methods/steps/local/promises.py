@@ -82,6 +82,7 @@ class Promises:
                 crowds.append(_crowd(model, step))
         needs = needed(class_models, schema) if class_models else Needs()
         classes = count_needed(dataset, needs, goal.population)
+        reference = {name: classes.counts[name].total() for name in needs.counts}
         return cls(
             classes=classes,
             schema=schema,
@@ -89,7 +90,7 @@ class Promises:
             crowd=max(crowds, default=1),
             tests=tuple(m for m in class_models if m.scope == "class"),
             wholes=tuple(m for m in class_models if m.scope == "table"),
-            reference={name: classes.counts[name].total() for name in needs.counts},
+            reference=reference,
         )
 
     def on(self, axes: Sequence[Axis]) -> Promises:
@@ -199,10 +200,11 @@ class Promises:
         population = None
         if classes.population is not None:
             population = self._inside(members, groups, count, points)
+        records = kernels.keys.add_up(classes.records[members], groups, count)
         return dataclasses.replace(
             classes,
             keys=classes.keys[some_member],
-            records=kernels.keys.add_up(classes.records[members], groups, count),
+            records=records,
             counts=counts,
             weights=weights,
             population=population,
@@ -330,9 +332,10 @@ def drop_outliers(
         budget -= int(parts.amounts[going].sum())
         retained = np.ones(len(parts.atoms), dtype=np.bool_)
         retained[going] = False
-        parts = Parts(
+        retained_parts = Parts(
             parts.atoms[retained], parts.regions[retained], parts.amounts[retained]
-        ).tidy()
+        )
+        parts = retained_parts.tidy()
     return parts
 
 
@@ -355,7 +358,8 @@ def _candidates(
     region = parts.regions[dropped]
     lost = parts.amounts[dropped]
     # Loss before, less the loss of those who stay, less 1 for each dropped record.
-    gains = sizes[region] * before[region] - (sizes[region] - lost) * after - lost
+    lost_risk = (sizes[region] - lost) * after
+    gains = sizes[region] * before[region] - lost_risk - lost
     table = atoms.table(without.atoms, without.amounts, without.regions, len(dropped))
     good = (gains > GAIN) & ~failing(table)
     return _best_of_each(dropped[good], gains[good], region[good])
@@ -438,8 +442,10 @@ class _Trimming:
 
     def _measure(self, regions: Ints) -> None:
         crowd = self.promises.crowd
+        starts = self.starts[regions]
+        ends = self.ends[regions]
         self.trims[regions] = kernels.partition.find_trims(
-            self.points, self.starts[regions], self.ends[regions], crowd, self.space, self.scratch
+            self.points, starts, ends, crowd, self.space, self.scratch
         )
 
     def _best(self, allowed: int) -> Ints:
@@ -447,7 +453,8 @@ class _Trimming:
         worth = self.trims[:, 0]
         gone = self.trims[:, 5]
         worthy = np.flatnonzero((worth > 1e-12) & (gone <= allowed))
-        worthy = worthy[np.argsort(-worth[worthy], kind="stable")][: -(-len(worthy) // AT_ONCE)]
+        batch = -(-len(worthy) // AT_ONCE)
+        worthy = worthy[np.argsort(-worth[worthy], kind="stable")][:batch]
         return worthy[np.cumsum(gone[worthy]) <= allowed]
 
     def _trim(self, regions: Ints) -> Ints:
@@ -462,9 +469,8 @@ class _Trimming:
         if self.promises.only_crowds:
             return regions
         lengths = self.ends[regions] - starts
-        positions = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(
-            int(lengths.sum())
-        )
+        shifts = starts - np.cumsum(lengths) + lengths
+        positions = np.repeat(shifts, lengths) + np.arange(int(lengths.sum()))
         groups = np.repeat(np.arange(len(regions)), lengths)
         members = self.points[positions, -1].astype(np.int64)
         failing = self.promises.failing(members, groups, len(regions), self.original)
@@ -475,9 +481,9 @@ class _Trimming:
         lengths = self.ends - self.starts
         whole = self.borders - self.starts
         within = np.arange(len(self.points)) - np.repeat(self.starts, whole)
-        numbers = np.where(
-            within < np.repeat(lengths, whole), np.repeat(np.arange(len(lengths)), whole), -1
-        )
+        is_inside = within < np.repeat(lengths, whole)
+        numbers_repeated = np.repeat(np.arange(len(lengths)), whole)
+        numbers = np.where(is_inside, numbers_repeated, -1)
         ordered = Regions.of(numbers, self.points[:, -2].astype(np.int64))
         members = self.points[ordered.members, -1].astype(np.int64)
         return Regions(members, ordered.amounts, ordered.ends)

@@ -136,11 +136,12 @@ class ClassRecoding(Plan):
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
         changed = {**self.cells, **self.hidden}
+        regions = len(next(iter(changed.values()), ()))
         return {
             "kind": "class recoding",
             "method": self.method,
             "columns": [name for name in self.columns if name in changed],
-            "regions": len(next(iter(changed.values()), ())),
+            "regions": regions,
             **(
                 {"grid": {name: dict(grid_fields) for name, grid_fields in self.grid.items()}}
                 if self.grid
@@ -185,9 +186,8 @@ class ClassRecoding(Plan):
             return []
         records = np.bincount(regions, weights=amounts)
         weights = [self.weights.get(name, 1.0) for name in self.losses]
-        lost = np.average(
-            np.stack(list(self.losses.values())), axis=0, weights=weights if any(weights) else None
-        )
+        losses = np.stack(list(self.losses.values()))
+        lost = np.average(losses, axis=0, weights=weights if any(weights) else None)
         order = [r for r in np.lexsort((-records, -lost[: len(records)])).tolist() if records[r]]
         return [{"records": int(records[r]), "loss": float(lost[r])} for r in order[:WORST]]
 
@@ -214,7 +214,8 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         regions = regions[retained_rows]
     fresh = {}
     for name, codes in plan.cells.items():
-        fresh[name] = pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
+        labels = pl.Series(name, plan.labels[name], dtype=pl.String)
+        fresh[name] = labels.gather(codes[regions])
     fresh = {
         name: labels
         for name, labels in fresh.items()
@@ -234,9 +235,8 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         column = dataset.column(name)
         if column.dtype.is_float():
             column = column.fill_nan(None)
-        blank = (
-            pl.select(pl.when(pl.Series(rows)).then(None).otherwise(column)).to_series().alias(name)
-        )
+        blanked = pl.when(pl.Series(rows)).then(None).otherwise(column)
+        blank = pl.select(blanked).to_series().alias(name)
         schema = dataset.schema.replace(name, missing=Missing.WILDCARD)
         dataset = dataset.with_columns({name: blank}).with_schema(schema)
     return dataset
@@ -367,8 +367,9 @@ class RegionCells:
         codes: dict[str | None, int] = {}
         pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
         losses = np.array([loss for _, loss in pairs], dtype=np.float64)
+        ranges = np.array([code for code, _ in pairs], dtype=np.int64)
         return cls(
-            np.array([code for code, _ in pairs], dtype=np.int64)[which],
+            ranges[which],
             tuple(codes),
             losses[which],
             changed,
@@ -384,8 +385,9 @@ def cells_of(axis: Axis, ranks: Ints, ends: Ints) -> RegionCells:
     highs = np.maximum.reduceat(ranks, starts)
     pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
     write = _tree_cell if axis.form == "tree" else _line_cell
+    written_cells = [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()]
     return RegionCells.of(
-        [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()],
+        written_cells,
         which,
         changed=bool((lows < highs).any()),
     )
@@ -427,8 +429,9 @@ def _set_cells(axis: Axis, ranks: Ints, lengths: Ints) -> RegionCells:
         which[region] = set_numbers.setdefault(members.tobytes(), len(set_numbers))
         if len(set_numbers) > len(sets):
             sets.append(members.tolist())
+    set_cells = [_set_cell(axis, members) for members in sets]
     return RegionCells.of(
-        [_set_cell(axis, members) for members in sets],
+        set_cells,
         which,
         changed=any(len(members) > 1 for members in sets),
     )
@@ -440,7 +443,8 @@ def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:
         return names[0], 0.0
     if None in names or len(names) == len(axis.labels):
         return TOP, 1.0
-    return "{" + ", ".join(str(name) for name in names) + "}", (len(names) - 1.0) / axis.span
+    listed = ", ".join(str(name) for name in names)
+    return "{" + listed + "}", (len(names) - 1.0) / axis.span
 
 
 # What counts as equal must look equal.
@@ -460,9 +464,8 @@ def written_alike(dataset: Table, name: str) -> Table:
         return dataset
     column = column.fill_nan(None)
     zero = pl.lit(0.0, dtype=column.dtype)
-    return dataset.with_columns(
-        {name: pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()}
-    )
+    cleaned = pl.select(pl.when(column == 0).then(zero).otherwise(column))
+    return dataset.with_columns({name: cleaned.to_series()})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -486,7 +489,8 @@ class Regions:
         """Class *i* goes to region ``groups[i]``, counted from 0 without gaps; below 0 it is
         suppressed.
         """
-        order = np.argsort(np.where(groups < 0, np.iinfo(np.int64).max, groups), kind="stable")
+        keys = np.where(groups < 0, np.iinfo(np.int64).max, groups)
+        order = np.argsort(keys, kind="stable")
         ends = np.cumsum(np.bincount(groups[groups >= 0]))
         return cls(order, amounts[order], ends.astype(np.int64))
 
@@ -497,9 +501,8 @@ class Regions:
         else:
             retained = 0
         numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
-        numbers[:retained] = np.repeat(
-            np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends]))
-        )
+        sizes = np.diff(self.ends, prepend=0)
+        numbers[:retained] = np.repeat(np.arange(len(self.ends)), sizes)
         return numbers
 
     def loss(self, axes: Sequence[Axis], classes: ClassTable) -> float:
@@ -531,15 +534,18 @@ def recoding(
     whole = classes.records > 0
     starts, amounts, numbers = _by_class(regions, classes)
     changed_columns = [name for name, column in cells.items() if column.changed]
+    placement = Placement(classes.ladders, classes.levels, classes.layout)
+    codes = {name: cells[name].codes for name in changed_columns}
+    labels = {name: cells[name].labels for name in changed_columns}
     return ClassRecoding(
         columns=classes.columns,
-        placement=Placement(classes.ladders, classes.levels, classes.layout),
+        placement=placement,
         keys=classes.keys[whole],
         starts=starts,
         amounts=amounts,
         regions=numbers,
-        cells={name: cells[name].codes for name in changed_columns},
-        labels={name: cells[name].labels for name in changed_columns},
+        cells=codes,
+        labels=labels,
         losses={name: column.losses for name, column in cells.items()},
         method=method,
         notes={"regions": len(regions), **notes},

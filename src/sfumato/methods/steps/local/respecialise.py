@@ -74,12 +74,15 @@ class Absorber:
 
     def _take(self, atom: int, amount: int) -> bool:
         ground = self.terrain
+        hierarchies = kernels.local.Hierarchies(
+            ground.climbs, ground.costs, ground.bases, ground.high
+        )
         new = kernels.local.price_widened_cells(
             self.atoms.codes,
             atom,
             self.levels,
             self.members,
-            kernels.local.Hierarchies(ground.climbs, ground.costs, ground.bases, ground.high),
+            hierarchies,
         )
         # What all records of the region and the atom lose after, less what the region's lose now.
         # A region that cannot widen far enough costs infinity; infinity minus infinity is no
@@ -100,13 +103,15 @@ class Absorber:
             return -1
         members, amounts = self._contents(regions.tolist())
         # Class i of the table is region i as it would be with the atom.
-        groups = np.repeat(
-            np.arange(len(regions)), [len(self.pieces[region][0]) for region in regions.tolist()]
-        )
+        piece_sizes = [len(self.pieces[region][0]) for region in regions.tolist()]
+        groups = np.repeat(np.arange(len(regions)), piece_sizes)
+        all_members = np.append(members, np.full(len(regions), atom))
+        all_amounts = np.append(amounts, np.full(len(regions), amount))
+        all_groups = np.append(groups, np.arange(len(regions)))
         table = self.atoms.table(
-            np.append(members, np.full(len(regions), atom)),
-            np.append(amounts, np.full(len(regions), amount)),
-            np.append(groups, np.arange(len(regions))),
+            all_members,
+            all_amounts,
+            all_groups,
             len(regions),
         )
         good = np.flatnonzero(~self.failing(table))
@@ -128,10 +133,9 @@ class Absorber:
         ground = self.terrain
         codes = self.atoms.codes
         base = ground.bases[a, self.levels[region, a]]
-        return bool(
-            ground.climbs[base + codes[atom, a]]
-            == ground.climbs[base + codes[self.members[region], a]]
-        )
+        members_climbed = ground.climbs[base + codes[self.members[region], a]]
+        atom_climbed = ground.climbs[base + codes[atom, a]]
+        return bool(atom_climbed == members_climbed)
 
     def gather(self, stubborn: Ints, remaining: Ints) -> bool:
         """Join the stubborn records with as few of the cheapest regions as keep the promises
@@ -180,7 +184,8 @@ class Absorber:
         ground = self.terrain
         codes = self.atoms.codes
         for a in range(codes.shape[1]):
-            top = ground.climbs[ground.bases[a, ground.high[a]] + codes[members, a]]
+            positions = ground.bases[a, ground.high[a]] + codes[members, a]
+            top = ground.climbs[positions]
             if (top != top[0]).any():
                 return False
         return True
@@ -189,14 +194,15 @@ class Absorber:
         united = self._contents(regions.tolist(), (atoms, remaining[atoms]))
         # Regions keep their order; the new one comes last.
         gone = set(regions.tolist())
-        self.pieces = [p for region, p in enumerate(self.pieces) if region not in gone] + [united]
+        remaining_pieces = [p for region, p in enumerate(self.pieces) if region not in gone]
+        self.pieces = [*remaining_pieces, united]
 
     def _contents(self, regions: Sequence[int], *extra_pieces: Piece) -> Piece:
         """Atoms and amounts of some regions, and of what joins them."""
         pieces = [*(self.pieces[region] for region in regions), *extra_pieces]
-        return np.concatenate([piece[0] for piece in pieces]), np.concatenate(
-            [piece[1] for piece in pieces]
-        )
+        atoms = np.concatenate([piece[0] for piece in pieces])
+        amounts = np.concatenate([piece[1] for piece in pieces])
+        return atoms, amounts
 
     def parts(self) -> Parts:
         """What the regions hold now."""
@@ -325,9 +331,8 @@ def column_of(ladder: Ladder, levels: Ints, codes: Ints) -> RegionColumn:
         )
         numbered[at] = numbers[np.searchsorted(np.unique(nodes), nodes)]
         losses[at] = ladder.loss[level][nodes]
-    return RegionColumn(
-        numbered, tuple(number_of), losses, bool(len(levels)) and bool(levels.max() > 0)
-    )
+    is_changed = bool(len(levels)) and bool(levels.max() > 0)
+    return RegionColumn(numbered, tuple(number_of), losses, is_changed)
 
 
 def columns_of(lattice: Lattice, atoms: Atoms, shape: Outline) -> dict[str, RegionColumn]:
@@ -359,9 +364,12 @@ def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -
     # Regions with equal labels are one class to whoever reads the release.
     ids, first = kernels.keys.group(keys)
     table = atoms.table(parts.atoms, parts.amounts, ids[parts.regions], len(first))
+    ladders = []
+    for column in columns.values():
+        ladders.append(_flat(column.labels))
     return dataclasses.replace(
         table,
-        ladders=tuple(_flat(column.labels) for column in columns.values()),
+        ladders=tuple(ladders),
         levels=(0,) * len(columns),
         layout=layout,
         keys=keys[first],
@@ -395,6 +403,8 @@ def plan_of(
     order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), atom_numbers))
     starts = group_starts(np.bincount(atom_numbers, minlength=len(atoms)))
     changed_columns = {name: column for name, column in columns.items() if column.changed}
+    codes = {name: column.codes for name, column in changed_columns.items()}
+    labels = {name: column.labels for name, column in changed_columns.items()}
     return LocalPlan(
         columns=atoms.columns,
         placement=atoms.placement,
@@ -402,8 +412,8 @@ def plan_of(
         starts=starts,
         amounts=amounts[order],
         regions=regions[order],
-        cells={name: column.codes for name, column in changed_columns.items()},
-        labels={name: column.labels for name, column in changed_columns.items()},
+        cells=codes,
+        labels=labels,
         losses={name: column.losses for name, column in columns.items()},
         method=method,
         notes={"regions": parts.count, **notes},

@@ -45,9 +45,8 @@ def ranks_of(dataset: Table, name: str) -> Floats:
         raise SchemaError(
             f"column {name!r} holds {len(unknown):,} value(s) that its order does not list"
         )
-    return np.array([np.nan if text is None else rank[text] for text in encoded.labels])[
-        encoded.codes
-    ]
+    ranks = [np.nan if text is None else rank[text] for text in encoded.labels]
+    return np.array(ranks)[encoded.codes]
 
 
 def numbers_or_ranks(dataset: Table, name: str) -> Floats:

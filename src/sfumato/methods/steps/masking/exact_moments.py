@@ -99,7 +99,8 @@ class MeansLearner:
             values = self.read(rows, name)
             present = np.flatnonzero(~np.isnan(values))
             # Whole numbers only if they are so in every piece of the table.
-            self.whole[j] &= bool((values[present] == np.rint(values[present])).all())
+            is_whole = values[present] == np.rint(values[present])
+            self.whole[j] &= bool(is_whole.all())
             self._add(fresh, j, values[present], weights[present], codes[present])
         for label, stratum in zip(labels, fresh, strict=True):
             if label in self.strata:

@@ -85,17 +85,17 @@ class Follow(ColumnStep):
         require_table(dataset, self.name, [*self.columns, *self.columns.values()])
         attributes = dataset.schema.attributes
         self._refuse(attributes)
+        actions = {
+            name: f"released through the labels of {quasi}" for name, quasi in self.columns.items()
+        }
+        columns = {name: dataset.column(quasi).alias(name) for name, quasi in self.columns.items()}
+        attributes_after = {
+            name: _followed(attributes[name]) for name in self.columns if name in attributes
+        }
         return Masked(
-            actions={
-                name: f"released through the labels of {quasi}"
-                for name, quasi in self.columns.items()
-            },
-            columns={
-                name: dataset.column(quasi).alias(name) for name, quasi in self.columns.items()
-            },
-            attributes={
-                name: _followed(attributes[name]) for name in self.columns if name in attributes
-            },
+            actions=actions,
+            columns=columns,
+            attributes=attributes_after,
             public={"follows": dict(self.columns)},
         )
 

@@ -247,11 +247,10 @@ class _Adding:
         masked = self._settled(self._noisy())
         preserved_numbers = KeptNumbers(self.block, masked)
         title = TITLES.get(self.step.method, self.step.method)
+        columns = {name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)}
         return Masked(
             actions=dict.fromkeys(self.step.columns, f"noise added ({title})"),
-            columns={
-                name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)
-            },
+            columns=columns,
             preserved=self._preserved(preserved_numbers),
             warnings=tuple(self._warnings(preserved_numbers)),
             public={"method": self.step.method, "alpha": self.step.alpha, "known_attack": ATTACK},
@@ -301,13 +300,14 @@ class _Adding:
             # As many groups as rows: every row has a draw of its own.
             alone = int(block.groups[j].max()) + 1 == len(settled)
             for rows in self.parts:
+                scaled = self.step.method == "multiplicative"
                 settled[rows, j] = self.settling.settled(
                     noisy[rows, j],
                     block.values[rows, j],
                     block.weights[rows],
                     whole=whole,
                     alone=alone,
-                    scaled=self.step.method == "multiplicative",
+                    scaled=scaled,
                 )
         low = self.step.lower
         high = self.step.upper

@@ -210,17 +210,16 @@ class Recode(ColumnStep):
         if self.breaks is not None:
             preserved.append(Preserved("order", tuple(self.columns), True, 0.0))
         words = "recoded into ranges" if self.breaks is not None else "recoded by a mapping"
+        values_after = {
+            name: self._after(columns[name], facts[name], goal) for name in self.columns
+        }
         return Masked(
             actions=dict.fromkeys(self.columns, words),
             columns=columns,
             attributes=after,
             preserved=tuple(preserved),
             warnings=tuple(warnings),
-            public={
-                "values_after": {
-                    name: self._after(columns[name], facts[name], goal) for name in self.columns
-                }
-            },
+            public={"values_after": values_after},
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:

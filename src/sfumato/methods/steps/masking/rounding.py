@@ -124,14 +124,15 @@ class Round(ColumnStep):
         for n, is_changed in zip(self.columns, changed.T, strict=True):
             if not is_changed.any():
                 unchanged.append(n)
+        columns = {
+            n: column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
+            for j, n in enumerate(self.columns)
+        }
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"rounded to multiples of {self.base:g} ({self.method})"
             ),
-            columns={
-                n: column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
-                for j, n in enumerate(self.columns)
-            },
+            columns=columns,
             preserved=self._preserved(block, rounded_values),
             warnings=tuple(
                 f"column {n!r} has multiples of the base only: rounding changed nothing"
@@ -168,14 +169,14 @@ class Round(ColumnStep):
             return preserved_numbers.means(), preserved_numbers.sums()
         totals = []
         for rows in block.parts():
-            totals.append(
-                np.abs(np.nansum(rounded_values[rows] - block.values[rows], axis=0)).max()
-            )
+            errors = np.abs(np.nansum(rounded_values[rows] - block.values[rows], axis=0))
+            totals.append(errors.max())
         words = f"totals, to the next multiple of {self.base:g},"
+        preserved_totals = Preserved(
+            words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
+        )
         return (
-            Preserved(
-                words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
-            ),
+            preserved_totals,
             preserved_numbers.means(),
         )
 
@@ -186,9 +187,8 @@ def _split(values: Array, base: float) -> tuple[Array, Array]:
     """
     scaled = values / base
     whole = np.rint(scaled)
-    scaled = np.where(
-        np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole)), whole, scaled
-    )
+    is_whole = np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole))
+    scaled = np.where(is_whole, whole, scaled)
     below = np.floor(scaled)
     return below, np.nan_to_num(scaled - below)
 

@@ -248,22 +248,31 @@ class Sample(Step):
         if old is not None:
             weights = weights * old
         share = sample.taken / sample.units
+        if sample.kind == "row":
+            rows_taken = sample.taken
+        else:
+            rows_taken = len(rows)
         facts = {
             "fraction": share,
             "method": self.method,
             "unit": sample.kind,
-            "rows": sample.taken if sample.kind == "row" else len(rows),
+            "rows": rows_taken,
         }
         exact = sample.kind == "row" and old is None
+        if self.weight is not None:
+            attributes = {self.weight: _WEIGHT}
+        else:
+            attributes = {}
+        owner = {"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata}
         return Masked(
             actions=dict(self._actions(dataset)),
             columns=self._weight_column(dataset, weights),
             rows=rows,
-            attributes={self.weight: _WEIGHT} if self.weight is not None else {},
+            attributes=attributes,
             preserved=tuple(_preserved(dataset, weights, self.weight, exact=exact)),
             warnings=tuple(self._warnings(dataset, sample)),
             public=facts,
-            owner={"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata},
+            owner=owner,
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -502,7 +511,8 @@ def _preserved(
         before = np.ones(len(dataset))
     else:
         before = old
-    off = abs(float(weights.sum()) - float(before.sum())) / max(float(before.sum()), 1e-300)
+    gap = abs(float(weights.sum()) - float(before.sum()))
+    off = gap / max(float(before.sum()), 1e-300)
     weight_name = dataset.schema.only(Role.WEIGHT) or weight
     if weight_name is None:
         preserved = []
@@ -520,10 +530,10 @@ def _preserved(
             usable_columns.append((n, v))
     if usable_columns:
         table = np.stack([v for _, v in usable_columns], axis=1)
-        mean_shifts = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(
-            table, axis=0
+        gaps = np.abs(means_of(table, weights) - means_of(table, before))
+        mean_shifts = gaps / np.nanstd(table, axis=0)
+        preserved_means = Preserved(
+            "means", tuple(n for n, _ in usable_columns), False, float(mean_shifts.max())
         )
-        preserved.append(
-            Preserved("means", tuple(n for n, _ in usable_columns), False, float(mean_shifts.max()))
-        )
+        preserved.append(preserved_means)
     return preserved

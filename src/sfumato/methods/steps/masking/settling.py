@@ -110,7 +110,8 @@ class Settling:
         if scaled and one_sign and target_sum * now > 0:
 
             def shift(t: float) -> Array:
-                return np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds)
+                rescaled = masked * math.exp(min(max(t, -MOST), MOST))
+                return np.clip(rescaled, *bounds)
 
             guess = math.log(target_sum / now)
         else:

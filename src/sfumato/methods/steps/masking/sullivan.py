@@ -100,9 +100,8 @@ class NormalScale:
     def _step(self, scores: Array) -> Rows:
         from scipy.special import ndtr
 
-        steps: Rows = np.minimum(
-            np.searchsorted(self.ends, ndtr(scores), side="left"), len(self.ends) - 1
-        )
+        positions = np.searchsorted(self.ends, ndtr(scores), side="left")
+        steps: Rows = np.minimum(positions, len(self.ends) - 1)
         return steps
 
 
@@ -137,9 +136,8 @@ class Sullivan:
         self.categories = categories
         self.coarse = coarse_first(block)
         pairs = zip(self.block.names, self.block.marks, strict=True)
-        self.ties = np.stack(
-            [self.goal.keyed(f"ties of {name}").uniforms(marks) for name, marks in pairs], axis=1
-        )
+        uniforms = [self.goal.keyed(f"ties of {name}").uniforms(marks) for name, marks in pairs]
+        self.ties = np.stack(uniforms, axis=1)
         self.redrawn = self.left = self.mended = 0
         self.gap = 0.0
 
@@ -159,8 +157,11 @@ class Sullivan:
             )
         noisy = self._noisy(rows, scales)
         pairs = enumerate(zip(scales, self.categories, strict=True))
+        columns_back = [
+            scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs
+        ]
         columns = np.stack(
-            [scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs],
+            columns_back,
             axis=1,
         )
         return np.where(np.isnan(block.values[rows]), np.nan, columns)
@@ -187,9 +188,8 @@ class Sullivan:
             noisy = shrink * (scores + noise)
             if turn == 0 and self.near > 0:
                 noisy = self._away(rows, scores, noisy, shape, shrink)
-            correlations = self._correlations(
-                [s.seen(noisy[:, j]) for j, s in enumerate(scales)], gaps, weights
-            )
+            normals_seen = [s.seen(noisy[:, j]) for j, s in enumerate(scales)]
+            correlations = self._correlations(normals_seen, gaps, weights)
             apart = target_correlations - correlations
             gap = float(np.abs(apart).max())
             if gap < best_gap:
@@ -199,7 +199,8 @@ class Sullivan:
                 break
             # Released correlations mix those of scores and noise as 1 : α, so the noise must make
             # up for (1 + α)/α times the gap.
-            shape = semidefinite(_limited(shape + apart * (1 + self.alpha) / self.alpha))[0]
+            corrected = shape + apart * (1 + self.alpha) / self.alpha
+            shape = semidefinite(_limited(corrected))[0]
         moved = _distances(best - scores, start, self.alpha, shrink)
         self.left += int((moved < self._threshold(len(scales))).sum())
         self.gap = max(self.gap, best_gap)

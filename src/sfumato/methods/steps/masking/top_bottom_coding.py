@@ -278,9 +278,9 @@ class _Coding:
             self._require_some(name, tails, counts)
             self.counts[name] = {end: counts[end] for end in tails}
             for threshold, rows in tails.values():
-                coded_values[rows, j] = self._replaced(
-                    name, self.block.values[rows, j], self.block.weights[rows], threshold, rows
-                )
+                values = self.block.values[rows, j]
+                weights = self.block.weights[rows]
+                coded_values[rows, j] = self._replaced(name, values, weights, threshold, rows)
             columns[name] = self._column(j, name, coded_values[:, j], tails)
         coded = [name for name in self.step.columns if sum(self.counts[name].values())]
         before = self.dataset.schema.attributes
@@ -429,9 +429,8 @@ class _Coding:
         if np.isin(coded[~np.isnan(coded)], ranks).all():
             return values_at(column, self.block.back(ranks), self.block.back(coded))
         order = pl.Series([*(self.orders[column.name] or ()), None], dtype=pl.String)
-        return order.gather(
-            np.where(np.isnan(coded), len(order) - 1, coded).astype(np.int64)
-        ).alias(column.name)
+        positions = np.where(np.isnan(coded), len(order) - 1, coded)
+        return order.gather(positions.astype(np.int64)).alias(column.name)
 
     def _preserved(self, coded_values: Array) -> tuple[Preserved, ...]:
         names = self.block.names

@@ -16,8 +16,9 @@ def means_of(values: Array, weights: Array) -> Array:
     """Weighted mean per column over the known values; 0 for a column without any."""
     present = ~np.isnan(values)
     total = weights @ present
+    sums = weights @ np.where(present, values, 0.0)
     return np.divide(
-        weights @ np.where(present, values, 0.0),
+        sums,
         total,
         out=np.zeros(values.shape[1]),
         where=total > 0,
@@ -115,5 +116,6 @@ def root_of(covariance: Array) -> Array:
         if remaining <= 1e-12 * covariance[j, j]:
             continue
         root[j, j] = np.sqrt(remaining)
-        root[j + 1 :, j] = (covariance[j + 1 :, j] - root[j + 1 :] @ root[j]) / root[j, j]
+        explained = root[j + 1 :] @ root[j]
+        root[j + 1 :, j] = (covariance[j + 1 :, j] - explained) / root[j, j]
     return root

@@ -148,4 +148,6 @@ def _upper_halves(values: Points, parts: Labels) -> Flags:
 def _close(buckets: Labels, shares: Points, t: float) -> bool:
     expected = len(buckets) * shares
     counts = np.bincount(buckets, minlength=len(shares))
-    return bool(((counts >= expected / t - TOLERANCE) & (counts <= expected * t + TOLERANCE)).all())
+    above = counts >= expected / t - TOLERANCE
+    below = counts <= expected * t + TOLERANCE
+    return bool((above & below).all())

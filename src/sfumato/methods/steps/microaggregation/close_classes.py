@@ -149,7 +149,8 @@ class _Merging:
         candidates = self.alive[self.alive != class_number]
         # Sums and sizes make the centre of a joined class without looking at its records.
         centres = self.sums[candidates] / self.sizes[candidates, None]
-        away = ((centres - self.sums[class_number] / self.sizes[class_number]) ** 2).sum(axis=1)
+        class_means = self.sums[class_number] / self.sizes[class_number]
+        away = ((centres - class_means) ** 2).sum(axis=1)
         partner = int(candidates[int(away.argmin())])
         members = np.concatenate([self.members[class_number], self.members[partner]])
         self.members[class_number] = members

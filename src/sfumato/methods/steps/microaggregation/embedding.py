@@ -119,7 +119,8 @@ def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
         unit = DAY
     else:
         unit = 1
-    rounded = pl.Series(column.name, np.rint(ticks / unit) * unit).fill_nan(None).cast(pl.Int64)
+    whole_units = np.rint(ticks / unit) * unit
+    rounded = pl.Series(column.name, whole_units).fill_nan(None).cast(pl.Int64)
     dates = rounded.cast(own.to_physical().dtype).cast(own.dtype)
     if column.dtype == pl.String:
         return dates.dt.strftime("%Y-%m-%d")

@@ -78,11 +78,19 @@ def as_ranges(
     texts = pl.Series(name, cells.labels, dtype=pl.String).gather(cells.codes[groups])
     before = dataset.schema[name]
     still_listed = {TOP, None}.union(*axis.ladder.labels).issuperset(cells.labels)
+    if before.kind in IN_ORDER:
+        kind = Kind.ORDINAL
+    else:
+        kind = Kind.NOMINAL
+    if still_listed:
+        order = before.order
+    else:
+        order = None
     after = dataclasses.replace(
         before,
-        kind=Kind.ORDINAL if before.kind in IN_ORDER else Kind.NOMINAL,
+        kind=kind,
         hierarchy=before.hierarchy if still_listed else None,
-        order=before.order if still_listed else None,
+        order=order,
     )
     return BucketColumn(texts, after, describe_grids([axis], [name]) if cells.changed else {})
 
@@ -108,9 +116,10 @@ def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
 
 def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     """The number of the group, from 1."""
+    numbers = [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)]
     texts = pl.Series(
         name,
-        [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)],
+        numbers,
         dtype=pl.String,
     )
     after = dataclasses.replace(dataset.schema[name], kind=Kind.NOMINAL, hierarchy=None, order=None)

@@ -162,15 +162,16 @@ class InsensitiveMicroaggregate(ColumnStep):
         make = individually if self.method == "individual_ranking" else together
         released = make(dataset, scales, starts, share, draws, linked=self.linked)
         broken = LINKED if self.linked else None
+        public = {
+            **self._public_facts(draws, broken),
+            "noise_scale": self._noise(scales, len(starts)),
+        }
         return Masked(
             actions=dict.fromkeys(self.columns, f"averaged over groups of {self.k} with noise"),
             columns=released,
             attributes=self._attributes(dataset.schema),
             warnings=warnings(draws, self.name, broken),
-            public={
-                **self._public_facts(draws, broken),
-                "noise_scale": self._noise(scales, len(starts)),
-            },
+            public=public,
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -220,7 +221,8 @@ class InsensitiveMicroaggregate(ColumnStep):
         return {name: times * scale.width * unit_scale for name, scale in scales.items()}
 
     def _public_facts(self, draws: Draws, broken: str | None) -> dict[str, Any]:
-        return facts(
+        own_facts = {"method": self.method, "k": self.k, "columns_share_epsilon": len(self.columns)}
+        claim = facts(
             draws,
             epsilon=self.epsilon,
             delta=0.0,
@@ -231,4 +233,5 @@ class InsensitiveMicroaggregate(ColumnStep):
                 "ε is about these columns; whatever else is released of a record is not covered",
             ],
             broken=broken,
-        ) | {"method": self.method, "k": self.k, "columns_share_epsilon": len(self.columns)}
+        )
+        return claim | own_facts

@@ -150,7 +150,8 @@ class AnnealingSearch:
         # A thousandth of the mean error a record: below it no change matters.
         last = 1e-3 * self.start_error / len(order)
         # Hot enough to move the third farthest record; the farthest may be alone.
-        first = max(0.3 * self.scales[order[-min(3, len(order))]], 10 * last)
+        small_scale = self.scales[order[-min(3, len(order))]]
+        first = max(0.3 * small_scale, 10 * last)
         steps, before = STEPS, 0
         for turn in range(10**9):
             before = self.tried
@@ -197,7 +198,8 @@ class AnnealingSearch:
         region = np.sort(np.argpartition(away, count - 1)[:count])
         order = region[np.argsort(self.scales[region], kind="stable")]
         # Nine in ten records of the region have a smaller scale.
-        typical = max(float(self.scales[order[int(0.9 * (count - 1))]]), 2 * last)
+        large_scale = self.scales[order[int(0.9 * (count - 1))]]
+        typical = max(float(large_scale), 2 * last)
         high = typical * 10 ** self.random.uniform(-1, 0.5)
         low = max(min(last, high / 2), high * 1e-3)
         yield from self._anneal(order, high, low, LOCAL_STEPS)
@@ -210,7 +212,8 @@ class AnnealingSearch:
         errors = errors_of(groups.points, groups.groups)
         # Drawn in proportion to its error: the place of a random number on the running sum.
         shares = errors.cumsum()
-        return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
+        position = shares.searchsorted(self.random.random() * shares[-1])
+        return min(int(position), len(errors) - 1)
 
     def _keep(self) -> None:
         """Cross the groups with the best so far, and remember what comes of it when it is
@@ -298,19 +301,22 @@ def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Label
     size = int(first.max()) + 1
     nodes = size + int(second.max()) + 1
     # Groups are nodes, records the edges between the two groups they belong to.
-    links = coo_array((np.ones(len(first)), (first, second + size)), shape=(nodes, nodes))
+    entries = np.ones(len(first)), (first, second + size)
+    links = coo_array(entries, shape=(nodes, nodes))
     part = connected_components(links, directed=False)[1][first]
     errors = [np.bincount(part, weights=errors_of(points, groups)) for groups in (first, second)]
     # Groups of the second way get numbers that no group of the first has.
-    return numbered(np.where((errors[1] < errors[0])[part], second + size, first))
+    is_better = (errors[1] < errors[0])[part]
+    return numbered(np.where(is_better, second + size, first))
 
 
 def errors_of(points: Array, groups: Labels) -> Array:
     """Per record its squared distance from the mean of its group."""
     sizes = np.bincount(groups)
-    means = np.stack(
-        [np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T], axis=1
-    )
+    class_means = [
+        np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T
+    ]
+    means = np.stack(class_means, axis=1)
     errors: Array = ((points - means[groups]) ** 2).sum(axis=1)
     return errors
 
@@ -319,8 +325,11 @@ def scales_of(groups: Groups, k: int) -> Array:
     """How far the records of a group around each record would lie apart: the (k − 1)-th neighbour,
     or the first that differs.
     """
+    squared = [
+        ((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T
+    ]
     away = np.stack(
-        [((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T],
+        squared,
         axis=1,
     )
     # Neighbours before the (k − 1)-th do not count; the first positive distance from there on

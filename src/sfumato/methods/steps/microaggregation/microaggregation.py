@@ -169,10 +169,11 @@ class Microaggregate(ColumnStep):
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and their means."""
+        required = [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())]
         require_table(
             dataset,
             self.name,
-            [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())],
+            required,
         )
         table = table_of(
             dataset,
@@ -187,13 +188,14 @@ class Microaggregate(ColumnStep):
         groups = _with_gaps(table, groupings)
         columns = {name: _released(table, name, groups[name]) for name in self.columns}
         facts = preserved_facts(table, columns, groups)
+        columns_in_order = {
+            name: _in_table_order(column, table.order) for name, column in columns.items()
+        }
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"averaged over groups of at least {self.k} ({self.method})"
             ),
-            columns={
-                name: _in_table_order(column, table.order) for name, column in columns.items()
-            },
+            columns=columns_in_order,
             attributes=self._attributes(dataset.schema),
             preserved=facts.preserved,
             warnings=tuple(self._warnings(dataset.schema, table)),

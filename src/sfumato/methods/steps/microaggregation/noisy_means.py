@@ -41,7 +41,8 @@ class Scale:
     def steps(self, values: Numbers) -> Whole:
         """Values cut off at the bounds, in whole steps from the lower one."""
         inside = np.clip(values, self.low, self.high)
-        return np.clip(np.rint((inside - self.low) / self.width * STEPS), 0, STEPS).astype(np.int64)
+        positions = (inside - self.low) / self.width * STEPS
+        return np.clip(np.rint(positions), 0, STEPS).astype(np.int64)
 
     def values(self, steps: Numbers) -> Numbers:
         """Steps as values again, cut off at the bounds."""

@@ -27,7 +27,8 @@ def runs_of(scores: Array, k: int) -> Labels:
     """
     groups = np.empty(len(scores), dtype=np.int64)
     # With 5 records and k = 2: 0 0 1 1 1.
-    runs = np.minimum(np.arange(len(scores)) // k, len(scores) // k - 1)
+    run_numbers = np.arange(len(scores)) // k
+    runs = np.minimum(run_numbers, len(scores) // k - 1)
     groups[np.argsort(scores, kind="stable")] = runs
     return groups
 

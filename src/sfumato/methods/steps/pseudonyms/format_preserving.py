@@ -89,9 +89,8 @@ def encode_digests(digest_bytes: NDArray[np.uint8], encoding: Encoding, length: 
         width = 2 * ((length + 1) // 2)
     else:
         width = length
-        bits = np.unpackbits(digest_bytes, axis=1)[:, : 5 * length].reshape(
-            len(digest_bytes), length, 5
-        )
+        all_bits = np.unpackbits(digest_bytes, axis=1)
+        bits = all_bits[:, : 5 * length].reshape(len(digest_bytes), length, 5)
         fives = bits @ np.array([16, 8, 4, 2, 1], dtype=np.uint8)
         text = np.frombuffer(ALPHABET, dtype=np.uint8)[fives].tobytes().decode("ascii")
     return [text[start : start + length] for start in range(0, width * len(digest_bytes), width)]
@@ -149,7 +148,8 @@ class CharacterTable:
         self.first = np.array([ord(a[0]) for a in alphabets], dtype=np.int64)
         starts = group_starts([len(a) for a in self.alphabets])
         self.starts = starts[self.numbers]
-        self.flat = np.array([ord(c) for a in self.alphabets for c in a], dtype=np.uint32)
+        code_points = [ord(c) for a in self.alphabets for c in a]
+        self.flat = np.array(code_points, dtype=np.uint32)
 
     def rows(self, points: NDArray[np.uint32]) -> Ints:
         """The row of this table for each code point."""
@@ -207,7 +207,9 @@ def feistel(
         other_side = 1 - turn % 2
         words = aes_blocks(key, tweaks, mixed[other_side], turn)
         size = limits[side]
-        shifted = (mixed[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
+        first_shift = words[:, 0] % size
+        second_shift = words[:, 1] % size
+        shifted = (mixed[side].astype(np.uint64) + first_shift + second_shift) % size
         mixed[side] = shifted.astype(np.int64)
     return mixed[0], mixed[1]
 
@@ -222,9 +224,8 @@ def feistel_wide(
         other_side = 1 - turn % 2
         width = (sizes[other_side].bit_length() + 7) // 8
         message = tweak + bytes([turn]) + mixed[other_side].to_bytes(width, "big")
-        mixed[side] = (
-            mixed[side] + _wide_number(key, message, sizes[side].bit_length() + 64)
-        ) % sizes[side]
+        wide_number = _wide_number(key, message, sizes[side].bit_length() + 64)
+        mixed[side] = (mixed[side] + wide_number) % sizes[side]
     return mixed[0], mixed[1]
 
 
@@ -286,7 +287,8 @@ def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[s
     small = widths[0] <= SMALL / widths[1]
     wide = np.maximum(widths[0], widths[1]) >= WIDEST
     _permute_small(positions, sizes, np.flatnonzero(small), (keys.blocks, tweaks, form_number))
-    _permute_many(positions, sizes, masks, np.flatnonzero(~small & ~wide), (keys.blocks, tweaks))
+    middle_sized = np.flatnonzero(~small & ~wide)
+    _permute_many(positions, sizes, masks, middle_sized, (keys.blocks, tweaks))
     _permute_wide(positions, sizes, masks, np.flatnonzero(wide), (keys.wide, tweaks))
     text = table.flat[table.starts[rows] + positions].astype("<u4").tobytes().decode("utf-32-le")
     return [text[start : start + length] for start in range(0, len(text), length)]
@@ -310,7 +312,8 @@ def _ranked(positions: Ints, sizes: Ints, mask: Flags) -> Ints:
     """The characters under a mask as one number a row, first character first."""
     rank = np.zeros(len(positions), dtype=np.int64)
     for c in range(positions.shape[1]):
-        rank = np.where(mask[:, c], rank * sizes[:, c] + positions[:, c], rank)
+        longer_rank = rank * sizes[:, c] + positions[:, c]
+        rank = np.where(mask[:, c], longer_rank, rank)
     return rank
 
 
@@ -322,7 +325,8 @@ def _unrank(
 ) -> None:
     """Write numbers back as characters: the inverse of ranking."""
     for c in reversed(range(positions.shape[1])):
-        positions[:, c] = np.where(mask[:, c], rank % sizes[:, c], positions[:, c])
+        last_digits = rank % sizes[:, c]
+        positions[:, c] = np.where(mask[:, c], last_digits, positions[:, c])
         rank = np.where(mask[:, c], rank // sizes[:, c], rank)
 
 
@@ -359,7 +363,9 @@ def _permute_many(
     inside = positions[rows]
     within = sizes[rows]
     (left_half, right) = (masks[0][rows], masks[1][rows])
-    limits = (np.where(left_half, within, 1).prod(axis=1), np.where(right, within, 1).prod(axis=1))
+    left_limits = np.where(left_half, within, 1).prod(axis=1)
+    right_limits = np.where(right, within, 1).prod(axis=1)
+    limits = (left_limits, right_limits)
     halves = (_ranked(inside, within, left_half), _ranked(inside, within, right))
     permuted = feistel(keyed[0], keyed[1][rows], halves, limits)
     for mask, rank in zip((left_half, right), permuted, strict=True):

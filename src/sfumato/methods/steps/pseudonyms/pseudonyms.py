@@ -63,13 +63,15 @@ class Identities:
 
     def written(self, name: str, codes: Sequence[str], dtype: pl.DataType) -> pl.Series:
         """A column with the code of each row's identity; missing stays missing."""
-        return pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype).gather(self.rows[name])
+        texts = pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype)
+        return texts.gather(self.rows[name])
 
     def counted(self, name: str, copies: Ints | None = None) -> Ints:
         """How many rows of a column every identity has; ``copies`` says how many records each row
         stands for.
         """
-        return np.bincount(self.rows[name], copies, len(self.texts) + 1)[:-1].astype(np.int64)
+        amounts = np.bincount(self.rows[name], copies, len(self.texts) + 1)
+        return amounts[:-1].astype(np.int64)
 
 
 def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> Identities:
@@ -90,7 +92,8 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
                 **{text: i for i, text in enumerate(every)},
                 None: len(every),
             }
-            rows[name] = np.array([number_of_text[text] for text in texts], dtype=np.int64)[codes]
+            number_of_code = np.array([number_of_text[text] for text in texts], dtype=np.int64)
+            rows[name] = number_of_code[codes]
         else:
             rows[name] = codes
     return Identities(every, rows)
@@ -203,11 +206,10 @@ class People:
         counts = {name: people.counted(name, rows.copies) for name in self.step.replaced}
         self.cells += int(sum(count.sum() for count in counts.values()))
         if not self.many:
-            self._merge(
-                pl.DataFrame(
-                    {"": pl.Series(people.texts, dtype=pl.String)} | _numbered(counts.values())
-                )
+            numbered_people = pl.DataFrame(
+                {"": pl.Series(people.texts, dtype=pl.String)} | _numbered(counts.values())
             )
+            self._merge(numbered_people)
 
     def _merge(self, fresh: pl.DataFrame) -> None:
         if self.merged is None:
@@ -476,9 +478,10 @@ class Pseudonymize(ColumnStep):
         else:
             assignment = goal.facts
             codes = assignment.codes_of(self, people.texts, goal)
+        columns = {name: people.written(name, codes, self._dtype()) for name in self.replaced}
         return Pseudonymized(
             actions=dict.fromkeys(self.replaced, f"pseudonymized ({self.method})"),
-            columns={name: people.written(name, codes, self._dtype()) for name in self.replaced},
+            columns=columns,
             attributes=attributes,
             preserved=assignment.preserved,
             warnings=assignment.warnings,
@@ -500,12 +503,14 @@ class Pseudonymize(ColumnStep):
         request = Asked(texts, remembered, key=key, domain=self.domain, goal=goal)
         pseudonyms = made_by(self, request)
         ordered = request.ordered(pseudonyms.codes)
+        warnings = (*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal))
+        owner = {"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)}
         return Given(
             texts,
             ordered,
             preserved=(_preserved_equality(self.replaced, ordered),),
-            warnings=(*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal)),
-            owner={"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)},
+            warnings=warnings,
+            owner=owner,
             storing=self._storing(key, texts, ordered),
         )
 

@@ -55,9 +55,8 @@ def read_sealed(path: Path, key: bytes) -> bytes:
     head = stored[: start + NONCE_BYTES]
     ciphertext = stored[start + NONCE_BYTES :]
     try:
-        return AESGCM(_cipher_key(key, head[len(MAGIC) : start])).decrypt(
-            head[start:], ciphertext, head
-        )
+        cipher = AESGCM(_cipher_key(key, head[len(MAGIC) : start]))
+        return cipher.decrypt(head[start:], ciphertext, head)
     except InvalidTag:
         raise UnreadableInput(
             f"the vault {path} does not open: it was sealed with another key, or it was changed"
@@ -198,9 +197,8 @@ def read_vault(path: Path, key: bytes) -> Vault:
         )
     domains = {}
     for name, content in stored["domains"].items():
-        domains[name] = Domain(
-            content["method"], dict(zip(content["identities"], content["pseudonyms"], strict=True))
-        )
+        codes = dict(zip(content["identities"], content["pseudonyms"], strict=True))
+        domains[name] = Domain(content["method"], codes)
     return Vault(domains, stored["log_entries"], stored["log_head"])
 
 

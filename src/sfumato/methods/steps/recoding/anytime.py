@@ -89,9 +89,11 @@ class Bounds:
             return -math.inf
         # Two lower bounds, each proved; the larger one holds. The second adds what the other
         # columns cost whatever the prefix: legal where the objective is a sum over columns.
+        least_score = float(lattice.objective.score(tally))
+        own_score = _score_alone(lattice, tally, decided) + self.rest[decided]
         return max(
-            float(lattice.objective.score(tally)),
-            _score_alone(lattice, tally, decided) + self.rest[decided],
+            least_score,
+            own_score,
         )
 
     def refine(self, share: int) -> Iterator[None]:
@@ -171,16 +173,17 @@ def _score_alone(lattice: Lattice, tally: Tally, decided: int) -> float:
             cheapest.append(lattice.totals[a][lattice.low[a]] / lattice.records)
         else:
             cheapest.append(0.0)
-    return float(
-        lattice.objective.score(
-            dataclasses.replace(tally, cells=[*tally.cells[:decided], *cheapest])
-        )
-    )
+    cheapest_tally = dataclasses.replace(tally, cells=[*tally.cells[:decided], *cheapest])
+    return float(lattice.objective.score(cheapest_tally))
 
 
 def _put_first(lattice: Lattice, leading: range) -> Lattice:
     """The same lattice with some columns before the others."""
-    order = [*leading, *(a for a in range(len(lattice.columns)) if a not in leading)]
+    remaining = []
+    for a in range(len(lattice.columns)):
+        if a not in leading:
+            remaining.append(a)
+    order = [*leading, *remaining]
     return dataclasses.replace(
         lattice,
         base=lattice.base.reordered([lattice.columns[a] for a in order]),
@@ -428,4 +431,5 @@ def _promise(lattice: Lattice, node: Judged) -> float:
     budget.
     """
     beyond = max(0, node.tally.suppressed - lattice.budget)
-    return node.score * (1 + beyond / max(1, lattice.records)) + beyond / max(1, lattice.records)
+    excess_share = beyond / max(1, lattice.records)
+    return node.score * (1 + excess_share) + excess_share

@@ -61,7 +61,9 @@ def most_values(lattice: Lattice, classes: ClassTable, among: Sequence[str] | No
     levels = zip(lattice.columns, classes.levels, lattice.high, strict=True)
     able = [c for c, level, high in levels if level < high and (among is None or c in among)]
     # Classes that only a population has hold no records, and their values do not count.
-    counts = {c: len(np.unique(classes.codes(c)[classes.records > 0])) for c in able}
+    counts = {}
+    for c in able:
+        counts[c] = len(np.unique(classes.codes(c)[classes.records > 0]))
     return max(counts, key=counts.__getitem__)
 
 
@@ -121,7 +123,8 @@ def unsafe_combinations(lattice: Lattice, node: Node) -> list[int]:
     # Columns outside a set are at their highest level, where they tell nothing apart; sorted, so
     # that tables are asked for in an order that does not depend on hashes.
     for subset in sorted(sets):
-        table = lattice.at(tuple(node[a] if a in subset else lattice.high[a] for a in every))
+        node_of_subset = tuple(node[a] if a in subset else lattice.high[a] for a in every)
+        table = lattice.at(node_of_subset)
         count = int((lattice.failing(table) & (table.records > 0)).sum())
         for a in subset:
             counts[a] += count

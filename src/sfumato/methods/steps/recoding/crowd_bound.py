@@ -227,12 +227,14 @@ class CrowdPrices:
         for ladder, span in zip(ladders, spans, strict=True):
             climbs.append(np.column_stack([ladder.climb(span[0], level) for level in span]))
         self._levels = np.array([len(span) for span in spans], dtype=np.int64)
-        self._terms = np.full((len(spans), int(self._levels.max()) + 1), math.inf)
+        level_count = int(self._levels.max()) + 1
+        self._terms = np.full((len(spans), level_count), math.inf)
         for a, span in enumerate(spans):
             # A node may be above the level at which two classes meet: the least of all levels from
             # there on counts.
             costs = np.array([terms[a][level] for level in span])
-            self._terms[a, : len(span)] = np.minimum.accumulate(costs[::-1])[::-1]
+            cheapest = np.minimum.accumulate(costs[::-1])
+            self._terms[a, : len(span)] = cheapest[::-1]
         sizes = [len(climb) for climb in climbs]
         # One array for all columns: of code c of column a, its codes on all levels from ``starts[a]
         # + c * levels[a]`` on.
@@ -336,7 +338,8 @@ class CrowdPrices:
             near = min(NEAREST, len(sums) - 1)
             nearest = self.codes[np.argpartition(sums, near)[: near + 1]]
             for a in range(len(amounts)):
-                amounts[a] += float(self._terms[a][meets[self._offsets[a] + nearest[:, a]]].sum())
+                terms_at = self._terms[a][meets[self._offsets[a] + nearest[:, a]]]
+                amounts[a] += float(terms_at.sum())
         return np.argsort(-amounts, kind="stable").astype(np.int64)
 
     def common(self) -> float:

@@ -79,12 +79,11 @@ class Recoding(Plan):
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
+        levels = {c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()}
         return {
             "kind": "column recoding",
             "algorithm": self.algorithm,
-            "levels": {
-                c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()
-            },
+            "levels": levels,
             "suppressed_records": self.suppressed,
             "suppressed_classes": len(self.dropped),
             **({"warning": self.warnings[0]} if self.warnings else {}),
@@ -478,11 +477,15 @@ class GlobalRecoding(Step):
 
 def _recoding(lattice: Lattice, best: Judged, outcome: Outcome, algorithm: str) -> Recoding:
     classes = lattice.at(best.node)
+    levels = dict(zip(lattice.columns, best.node, strict=True))
+    tops = dict(zip(lattice.columns, lattice.tops, strict=True))
+    placement = Placement(lattice.base.ladders, best.node, lattice.base.layout)
+    is_failing = lattice.failing(classes)
     return Recoding(
-        levels=dict(zip(lattice.columns, best.node, strict=True)),
-        tops=dict(zip(lattice.columns, lattice.tops, strict=True)),
-        placement=Placement(lattice.base.ladders, best.node, lattice.base.layout),
-        dropped=classes.keys[lattice.failing(classes) & (classes.records > 0)],
+        levels=levels,
+        tops=tops,
+        placement=placement,
+        dropped=classes.keys[is_failing & (classes.records > 0)],
         suppressed=best.tally.suppressed,
         records=lattice.records,
         score=best.score,
@@ -506,9 +509,8 @@ def _why_not(lattice: Lattice, outcome: Outcome) -> str:
         )
     advice = " Raise the budget, lower the promise, or allow higher levels."
     if fixed:
-        names = ", ".join(fixed[:NAMED]) + (
-            f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else ""
-        )
+        listed = ", ".join(fixed[:NAMED])
+        names = listed + (f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else "")
         advice += f" Column(s) without a hierarchy cannot be generalised: {names}."
     stopped = outcome.notes.get("stopped_by")
     if stopped:

@@ -40,8 +40,9 @@ def fewest_together(
     Of classes that are alike those go first whose values come first, so the order of the rows does
     not matter.
     """
+    numbers = [classes.records, *(gains for gains, _ in sums)]
     kinds, of, counts = np.unique(
-        np.column_stack([classes.records, *(gains for gains, _ in sums)]),
+        np.column_stack(numbers),
         axis=0,
         return_inverse=True,
         return_counts=True,
@@ -68,12 +69,15 @@ def _how_many(
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     # What must go: the whole sum beyond its limit, less what rounding may hide.
-    needs = [gains.sum() - slack - NEAR * np.abs(gains).sum() for gains, slack in sums]
+    needs = []
+    for gains, slack in sums:
+        needs.append(gains.sum() - slack - NEAR * np.abs(gains).sum())
+    constraint = LinearConstraint(kinds[:, 1:].T, lb=needs)
     solution = milp(
         kinds[:, 0],
         integrality=np.ones(len(kinds)),
         bounds=Bounds(0, counts),
-        constraints=LinearConstraint(kinds[:, 1:].T, lb=needs),
+        constraints=constraint,
         options={"mip_rel_gap": 0.0},
     )
     if solution.x is None:
@@ -84,4 +88,5 @@ def _how_many(
 
 def _holds(limit: tuple[NDArray[np.float64], float], dropped: NDArray[np.bool_]) -> bool:
     gains, slack = limit
-    return bool(gains[~dropped].sum() <= slack + NEAR * np.abs(gains).sum())
+    tolerance = NEAR * np.abs(gains).sum()
+    return bool(gains[~dropped].sum() <= slack + tolerance)

@@ -195,9 +195,9 @@ class Lattice:
         if classes.population is None:
             return self._failing(classes, models, 0)
         failing: NDArray[np.bool_] = classes.records == 0
-        failing[~failing] = self._failing(
-            classes.take(~failing), models, int(classes.population.sum())
-        )
+        passing = classes.take(~failing)
+        population = int(classes.population.sum())
+        failing[~failing] = self._failing(passing, models, population)
         return failing
 
     def _failing(
@@ -296,17 +296,18 @@ class Lattice:
         # Undecided columns are not priced here; :meth:`tally_of` adds their lower bound.
         offsets = np.array([starts[a][classes.levels[a]] for a in range(decided)], dtype=np.int64)
         lost = np.zeros(decided)
+        costed_columns = kernels.lattice.CostedColumns(
+            layout.words[:decided],
+            layout.shifts[:decided],
+            layout.widths[:decided],
+            flat,
+            offsets,
+        )
         kept_classes, kept_records, squares = kernels.lattice.tally(
             classes.keys,
             classes.records,
             gone,
-            kernels.lattice.CostedColumns(
-                layout.words[:decided],
-                layout.shifts[:decided],
-                layout.widths[:decided],
-                flat,
-                offsets,
-            ),
+            costed_columns,
             lost,
         )
         own = 0.0
@@ -339,7 +340,8 @@ class Lattice:
         cells = []
         for a in range(decided):
             if n:
-                cells.append((self.totals[a][levels[a]] - lost[a] + gone) / n)
+                lost_costs = self.totals[a][levels[a]] - lost[a] + gone
+                cells.append(lost_costs / n)
             else:
                 cells.append(0.0)
         open_columns = range(decided, len(self.columns))
@@ -371,8 +373,9 @@ class Lattice:
         else:
             majority = np.zeros(len(classes), dtype=np.int64)
         if labels is not None and majority is not None:
+            class_of_count = np.arange(len(classes))
             np.maximum.at(
-                majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts
+                majority, np.repeat(class_of_count, np.diff(labels.starts)), labels.counts
             )
         kept_records = classes.records - gone
         return Spread(
@@ -407,7 +410,8 @@ class Lattice:
         """
         # Two lower bounds: suppressed cells cost 1 and kept ones at least the cheapest; and no
         # level from the lowest on costs less in all than the least total.
-        return max(gone + (self.records - gone) * self.cheapest[a], self.least_totals[a][lowest])
+        least_loss = (self.records - gone) * self.cheapest[a]
+        return max(gone + least_loss, self.least_totals[a][lowest])
 
     @cached_property
     def least_totals(self) -> tuple[tuple[float, ...], ...]:
@@ -421,7 +425,8 @@ class Lattice:
         for sums, high in zip(self.totals, self.high, strict=True):
             # Running minimum from the highest level down.
             within = np.array(sums[: high + 1])
-            minima.append(tuple(np.minimum.accumulate(within[::-1])[::-1].tolist()))
+            suffix_minima = np.minimum.accumulate(within[::-1])[::-1].tolist()
+            minima.append(tuple(suffix_minima))
         return tuple(minima)
 
     @cached_property

@@ -247,7 +247,8 @@ class NodeCounts:
             sampled_ids = ids[sample.rows]
         # A cell is ``group * size + code``: both come back by division.
         costs = groups.costs[cells // size]
-        costs[:, prices.of[a]] += prices.cells[a][level][cells % size]
+        level_costs = prices.cells[a][level]
+        costs[:, prices.of[a]] += level_costs[cells % size]
         return _Groups(
             prefix, ids, amounts=amounts, costs=costs, sample=sample, sampled_ids=sampled_ids
         )
@@ -350,4 +351,5 @@ class NodeCounts:
 
     def _climb(self, a: int, level: int) -> NDArray[np.uint32]:
         """The code at a level for each code at the lowest."""
-        return self.lattice.base.ladders[a].climb(self.lattice.low[a], level).astype(np.uint32)
+        climb = self.lattice.base.ladders[a].climb(self.lattice.low[a], level)
+        return climb.astype(np.uint32)

@@ -266,7 +266,8 @@ class Crowded:
                 costs = [weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)]
                 undecided = range(len(levels), len(weights))
                 least = [weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided]
-                score = (sum(costs) - missed[0] - missed[1] + sum(least)) / lattice.records
+                kept_costs = sum(costs) - missed[0] - missed[1]
+                score = (kept_costs + sum(least)) / lattice.records
             else:
                 # The loop gives the last column first, the lattice expects it last.
                 sums = [*missed[1 : len(levels)], missed[0]]
@@ -380,14 +381,15 @@ def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> dict[str, Any]
     The least score first; nodes of equal score in the order of their levels.
     """
     listed = sorted(minimal, key=lambda j: (j.score, sum(j.node), j.node))
+    listed_nodes = [
+        {
+            "levels": dict(zip(lattice.columns, j.node, strict=True)),
+            "suppressed_records": j.tally.suppressed,
+            "score": j.score,
+        }
+        for j in listed
+    ]
     return {
         "k_minimal_nodes": len(listed),
-        "k_minimal": [
-            {
-                "levels": dict(zip(lattice.columns, j.node, strict=True)),
-                "suppressed_records": j.tally.suppressed,
-                "score": j.score,
-            }
-            for j in listed
-        ],
+        "k_minimal": listed_nodes,
     }

@@ -131,13 +131,14 @@ class PersonalLevels(Step):
             columns[name] = raised(dataset, name, policies)
             if name in dataset.schema.attributes:
                 attributes[name] = _after(dataset.schema[name])
+        levels_of_everybody = {c: v for c, v in self.levels.items() if v}
         return Masked(
             actions=dict.fromkeys(columns, "raised to the level that each person asked for"),
             columns=columns,
             attributes=attributes,
             public={
                 "personal_levels": {
-                    "everybody": {c: v for c, v in self.levels.items() if v},
+                    "everybody": levels_of_everybody,
                     "policies": len(self.own),
                 }
             },
@@ -186,9 +187,8 @@ class PersonalLevels(Step):
             rows = position[policies.codes]
         else:
             rows = np.full(len(dataset), position[0])
-        return (
-            pl.Series(name, labels, dtype=pl.String).gather(codes[rows, encoded.codes]).alias(name)
-        )
+        labels_of_rows = pl.Series(name, labels, dtype=pl.String)
+        return labels_of_rows.gather(codes[rows, encoded.codes]).alias(name)
 
     def _labelled(self, dataset: Table, name: str, policies: Encoded | None) -> pl.Series:
         """The same where no record may decide about others: every value is labelled by itself."""
@@ -216,9 +216,8 @@ class PersonalLevels(Step):
         every = pl.Series(
             name, [text for level in labels for text in labels[level]], dtype=pl.String
         )
-        return every.gather(
-            np.array([position[level] for level in rows.tolist()], dtype=np.int64) * count + codes
-        )
+        level_positions = np.array([position[level] for level in rows.tolist()], dtype=np.int64)
+        return every.gather(level_positions * count + codes)
 
     def _levels_of_policies(self, name: str, policies: Encoded | None) -> NDArray[np.int64]:
         """The level of a column per policy that occurs, or the one for everybody; a policy that is

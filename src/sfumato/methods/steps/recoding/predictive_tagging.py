@@ -194,7 +194,8 @@ class History:
         finest = lattice.at(lattice.low)
         room = max(2, min(self.MOST_TABLES, self.MOST_CLASSES // max(1, len(finest))))
         self._tables: list[ClassTable] = [finest]
-        self._levels = np.full((room, len(lattice.columns)), np.iinfo(np.int64).max, dtype=np.int64)
+        shape = room, len(lattice.columns)
+        self._levels = np.full(shape, np.iinfo(np.int64).max, dtype=np.int64)
         self._sizes = np.full(room, len(finest), dtype=np.int64)
         self._levels[0] = lattice.low
         self._next = self._slots(room)

@@ -51,7 +51,8 @@ class Towers:
         while len(stack[-1][0]) < len(prefix):
             decided, table = stack[-1]
             level = prefix[len(decided)]
-            stack.append(((*decided, level), table.roll_up({self.columns[len(decided)]: level})))
+            rolled_up = table.roll_up({self.columns[len(decided)]: level})
+            stack.append(((*decided, level), rolled_up))
         return stack[-1][1]
 
 
@@ -230,9 +231,11 @@ class Steps:
             price = price + second_price
         elif second is not None:
             feature = self.prices.of[second]
+        all_ups = np.concatenate(ups).astype(np.uint32)
+        all_folds = np.concatenate(folds).astype(np.uint32)
         return kernels.lattice.LastColumns(
-            ups=np.concatenate(ups).astype(np.uint32),
-            folds=np.concatenate(folds).astype(np.uint32),
+            ups=all_ups,
+            folds=all_folds,
             prices=price,
             second_prices=second_price,
             starts=np.array(starts, dtype=np.uint64),
@@ -296,7 +299,8 @@ class Tower:
         costing = []
         for a in key_columns:
             if a in priced:
-                costing.append((*self._bits[a], prices.of[a], steps.position(a, table.levels[a])))
+                position = steps.position(a, table.levels[a])
+                costing.append((*self._bits[a], prices.of[a], position))
         # Half the memory where every count fits 32 bits: more of a table stays in the cache.
         size = len(table)
         counts = np.uint32 if lattice.records < 2**32 else np.uint64
@@ -310,13 +314,15 @@ class Tower:
             bounds=np.zeros((2 + climbs, 4), dtype=np.int64),
         )
         slots = np.full(1 << max(4, (2 * size).bit_length()), -1, dtype=np.int32)
+        costed_columns = np.array(costing, dtype=np.int64)
+        scratch = np.empty((3, size + 1), dtype=np.int64)
         self.size = kernels.lattice.lay_groups(
             keys,
             codes,
             table.records,
-            np.array(costing, dtype=np.int64).reshape(-1, 4),
+            costed_columns.reshape(-1, 4),
             steps.levels,
-            (slots, np.empty((3, size + 1), dtype=np.int64)),
+            (slots, scratch),
             self._arrays,
         )
         self._levels = [table.levels]
@@ -328,8 +334,9 @@ class Tower:
         # column and of all columns on all levels.
         groups, codes_of_last = self.size, len(self._last.ups)
         all_codes = len(steps.levels.ups)
+        slot_count = 1 << max(4, (2 * groups).bit_length())
         self._room = kernels.lattice.Room(
-            slots=np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32),
+            slots=np.empty(slot_count, dtype=np.int32),
             links=np.empty((3, groups), dtype=np.int32),
             codes=np.empty(codes_of_last, dtype=np.uint32),
             sums=np.zeros(codes_of_last, dtype=counts),
@@ -354,7 +361,8 @@ class Tower:
         # The group's records are the sums of its run of entries.
         begins = groups[: self.size, 1].astype(np.int64)
         records = np.add.reduceat(entries[: len(table), 1], begins, dtype=np.int64)
-        levels = (*table.levels[: self.last], high, *table.levels[self.last + 1 :])
+        later_levels = table.levels[self.last + 1 :]
+        levels = (*table.levels[: self.last], high, *later_levels)
         keys = groups[: self.size, :1].copy()
         return dataclasses.replace(table, levels=levels, keys=keys, records=records)
 
@@ -465,16 +473,18 @@ def _split_keys(
     codes = np.zeros(len(table), dtype=np.int64)
     # Exclusive or with the codes clears their bits.
     for a in lasts:
-        codes = codes * len(table.ladders[a].labels[table.levels[a]]) + table.codes(
-            table.columns[a]
-        )
+        level = table.levels[a]
+        own_codes = table.codes(table.columns[a])
+        codes = codes * len(table.ladders[a].labels[level]) + own_codes
     layout = table.layout
     if table.keys.shape[1] == 1:
         keys = table.keys[:, 0].copy()
         for a in lasts:
             keys ^= table.codes(table.columns[a]).astype(np.uint64) << np.uint64(layout.shifts[a])
-        return keys, codes, {a: (int(layout.shifts[a]), int(layout.widths[a])) for a in key_columns}
-    layout = Layout.of([len(table.ladders[a].labels[table.levels[a]]) for a in key_columns])
+        fields = {a: (int(layout.shifts[a]), int(layout.widths[a])) for a in key_columns}
+        return keys, codes, fields
+    sizes = [len(table.ladders[a].labels[table.levels[a]]) for a in key_columns]
+    layout = Layout.of(sizes)
     bits = {a: (int(layout.shifts[i]), int(layout.widths[i])) for i, a in enumerate(key_columns)}
     keys = np.zeros((len(table), 1), dtype=np.uint64)
     for a, (shift, _) in bits.items():
@@ -509,14 +519,14 @@ def _levels_beside(
     layout = table.layout
     columns = []
     for a in range(last + 1):
-        columns.append(
-            (layout.shifts[a], layout.widths[a], steps.position(a, lattice.low[a]), spans[a])
-        )
+        position = steps.position(a, lattice.low[a])
+        columns.append((layout.shifts[a], layout.widths[a], position, spans[a]))
     levels = np.zeros((last, max(spans)), dtype=np.int64)
+    column_rows = np.array(columns, dtype=np.int64)
     kernels.level_pairs.find_least_levels(
         table.keys[:, 0],
         table.records,
-        np.array(columns, dtype=np.int64),
+        column_rows,
         steps.levels,
         (k, lattice.budget),
         np.empty((3, PAIR_CELLS), dtype=np.int64),
@@ -593,7 +603,9 @@ class Peaks:
             if tower.levels[:shared] != prefix[:shared]:
                 lowest = min(prefix[shared], max(self._least[shared], tower.levels[shared]))
                 if shared < size - 1 or lowest < prefix[shared]:
-                    tower.climb((*prefix[:shared], lowest, *tower.levels[shared + 1 :]))
+                    decided = prefix[:shared]
+                    later_levels = tower.levels[shared + 1 :]
+                    tower.climb((*decided, lowest, *later_levels))
         if tower.levels[:size] == prefix:
             tower.tally(tally)
         else:

@@ -84,7 +84,8 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     # Terms by chunks of n; the bound on all later terms falls below the largest one in the end.
     while True:
         n = np.arange(start, start + CHUNK)
-        worst = max(worst, float(binom.sf(np.floor(gamma * n + 1e-11), n, beta).max()))
+        tails = binom.sf(np.floor(gamma * n + 1e-11), n, beta)
+        worst = max(worst, float(tails.max()))
         start += CHUNK
         bound = math.exp(-start * fall)
         if worst >= bound or bound < LEAST_DELTA:
@@ -290,9 +291,10 @@ class SafeAnonymize(Step):
 
     def account(self, schema: Schema) -> Account:
         """ε and δ for everything that is released."""
+        reached_twice = min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached)
         twice = (
             2 * self.epsilon,
-            min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached),
+            reached_twice,
         )
         return Account(
             Effect.ACCOUNTED,

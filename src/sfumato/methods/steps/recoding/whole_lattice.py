@@ -74,17 +74,18 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     missed[..., prices.of[last]] += lost[..., 0]
     # All nodes in lexicographic order of their levels.
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
-    levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(
-        lattice.low, dtype=np.int16
-    )
+    levels_above = np.indices(shape, dtype=np.int16)
+    levels = levels_above.reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
     sums = suppressed, classes, squares
+    marketer_risk = classes / np.maximum(1, lattice.records - suppressed)
+    prosecutor_risk = np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0)
     return Counted(
         levels=levels,
         suppressed=suppressed,
         classes=classes,
         squares=squares.astype(np.float64),
-        marketer_risk=classes / np.maximum(1, lattice.records - suppressed),
-        prosecutor_risk=np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0),
+        marketer_risk=marketer_risk,
+        prosecutor_risk=prosecutor_risk,
         score=_scores(lattice, levels, sums, _by_node(lattice, missed, order).T, prices),
     )
 
@@ -160,8 +161,9 @@ def _walk(
                 a = before[i]
                 levels = tower.levels
                 is_leaf = i == innermost and step == sizes[i] - 1
+                climbed = (*levels[:a], lattice.low[a] + step, *levels[a + 1 :])
                 tower.climb(
-                    (*levels[:a], lattice.low[a] + step, *levels[a + 1 :]),
+                    climbed,
                     (whole[at], lost[at]),
                     writes=not is_leaf,
                 )
@@ -193,12 +195,15 @@ def _scores(
     """The objective of every node, from what its suppressed records would have cost."""
     suppressed, classes, squares = sums
     n = max(1, lattice.records)
-    full = np.column_stack([np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)])
+    totals = [np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)]
+    full = np.column_stack(totals)
     # The mean of all cells follows from sums: what the level costs all records, less what the
     # suppressed would have cost, plus 1 for each of their cells.
     if prices.mean:
         weights = np.array(lattice.weights)
-        mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
+        kept_costs = full @ weights - lost[:, 0]
+        lost_costs = suppressed * weights.sum()
+        mean: NDArray[np.float64] = (kept_costs + lost_costs) / n
         return mean
     cells = ((full - lost + suppressed[:, None]) / n).tolist()
     rows = zip(
@@ -328,10 +333,12 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
     if len(base) <= SAMPLE:
         return True
     step = len(base) // SAMPLE
+    keys = base.keys[::step].copy()
+    records = base.records[::step].copy()
     sample = dataclasses.replace(
         base,
-        keys=base.keys[::step].copy(),
-        records=base.records[::step].copy(),
+        keys=keys,
+        records=records,
         counts={},
         weights=None,
         person=None,
@@ -347,6 +354,8 @@ def _landscape(lattice: Lattice, counts: Counted, *, whole: bool) -> Landscape:
     # Precision (Sweeney 2002): one minus the mean height of cells; suppressed cells are at the top.
     height = counts.levels @ (weights / tops)
     gone = counts.suppressed / n
+    precision = 1.0 - (height * (1.0 - gone) + gone * weights.sum())
+    counted = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
     return Landscape(
         columns=lattice.columns,
         low=lattice.low,
@@ -357,8 +366,8 @@ def _landscape(lattice: Lattice, counts: Counted, *, whole: bool) -> Landscape:
         records=lattice.records,
         budget=lattice.budget,
         whole=whole,
-        precision=1.0 - (height * (1.0 - gone) + gone * weights.sum()),
-        **{field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)},
+        precision=precision,
+        **counted,
     )
 
 

@@ -141,12 +141,13 @@ class HideRules(Step):
         amounts = {}
         for name, series in columns.items():
             amounts[name] = series.null_count() - dataset.column(name).null_count()
+        attributes = {
+            name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)
+        }
         return Masked(
             actions=dict.fromkeys(columns, "cells suppressed to hide rules"),
             columns=columns,
-            attributes={
-                name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)
-            },
+            attributes=attributes,
             warnings=warnings_of(hidden, effects),
             public={"method": self.method, "suppressed_cells": amounts},
             owner={"side_effects": effects.counts} | hidden.proved,
@@ -179,15 +180,13 @@ def _emptied(dataset: Table, table: TableItems, hidden: Hidden) -> dict[str, pl.
     """The columns in which cells are suppressed, without them."""
     at = np.flatnonzero(hidden.gone)
     rows = table.order[table.transactions.owners[at]]
-    names = np.array(
-        [table.column_of(item) for item in table.transactions.items[at].tolist()], dtype=object
-    )
+    column_names = [table.column_of(item) for item in table.transactions.items[at].tolist()]
+    names = np.array(column_names, dtype=object)
     columns = {}
     for name in sorted(set(names.tolist())):
         gone = np.zeros(len(dataset), dtype=np.bool_)
         gone[rows[names == name]] = True
         column = dataset.column(name)
-        columns[name] = column.zip_with(
-            pl.Series(~gone), pl.Series(name, [None], dtype=column.dtype)
-        )
+        nothing = pl.Series(name, [None], dtype=column.dtype)
+        columns[name] = column.zip_with(pl.Series(~gone), nothing)
     return columns

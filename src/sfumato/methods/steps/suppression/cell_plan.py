@@ -173,16 +173,17 @@ def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tupl
 
 def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
     """The table where missing values of these columns match everything."""
-    return dataclasses.replace(
-        parts, missing=parts.missing | (parts.absent & columns), absent=parts.absent & ~columns
-    )
+    missing = parts.missing | (parts.absent & columns)
+    absent = parts.absent & ~columns
+    return dataclasses.replace(parts, missing=missing, absent=absent)
 
 
 def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[SuppressedParts]:
     """The table with k − 1 records of which nothing is left, if that will do."""
     largest_k = max(demand.k for demand in demands)
     whole = np.flatnonzero(parts.absent[parts.origin] == 0)
-    part_numbers = np.repeat(whole, np.minimum(parts.amounts[whole], largest_k))[: largest_k - 1]
+    repeats = np.minimum(parts.amounts[whole], largest_k)
+    part_numbers = np.repeat(whole, repeats)[: largest_k - 1]
     bits = parts.bits({name for demand in demands for name in demand.columns})
     hidden = parts.hide(part_numbers, np.full(len(part_numbers), bits))
     return [hidden] if _met(hidden, demands) else []
@@ -241,10 +242,13 @@ class _Program:
         # No class hides more records than it has, all no more than may be hit, and nothing
         # costs more than what is known
         everything = np.arange(self.choices)
-        self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
+        prices_of_classes = np.tile(self.price, len(self.parts.classes))
+        self._row(everything, -prices_of_classes, -limit - SLACK)
         self._row(everything, -np.ones(self.choices), -float(record_limit))
         for u, amount in enumerate(self.parts.amounts.tolist()):
-            own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
+            first_variable = u * len(self.sets)
+            end_variable = (u + 1) * len(self.sets)
+            own = everything[first_variable:end_variable]
             self._row(own, -np.ones(len(own)), -float(amount))
         self._hide_some(opened)
 
@@ -267,17 +271,21 @@ class _Program:
         # Columns in which other classes still differ once these are hidden.
         need = self.apart[number][u] & ~hidden
         # Records that agree already count; the remainder must come from what others hide.
-        shortfall = self.demands[number].k - int(self.parts.amounts[need == 0].sum())
+        records = int(self.parts.amounts[need == 0].sum())
+        shortfall = self.demands[number].k - records
         if shortfall <= 0:
             return
         # A record helps when it hides every column in which it differs.
-        helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
+        covers = (need[:, None] & ~self.sets[None, :]) == 0
+        helpful = (need[:, None] != 0) & covers
         columns = np.flatnonzero(helpful)
         values = np.ones(int(helpful.sum()))
         flag, sign, offset = self._hides(u, hidden)
+        all_columns = np.concatenate([columns, flag])
+        all_values = np.concatenate([values, -shortfall * sign])
         self._row(
-            np.concatenate([columns, flag]),
-            np.concatenate([values, -shortfall * sign]),
+            all_columns,
+            all_values,
             shortfall * offset,
         )
 
@@ -343,23 +351,22 @@ class _Program:
         from scipy.sparse import csr_array
 
         width = self.choices + len(self.flags)
-        cost = np.concatenate(
-            [np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))]
-        )
+        prices = np.tile(self.price, len(self.parts.classes))
+        cost = np.concatenate([prices, np.zeros(len(self.flags))])
         # A missing category has no value to hide.
         hideable = (self.parts.absent[:, None] & self.sets[None, :]) == 0
-        upper = np.concatenate(
-            [(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))]
-        )
+        hideable_amounts = (self.parts.amounts[:, None] * hideable).ravel()
+        upper = np.concatenate([hideable_amounts, np.ones(len(self.flags))])
         pointers = group_starts([len(columns) for columns, _ in self.entries])
         columns = np.concatenate([columns for columns, _ in self.entries])
         values = np.concatenate([values for _, values in self.entries])
         matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))
+        constraint = LinearConstraint(matrix, lb=self.least)
         result = milp(
             cost,
             integrality=np.ones(width),
             bounds=Bounds(0, upper),
-            constraints=LinearConstraint(matrix, lb=self.least),
+            constraints=constraint,
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
         lower_bound = math.inf if result.status == INFEASIBLE else result.mip_dual_bound
@@ -377,7 +384,8 @@ class _Program:
             hidden = int(self.sets[set_number])
             for number, demand in enumerate(self.demands):
                 near = self.apart[number][u] & ~hidden
-                helpful = (near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)
+                covers = (near[:, None] & ~self.sets[None, :]) == 0
+                helpful = (near[:, None] != 0) & covers
                 helped = helpful * choice_counts
                 if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:
                     # All classes get the row: the same set is likely to be broken by them next.
@@ -399,9 +407,8 @@ def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> Ints:
     apart = np.zeros((len(blanks), len(blanks)), dtype=np.int64)
     for name in columns:
         codes = parts.classes.codes(name)
-        apart |= (codes[:, None] != codes[None, :]).astype(np.int64) << parts.classes.columns.index(
-            name
-        )
+        differs = codes[:, None] != codes[None, :]
+        apart |= differs.astype(np.int64) << parts.classes.columns.index(name)
     return apart & ~(blanks[:, None] | blanks[None, :])
 
 

@@ -213,11 +213,15 @@ class SuppressedParts:
         amounts = amounts[order]
         differs = (np.diff(origin) != 0) | (np.diff(bits) != 0)
         fresh = np.flatnonzero(np.r_[True, differs][: len(order)])
+        if len(fresh):
+            new_amounts = np.add.reduceat(amounts, fresh)
+        else:
+            new_amounts = amounts
         return dataclasses.replace(
             self,
             origin=origin[fresh],
             hidden=bits[fresh],
-            amounts=np.add.reduceat(amounts, fresh) if len(fresh) else amounts,
+            amounts=new_amounts,
         )
 
     @property
@@ -229,7 +233,8 @@ class SuppressedParts:
         """Number of suppressed cells per column, columns without any left out."""
         counts = {}
         for a, name in enumerate(self.classes.columns):
-            counts[name] = int(self.amounts[(self.hidden >> a & 1) == 1].sum())
+            is_hidden = (self.hidden >> a & 1) == 1
+            counts[name] = int(self.amounts[is_hidden].sum())
         return {name: count for name, count in counts.items() if count}
 
     def exposed(self, demands: Sequence[Demand]) -> int:
@@ -243,10 +248,13 @@ class SuppressedParts:
         for demand in demands:
             keys = self.keys(demand.columns)
             true_blanks = self.missing[self.origin[hit]] & self.bits(demand.columns)
+            all_keys = np.concatenate([keys, keys[hit]])
+            all_amounts = np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)])
+            all_blanks = np.concatenate([self.blanks(demand.columns), true_blanks])
             frequencies = count_compatible(
-                np.concatenate([keys, keys[hit]]),
-                np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
-                np.concatenate([self.blanks(demand.columns), true_blanks]),
+                all_keys,
+                all_amounts,
+                all_blanks,
                 self.fields,
             )
             rare |= frequencies[len(keys) :] < demand.k
@@ -260,16 +268,18 @@ class SuppressedParts:
             is_hidden = (patterns >> a & 1) == 1
             if is_hidden.any():
                 hidden[name] = is_hidden
+        starts = np.searchsorted(self.origin, np.arange(len(self.classes) + 1))
+        losses = {name: cells.astype(np.float64) for name, cells in hidden.items()}
         return ClassRecoding(
             columns=self.classes.columns,
             placement=Placement(self.classes.ladders, self.classes.levels, self.classes.layout),
             keys=self.classes.keys,
-            starts=np.searchsorted(self.origin, np.arange(len(self.classes) + 1)),
+            starts=starts,
             amounts=self.amounts,
             regions=regions,
             cells={},
             labels={},
-            losses={name: cells.astype(np.float64) for name, cells in hidden.items()},
+            losses=losses,
             hidden=hidden,
             method=method,
             notes=notes,
@@ -420,10 +430,11 @@ class _Cover:
 
     def groups(self, rare: Ints, hidden: int) -> tuple[Ints, ...]:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
+        masks = self.shown_mask(hidden), hidden
         groups: tuple[Ints, ...] = kernels.suppression.list_groups(
             self.keys,
             rare,
-            (self.shown_mask(hidden), hidden),
+            masks,
             self.absent,
             self.parts.amounts,
             self._unit_counts(),
@@ -467,10 +478,13 @@ class _Cover:
         units = np.concatenate(self.units)
         hidden = np.concatenate(self.hidden)
         # Frequencies counted anew: covering only counts what it is sure of
+        all_keys = np.concatenate([self.keys, self.keys[units]])
+        all_records = np.concatenate([self.left, np.ones(len(units), dtype=np.int64)])
+        all_missing = np.concatenate([self.missing, self.missing[units] | hidden])
         frequencies = count_compatible(
-            np.concatenate([self.keys, self.keys[units]]),
-            np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
-            np.concatenate([self.missing, self.missing[units] | hidden]),
+            all_keys,
+            all_records,
+            all_missing,
             self.parts.fields,
         )
         self.frequencies = frequencies[: len(self.left)]
@@ -483,9 +497,10 @@ class _Cover:
         # The dearest first: showing them again saves most.
         for pattern in sorted(price, key=lambda pattern: (-price[pattern], pattern)):
             unit_numbers = np.flatnonzero(hidden == pattern)
+            masks = self.shown_mask(pattern), pattern
             hidden[unit_numbers] = kernels.suppression.restore_cells(
                 self._all_units(),
-                (self.shown_mask(pattern), pattern),
+                masks,
                 watched,
                 units[unit_numbers],
                 self.k,

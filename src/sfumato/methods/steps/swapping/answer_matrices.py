@@ -129,7 +129,8 @@ def draw_answers(
         # Inverse transform: the first column whose running sum exceeds the uniform number.
         sums = np.cumsum(transition.matrix, axis=1)
         own = number[answers.codes[members]]
-        codes = kernels.swapping.draw_codes(own, sums / sums[:, -1:], uniforms[members])
+        shares = sums / sums[:, -1:]
+        codes = kernels.swapping.draw_codes(own, shares, uniforms[members])
         released[members] = occurring[codes]
     return released
 

@@ -189,7 +189,8 @@ class Asking:
             masses = None
             if self.weighted:
                 masses = np.array([rounded(mass) for _, mass in entries])
-            strata[name] = np.array([count for count, _ in entries], dtype=np.int64), masses
+            amounts = [count for count, _ in entries]
+            strata[name] = np.array(amounts, dtype=np.int64), masses
         return AnswerCounts(labels, pool, strata)
 
 

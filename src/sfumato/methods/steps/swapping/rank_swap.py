@@ -246,10 +246,12 @@ def _steady(before: Floats, after: Floats, subsets: Codes, tolerance: float) -> 
     groups = subsets[present]
     sizes = np.maximum(np.bincount(groups), 1)
     mean = np.bincount(groups, old) / sizes
-    spread = np.sqrt(np.bincount(groups, (old - mean[groups]) ** 2) / np.maximum(sizes - 1, 1))
+    squares = np.bincount(groups, (old - mean[groups]) ** 2)
+    spread = np.sqrt(squares / np.maximum(sizes - 1, 1))
     mean_shifts = np.abs(np.bincount(groups, new) / sizes - mean)
     # 1e-12: means of constant subsets may differ in their last digits.
-    allowed = 2 * tolerance * spread / np.sqrt(sizes) + 1e-12 * np.abs(mean)
+    sampling_error = 2 * tolerance * spread / np.sqrt(sizes)
+    allowed = sampling_error + 1e-12 * np.abs(mean)
     return bool((mean_shifts <= allowed).all())
 
 
@@ -281,7 +283,8 @@ def _ranks(name: str, partner: Codes) -> Preserved:
     if len(partner) > 1:
         # Ranks against partners' ranks: Spearman's correlation is Pearson's of ranks.
         together = float(correlations([ranks, partner.astype(np.float64)])[0])
-    furthest = float(np.abs(partner - ranks).max(initial=0) / max(1, len(partner)))
+    distance = np.abs(partner - ranks).max(initial=0)
+    furthest = float(distance / max(1, len(partner)))
     words = (
         f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record"
         f" {percent(furthest)} of the ranks"

@@ -107,12 +107,12 @@ class ShuffleValues(ColumnStep):
             # So few records say nothing of the correlations of so many columns.
             small += len(members) * (len(members) <= len(names) + 1)
         sources = [carriers.sources(np.arange(len(carriers)), mate) for mate in partner]
+        columns = {
+            n: dataset.column(n).gather(rows) for n, rows in zip(self.columns, sources, strict=True)
+        }
         return Masked(
             actions=dict.fromkeys(self.columns, "values shuffled by what other columns predict"),
-            columns={
-                n: dataset.column(n).gather(rows)
-                for n, rows in zip(self.columns, sources, strict=True)
-            },
+            columns=columns,
             preserved=(
                 *(
                     values_kept([n], mate, carriers.once)
@@ -157,8 +157,9 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     # Predictors may depend on each other: the pseudo-inverse takes them as they are.
     inverse = np.linalg.pinv(relation[column_count:, column_count:], hermitian=True)
     weights = relation[:column_count, column_count:] @ inverse
+    explained = weights @ relation[column_count:, :column_count]
     noise = positive(
-        relation[:column_count, :column_count] - weights @ relation[column_count:, :column_count],
+        relation[:column_count, :column_count] - explained,
         unit=False,
     )
     predictor_scores = np.stack([normal_scores(r) for r in ranks[column_count:]], axis=1)

@@ -45,8 +45,10 @@ class UnitRows:
         place.
         """
         # lexsort takes its last key first: the unit, then the keys in their order.
-        rows = np.lexsort((*reversed([*keys, np.arange(len(units))]), units))
-        starts = np.searchsorted(units[rows], np.arange(int(units.max(initial=-1)) + 1))
+        sort_keys = [*keys, np.arange(len(units))]
+        rows = np.lexsort((*reversed(sort_keys), units))
+        last_unit = int(units.max(initial=-1))
+        starts = np.searchsorted(units[rows], np.arange(last_unit + 1))
         return cls(rows.astype(np.int64), starts.astype(np.int64))
 
     @property
@@ -248,7 +250,8 @@ class Households:
         sizes = self.units.sizes[donors]
         # From places in the new stack to places of the old one: a shift for each unit.
         shifts = self.units.starts[donors] - (np.cumsum(sizes) - sizes)
-        rows = self.units.rows[np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))]
+        positions = np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))
+        rows = self.units.rows[positions]
         draws = {}
         for name in self.order:
             material = self.materials[name]
@@ -334,8 +337,9 @@ def _members(
         # In the order of units the record before is the member before, as these are no heads.
         materials_known["previous", name] = materials[name].taken(units.rows[later - 1])
     about = [rule for rule in rules if rule.conclusion.column in own]
+    own_materials = {name: materials[name].taken(rows) for name in own}
     return Sequential.of(
-        {name: materials[name].taken(rows) for name in own},
+        own_materials,
         own,
         about,
         min_leaf,

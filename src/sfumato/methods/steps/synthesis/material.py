@@ -231,8 +231,11 @@ def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) ->
         raise SchemaError(
             f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
         )
+    positions_of_labels = [
+        len(listed) if label is None else label_codes[label] for label in encoded.labels
+    ]
     positions = np.array(
-        [len(listed) if label is None else label_codes[label] for label in encoded.labels],
+        positions_of_labels,
         dtype=np.int32,
     )
     codes = positions[encoded.codes[order]]
@@ -241,9 +244,8 @@ def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) ->
     values = np.where(codes == len(listed), np.nan, codes)
     # Numbers without gaps: an order may list values that nobody has.
     dense = np.searchsorted(present, codes).astype(np.int32)
-    material = _build_material(
-        name, ColumnForm.ORDERED, dense, tuple(labels[p] for p in present.tolist()), values
-    )
+    present_labels = tuple(labels[p] for p in present.tolist())
+    material = _build_material(name, ColumnForm.ORDERED, dense, present_labels, values)
     return dataclasses.replace(material, order=tuple(listed))
 
 
@@ -264,9 +266,8 @@ def _instants(column: pl.Series) -> Floats:
         plain = column.dt.cast_time_unit("us")
     else:
         plain = column
-    return np.array(
-        plain.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64
-    )
+    ticks = plain.to_physical().cast(pl.Float64).fill_null(float("nan"))
+    return np.array(ticks.to_numpy(), dtype=np.float64)
 
 
 def _numbers(
@@ -385,7 +386,8 @@ def written_back(column: pl.Series, donors: Rows, values: Floats | None) -> pl.S
     if not column.dtype.is_temporal():
         return as_column(column.name, values, column)
     # NaN is no whole number: it is put in as null afterwards.
-    whole = pl.Series(column.name, np.where(np.isnan(values), 0, values).astype(np.int64))
+    whole_numbers = np.where(np.isnan(values), 0, values)
+    whole = pl.Series(column.name, whole_numbers.astype(np.int64))
     whole = whole.set(pl.Series(np.isnan(values)), None)
     if column.dtype == pl.Datetime:
         zone: Any = column.dtype

@@ -135,18 +135,18 @@ def summarize_draws(
     owner: dict[str, Any] = {"rare_cells": rare, "unique_numbers_again": reappearing_shares}
     if lost:
         owner["learnt_rules_given_way"] = sum(given_way)
+    partly_reappearing = [
+        n for n, share in reappearing_shares.items() if share > 0 and not ground.materials[n].smooth
+    ]
+    rule_count = len(ground.rules) + len(ground.unit_rules)
     return ToldOfDraws(
         _warnings(
             rare,
-            [
-                n
-                for n, share in reappearing_shares.items()
-                if share > 0 and not ground.materials[n].smooth
-            ],
+            partly_reappearing,
             given_way,
         ),
         owner,
-        len(ground.rules) + len(ground.unit_rules) - lost,
+        rule_count - lost,
     )
 
 

@@ -261,9 +261,10 @@ class SynthesizePrivately(Step):
         self._spend(relation, draws)
         # Who is set aside and which rows count is decided by draws, not by values.
         training_rows, held_out = self._split_rows(dataset, relation, draws)
+        sizes = {name: column_cells.size for name, column_cells in cells.items()}
         table = PrivateTable(
             coded(dataset, cells, training_rows),
-            {name: column_cells.size for name, column_cells in cells.items()},
+            sizes,
             rho=self.rho,
             rows=relation.contributions,
             draws=draws,
@@ -292,9 +293,8 @@ class SynthesizePrivately(Step):
         names = drawn_columns(dataset.schema, dataset.columns)
         bins = self.bins if isinstance(self.bins, dict) else {}
         usual = self.bins if isinstance(self.bins, int) else USUAL_BINS
-        require_table(
-            dataset, self.name, [*bins, *self.decimals, *self.other, *(self.leaves or ())]
-        )
+        required = [*bins, *self.decimals, *self.other, *(self.leaves or ())]
+        require_table(dataset, self.name, required)
         if not names:
             raise SchemaError(f"{self.name}: there is no column to draw")
         public = Public(
@@ -407,7 +407,9 @@ class SynthesizePrivately(Step):
         first = np.unique(units[order], return_index=True)[1]
         aside = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.bool_)
         aside[units[order][np.sort(first)]] = draws.kept(len(first), self.holdout)
-        return counts & ~aside[units], np.flatnonzero(aside[units]).astype(np.int64)
+        used = counts & ~aside[units]
+        aside_rows = np.flatnonzero(aside[units])
+        return used, aside_rows.astype(np.int64)
 
     def _draw_cells(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
         if self.method == "aim":
@@ -433,10 +435,11 @@ class SynthesizePrivately(Step):
 
     def _by_aim(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
         with ModelWorker(table.sizes, seconds=self.seconds) as fitter:
+            workload = aim.workload_of(table.columns, self.workload or 2)
             rounds = aim.choose_and_measure(
                 table,
                 fitter,
-                workload=aim.workload_of(table.columns, self.workload or 2),
+                workload=workload,
                 rounds=self._rounds(len(table.columns)),
                 model_mb=self.model_mb or 8.0,
                 progress=goal.progress,
@@ -451,12 +454,10 @@ class SynthesizePrivately(Step):
         self, cells: Mapping[str, Cells], draws_made: DrawnCells, draws: Draws
     ) -> pl.DataFrame:
         rng = np.random.default_rng(draws.seed())
-        return pl.DataFrame(
-            [
-                column_cells.values(draws_made.cells[name], rng)
-                for name, column_cells in cells.items()
-            ]
-        )
+        columns = [
+            column_cells.values(draws_made.cells[name], rng) for name, column_cells in cells.items()
+        ]
+        return pl.DataFrame(columns)
 
     def _warnings(self, draws_made: DrawnCells, schema: Schema) -> Iterator[str]:
         if draws_made.drowned:
@@ -488,7 +489,7 @@ class SynthesizePrivately(Step):
             {"columns": list(measurement.clique), "sigma": measurement.sigma}
             for measurement in draws_made.measured
         ]
-        return public_facts | {
+        own_facts = {
             "method": self.method,
             "unit_of_privacy": _words_of(relation),
             "rho": float(self.rho),
@@ -497,6 +498,7 @@ class SynthesizePrivately(Step):
             "rows_drawn": rows,
             **({} if draws_made.rounds is None else {"rounds": draws_made.rounds}),
         }
+        return public_facts | own_facts
 
 
 @functools.lru_cache(maxsize=64)

@@ -172,9 +172,8 @@ class UnitRule:
         number: int,
     ) -> Mask:
         """The units in which it does not hold."""
-        meets = np.logical_and.reduce(
-            [c.meets(materials[c.column], raw[c.column]) for c in self.conditions]
-        )
+        met_conditions = [c.meets(materials[c.column], raw[c.column]) for c in self.conditions]
+        meets = np.logical_and.reduce(met_conditions)
         counts = np.bincount(units, weights=meets, minlength=number)
         return ~np.asarray(COMPARED[self.sign](counts, self.count), dtype=np.bool_)
 
@@ -437,9 +436,9 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
         ):  # a value that occurs on both sides belongs to neither
             run -= 1
         if run >= LEAST_ROWS:
-            yield RowRule(
-                (_up_to(premise, sign, values[run - 1]),), _exactly(target, int(codes[0]))
-            )
+            premises = (_up_to(premise, sign, values[run - 1]),)
+            conclusion = _exactly(target, int(codes[0]))
+            yield RowRule(premises, conclusion)
 
 
 def _up_to(premise: Material, sign: str, value: float) -> Clause:

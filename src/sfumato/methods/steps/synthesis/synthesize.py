@@ -529,9 +529,8 @@ class _Run:
             units = np.zeros(0, dtype=np.int64)
         else:
             units = self.units
-        ranked = UnitRows.of(
-            np.unique(units[self.rows], return_inverse=True)[1].astype(np.int64), ()
-        )
+        _, unit_numbers = np.unique(units[self.rows], return_inverse=True)
+        ranked = UnitRows.of(unit_numbers.astype(np.int64), ())
         return [name for name, material in training.items() if shared_by_units(material, ranked)]
 
     def _targets(
@@ -608,9 +607,8 @@ class _Run:
         strata = strata_of(self.dataset, names)[0][self.canonical]
         if self.units is not None:
             # Pairs of unit and stratum beyond one for each unit: such units lie in several strata.
-            torn = len(np.unique(np.stack([self.units, strata]), axis=1).T) - len(
-                np.unique(self.units)
-            )
+            pairs = np.stack([self.units, strata])
+            torn = len(np.unique(pairs, axis=1).T) - len(np.unique(self.units))
             if torn:
                 raise SchemaError(
                     "synthesize: some households lie in more than one stratum; choose strata that"
@@ -755,6 +753,10 @@ class _Run:
             numbered = {COPY: Attribute((Role.KEEP,), Kind.NUMERIC)}
         else:
             numbered = {}
+        if step.aside:
+            held_out = np.sort(self.canonical[self.held])
+        else:
+            held_out = None
         return Synthetic(
             actions=all_actions,
             attributes=numbered,
@@ -764,5 +766,5 @@ class _Run:
             owner=self.owner,
             table=stacked(tables, self.dataset.schema.units),
             origin=origin,
-            held_out=np.sort(self.canonical[self.held]) if step.aside else None,
+            held_out=held_out,
         )

@@ -152,9 +152,8 @@ def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
         return _Part(
             len(rows), lambda size, streams: Copy(back(sequential.draw(size, streams)), None, 0)
         )
-    ranked = UnitRows.of(
-        np.unique(units[rows], return_inverse=True)[1].astype(np.int64), [np.arange(len(rows))]
-    )
+    _, unit_numbers = np.unique(units[rows], return_inverse=True)
+    ranked = UnitRows.of(unit_numbers.astype(np.int64), [np.arange(len(rows))])
     all_rules = ground.rules, ground.unit_rules
     households = Households.of(
         materials, ground.order, ranked, all_rules, ground.min_leaf, ground.allowed

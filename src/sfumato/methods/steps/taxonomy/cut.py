@@ -77,13 +77,13 @@ class CutRecoding(Plan):
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
+        columns = {
+            c: {"values": len(self.cells[c]), "released": len(self.labels[c])} for c in self.columns
+        }
         return {
             "kind": "cut recoding",
             "method": self.method,
-            "columns": {
-                c: {"values": len(self.cells[c]), "released": len(self.labels[c])}
-                for c in self.columns
-            },
+            "columns": columns,
             **(
                 {"grid": {name: dict(axis) for name, axis in self.grid.items()}}
                 if self.grid
@@ -127,11 +127,23 @@ def _schema_after(schema: Schema, name: str, plan: CutRecoding) -> Schema:
     attribute = schema[name]
     ordered = attribute.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
     labels = tuple(label for label in plan.labels[name] if label is not None)
+    if ordered:
+        kind = Kind.ORDINAL
+    else:
+        kind = Kind.NOMINAL
+    if name in plan.unhung:
+        hierarchy = None
+    else:
+        hierarchy = attribute.hierarchy
+    if attribute.order is not None:
+        order = labels
+    else:
+        order = None
     return schema.replace(
         name,
-        kind=Kind.ORDINAL if ordered else Kind.NOMINAL,
-        hierarchy=None if name in plan.unhung else attribute.hierarchy,
-        order=labels if attribute.order is not None else None,
+        kind=kind,
+        hierarchy=hierarchy,
+        order=order,
     )
 
 
@@ -186,6 +198,7 @@ def cut_recoding(
         groups[a.column] = group_of_ranks(cut, len(a.labels))[a.ranks]
     changed = tuple(name for name, cell in cells.items() if cell.changed)
     losses = {name: cell.losses[groups[name]] for name, cell in cells.items()}
+    is_present = classes.records > 0
     return CutRecoding(
         columns=classes.columns,
         placement=Placement(classes.ladders, classes.levels, classes.layout),
@@ -198,7 +211,7 @@ def cut_recoding(
             for axis in axes
             if axis.column in changed and _foreign(axis, cells[axis.column])
         ),
-        dropped=classes.keys[gone & (classes.records > 0)],
+        dropped=classes.keys[gone & is_present],
         records=classes.total,
         suppressed=int(classes.records[gone].sum()),
         score=_mean_loss(classes, losses, gone),
@@ -283,7 +296,8 @@ def entropy(counts: Ints) -> NDArray[np.float64]:
     """
     total = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     shares = counts / total
-    bits = -(shares * np.log2(np.where(counts > 0, shares, 1.0))).sum(axis=-1)
+    log_shares = np.log2(np.where(counts > 0, shares, 1.0))
+    bits = -(shares * log_shares).sum(axis=-1)
     return np.asarray(bits + 0.0)
 
 
@@ -298,7 +312,8 @@ def gain(sums: Ints, borders: list[int]) -> float:
     records = whole.sum()
     if not records:
         return 0.0
-    return max(0.0, float(entropy(whole) - (parts.sum(axis=1) / records) @ entropy(parts)))
+    within = (parts.sum(axis=1) / records) @ entropy(parts)
+    return max(0.0, float(entropy(whole) - within))
 
 
 def best_split(sums: Ints, low: int, high: int, first: Ints | None = None) -> int | None:
@@ -315,7 +330,8 @@ def best_split(sums: Ints, low: int, high: int, first: Ints | None = None) -> in
     within = (sizes * np.stack([entropy(left_counts), entropy(right)])).sum(axis=0)
     within = np.where((sizes > 0).all(axis=0), within, np.inf)
     if first is not None:
-        within = np.where(first[low + 1 : high] == np.arange(low + 1, high), within, np.inf)
+        is_first = first[low + 1 : high] == np.arange(low + 1, high)
+        within = np.where(is_first, within, np.inf)
         if not np.isfinite(within).any():
             return None
     return low + 1 + int(np.argmin(np.round(within, 9)))
@@ -383,13 +399,17 @@ class Ground:
         keys = np.zeros((len(self.classes), layout.length), dtype=np.uint64)
         for a, (cut, column) in enumerate(zip(cuts, cells, strict=True)):
             codes = column.codes[group_of_ranks(cut, len(self.axes[a].labels))]
-            kernels.keys.pack(keys, codes[self.ranks[a]], layout.words[a], layout.shifts[a])
+            own_codes = codes[self.ranks[a]]
+            kernels.keys.pack(keys, own_codes, layout.words[a], layout.shifts[a])
         ids, first = kernels.keys.group(keys)
         old = self.classes
         size = len(first)
+        ladders = []
+        for column in cells:
+            ladders.append(_ladder(column))
         table = dataclasses.replace(
             old,
-            ladders=tuple(_ladder(column) for column in cells),
+            ladders=tuple(ladders),
             levels=(0,) * len(cells),
             layout=layout,
             keys=keys[first],
@@ -460,24 +480,26 @@ def _judge(
     is cut.
     """
     tops = tuple(ladder.top for ladder in classes.ladders)
+    models = seen_by_classes(goal.models, schema)
+    reference = {name: classes.counts[name].total() for name in counts}
     return Lattice(
         base=classes,
         schema=schema,
-        models=seen_by_classes(goal.models, schema),
+        models=models,
         objective=objective_named("loss"),
         low=(0,) * len(tops),
         high=tops,
         budget=classes.total,
         weights=(1.0 / max(1, len(tops)),) * len(tops),
-        reference={name: classes.counts[name].total() for name in counts},
+        reference=reference,
     )
 
 
 def _ladder(cells: RegionCells) -> Ladder:
     """Released labels as a hierarchy of one level."""
-    return Ladder(
-        (cells.labels,), (), (np.ones(len(cells.labels)),), (np.zeros(len(cells.labels)),)
-    )
+    leaf_counts = np.ones(len(cells.labels))
+    losses = np.zeros(len(cells.labels))
+    return Ladder((cells.labels,), (), (leaf_counts,), (losses,))
 
 
 def _require_label(dataset: Table, label: str) -> None:

@@ -207,7 +207,8 @@ class _Specialising:
 
     def _after(self, specialization: _Specialization) -> list[Cut]:
         cut = tuple(sorted({*self.cuts[specialization.a], *specialization.starts}))
-        return [*self.cuts[: specialization.a], cut, *self.cuts[specialization.a + 1 :]]
+        later_cuts = self.cuts[specialization.a + 1 :]
+        return [*self.cuts[: specialization.a], cut, *later_cuts]
 
     def _classes(self) -> tuple[Ints, Ints]:
         """The class of every point with records, and the sizes of the classes."""
@@ -220,14 +221,17 @@ class _Specialising:
         ranks = self.ground.ranks[c.a][self.inside]
         member = (ranks >= c.low) & (ranks < c.high)
         part = np.searchsorted(np.array(c.starts), ranks[member], side="right")
-        _, dense = np.unique(ids[member] * (len(c.starts) + 1) + part, return_inverse=True)
+        keys = ids[member] * (len(c.starts) + 1) + part
+        _, dense = np.unique(keys, return_inverse=True)
         split = np.bincount(dense, weights=self.records[member])
         touched = np.zeros(len(sizes), dtype=np.bool_)
         touched[ids[member]] = True
         untouched = sizes[~touched]
-        smallest = min(
-            int(split.min()), int(untouched.min()) if len(untouched) else int(sizes.max())
-        )
+        if len(untouched):
+            smallest_untouched = int(untouched.min())
+        else:
+            smallest_untouched = int(sizes.max())
+        smallest = min(int(split.min()), smallest_untouched)
         return int(sizes.min()) - smallest
 
 
@@ -329,11 +333,13 @@ class _Generalising:
         return ready[min(ranked)[1]]
 
     def _ready(self, node: _Generalization) -> bool:
-        return tuple(s for s in self.cuts[node.a] if node.low < s < node.high) == node.starts
+        inner_starts = tuple(s for s in self.cuts[node.a] if node.low < s < node.high)
+        return inner_starts == node.starts
 
     def _after(self, node: _Generalization) -> list[Cut]:
         cut = tuple(s for s in self.cuts[node.a] if s not in node.starts)
-        return [*self.cuts[: node.a], cut, *self.cuts[node.a + 1 :]]
+        later_cuts = self.cuts[node.a + 1 :]
+        return [*self.cuts[: node.a], cut, *later_cuts]
 
     def _classes(self, cuts: list[Cut]) -> tuple[Ints, Ints]:
         """The class of every point of the table, and how many records each class has."""
