@@ -238,15 +238,15 @@ def violating(
     return _minimal(violations) if violations.complete else violations
 
 
-def _listed(sets: ItemSets, m: int, limit: int) -> Any:
+def _listed(sets: ItemSets, m: int, limit: int) -> kernels.baskets.SetList:
     """Room for sets that are found; what is not written to costs no memory."""
-    worst = np.array([0, 0, len(sets) + 1], dtype=np.int64)
+    tallies = np.array([0, 0, len(sets) + 1], dtype=np.int64)
     return kernels.baskets.SetList(
         np.empty((limit, m), np.int32),
         np.empty(limit, np.int64),
         np.empty(limit, np.int64),
         np.zeros(len(sets), np.bool_),
-        worst,
+        tallies,
         np.zeros(1),
     )
 
