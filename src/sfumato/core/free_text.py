@@ -90,11 +90,10 @@ def refuse_free_text(dataset: Table) -> None:
 def refuse_declared_text(schema: Schema, table: str) -> None:
     """The same where no record may decide: by the kind that the recipe gives a column."""
     columns = schema.attributes.items()
-    undeclared = [
-        name
-        for name, a in columns
-        if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DROP)
-    ]
+    undeclared = []
+    for name, a in columns:
+        if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DROP):
+            undeclared.append(name)
     refuse_texts(
         undeclared,
         table,

@@ -291,9 +291,10 @@ def missing_column_problems(
         sentences = [f"{source.name} has no {_column_names(alike)}"]
     else:
         sentences = []
-    hints_with_columns = [
-        f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint
-    ]
+    hints_with_columns = []
+    for name, hint in hints.items():
+        if hint:
+            hints_with_columns.append(f"{source.name} has no column {name!r}.{hint}")
     return sentences + hints_with_columns
 
 

@@ -97,9 +97,10 @@ def ladder_by_nodes(
     losses = [np.zeros(len(values))]
     for level, level_names in enumerate(names, 1):
         if paths.measured:
-            known_losses = [
-                paths.loss[level].get(name, 1.0) for name in level_names if name is not None
-            ]
+            known_losses = []
+            for name in level_names:
+                if name is not None:
+                    known_losses.append(paths.loss[level].get(name, 1.0))
             losses.append(np.array(known_losses))
         else:
             losses.append((counts[level] - 1.0) / (len(values) - 1.0))

@@ -171,9 +171,12 @@ def items_of(together: JointCounts, measure: str) -> Items:
     position = {code: on_axis(numbers[code], digits) for code in present}  # type: ignore[arg-type]
     axis = sorted(set(position.values()))
     item_of_position = {at: i for i, at in enumerate(axis)}
-    own_items = [
-        item_of_position[position[code]] if code in position else -1 for code in range(len(numbers))
-    ]
+    own_items = []
+    for code in range(len(numbers)):
+        if code in position:
+            own_items.append(item_of_position[position[code]])
+        else:
+            own_items.append(-1)
     own = np.array(
         own_items,
         dtype=np.int64,

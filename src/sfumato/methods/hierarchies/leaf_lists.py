@@ -334,12 +334,13 @@ def _torn(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> 
         for i, row in enumerate(rows):
             if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]:
                 clashes.append((first[row[level]], i))
-        sentences = [
-            f"{source}, {row_label(i)} and {row_label(j)}: the same label of level {level} stands"
-            f" under two different labels of level {level + 1}; every label needs one parent, so"
-            " correct one of the rows"
-            for i, j in clashes[:SHOWN]
-        ]
+        sentences = []
+        for i, j in clashes[:SHOWN]:
+            sentences.append(
+                f"{source}, {row_label(i)} and {row_label(j)}: the same label of level {level}"
+                f" stands under two different labels of level {level + 1}; every label needs one"
+                " parent, so correct one of the rows"
+            )
         problems += sentences + _count_hidden_problems(clashes, source)
     return problems
 

@@ -118,14 +118,16 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     ordered_rules = [rules[k] for k in order]
     kinds = [rule.kind for rule in ordered_rules]
     constants = [rule.constants for rule in ordered_rules]
-    intruder_cells = [
-        _marked(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
-        for rule, c in zip(ordered_rules, columns, strict=True)
-    ]
-    released_cells = [
-        _marked(rule.released, rule.kind, c.open_released, c.missing_released)
-        for rule, c in zip(ordered_rules, columns, strict=True)
-    ]
+    intruder_cells = []
+    for rule, c in zip(ordered_rules, columns, strict=True):
+        intruder_cells.append(
+            _marked(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
+        )
+    released_cells = []
+    for rule, c in zip(ordered_rules, columns, strict=True):
+        released_cells.append(
+            _marked(rule.released, rule.kind, c.open_released, c.missing_released)
+        )
     return Arrays(
         tuple(column.name for column in columns),
         np.array(kinds, dtype=np.int64),

@@ -274,16 +274,17 @@ class DistanceLinkage(Attack):
             self.weights.values()
         ) <= {1.0}:
             return files.plain
-        rules = [
-            distance_rule(
-                column,
-                weight=self.weights.get(column.name, 1.0),
-                standard=self.standard,
-                ranges=self.ranges,
-                suppressed=self.suppressed,
+        rules = []
+        for column in files.columns:
+            rules.append(
+                distance_rule(
+                    column,
+                    weight=self.weights.get(column.name, 1.0),
+                    standard=self.standard,
+                    ranges=self.ranges,
+                    suppressed=self.suppressed,
+                )
             )
-            for column in files.columns
-        ]
         return arrays_of(
             files,
             rules,

@@ -89,9 +89,10 @@ class Follow(ColumnStep):
             name: f"released through the labels of {quasi}" for name, quasi in self.columns.items()
         }
         columns = {name: dataset.column(quasi).alias(name) for name, quasi in self.columns.items()}
-        attributes_after = {
-            name: _followed(attributes[name]) for name in self.columns if name in attributes
-        }
+        attributes_after = {}
+        for name in self.columns:
+            if name in attributes:
+                attributes_after[name] = _followed(attributes[name])
         return Masked(
             actions=actions,
             columns=columns,

@@ -124,10 +124,9 @@ class Round(ColumnStep):
         for n, is_changed in zip(self.columns, changed.T, strict=True):
             if not is_changed.any():
                 unchanged.append(n)
-        columns = {
-            n: column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
-            for j, n in enumerate(self.columns)
-        }
+        columns = {}
+        for j, n in enumerate(self.columns):
+            columns[n] = column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"rounded to multiples of {self.base:g} ({self.method})"

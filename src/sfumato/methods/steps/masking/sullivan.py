@@ -157,9 +157,9 @@ class Sullivan:
             )
         noisy = self._noisy(rows, scales)
         pairs = enumerate(zip(scales, self.categories, strict=True))
-        columns_back = [
-            scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs
-        ]
+        columns_back = []
+        for j, (scale, is_category) in pairs:
+            columns_back.append(scale.back(noisy[:, j], stepped=is_category))
         columns = np.stack(
             columns_back,
             axis=1,

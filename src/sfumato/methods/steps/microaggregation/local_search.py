@@ -325,9 +325,9 @@ def scales_of(groups: Groups, k: int) -> Array:
     """How far the records of a group around each record would lie apart: the (k − 1)-th neighbour,
     or the first that differs.
     """
-    squared = [
-        ((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T
-    ]
+    squared = []
+    for column in groups.near.T:
+        squared.append(((groups.points - groups.points[column]) ** 2).sum(axis=1))
     away = np.stack(
         squared,
         axis=1,

@@ -148,7 +148,10 @@ class CharacterTable:
         self.first = np.array([ord(a[0]) for a in alphabets], dtype=np.int64)
         starts = group_starts([len(a) for a in self.alphabets])
         self.starts = starts[self.numbers]
-        code_points = [ord(c) for a in self.alphabets for c in a]
+        code_points = []
+        for a in self.alphabets:
+            for c in a:
+                code_points.append(ord(c))
         self.flat = np.array(code_points, dtype=np.uint32)
 
     def rows(self, points: NDArray[np.uint32]) -> Ints:

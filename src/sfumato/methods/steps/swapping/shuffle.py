@@ -107,9 +107,9 @@ class ShuffleValues(ColumnStep):
             # So few records say nothing of the correlations of so many columns.
             small += len(members) * (len(members) <= len(names) + 1)
         sources = [carriers.sources(np.arange(len(carriers)), mate) for mate in partner]
-        columns = {
-            n: dataset.column(n).gather(rows) for n, rows in zip(self.columns, sources, strict=True)
-        }
+        columns = {}
+        for n, rows in zip(self.columns, sources, strict=True):
+            columns[n] = dataset.column(n).gather(rows)
         return Masked(
             actions=dict.fromkeys(self.columns, "values shuffled by what other columns predict"),
             columns=columns,

@@ -231,9 +231,12 @@ def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) ->
         raise SchemaError(
             f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
         )
-    positions_of_labels = [
-        len(listed) if label is None else label_codes[label] for label in encoded.labels
-    ]
+    positions_of_labels = []
+    for label in encoded.labels:
+        if label is None:
+            positions_of_labels.append(len(listed))
+        else:
+            positions_of_labels.append(label_codes[label])
     positions = np.array(
         positions_of_labels,
         dtype=np.int32,

@@ -77,9 +77,9 @@ class CutRecoding(Plan):
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
-        columns = {
-            c: {"values": len(self.cells[c]), "released": len(self.labels[c])} for c in self.columns
-        }
+        columns = {}
+        for c in self.columns:
+            columns[c] = {"values": len(self.cells[c]), "released": len(self.labels[c])}
         return {
             "kind": "cut recoding",
             "method": self.method,
