@@ -71,11 +71,7 @@ def covering(
         everywhere.add(position[None])
     covered = set().union(*nodes) if nodes else set()
     uncovered = [(c, r) for c, r in enumerate(released) if r not in covered and c not in sets]
-    ranges = _within_ranges(
-        values,
-        uncovered,
-        order,
-    )
+    ranges = _within_ranges(values, uncovered, order)
     coverings = []
     for value, above, inside in zip(values, nodes, ranges, strict=True):
         if value is None and wildcard:

@@ -94,10 +94,7 @@ def refuse_declared_text(schema: Schema, table: str) -> None:
     for name, a in columns:
         if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DROP):
             undeclared.append(name)
-    refuse_texts(
-        undeclared,
-        table,
-    )
+    refuse_texts(undeclared, table)
 
 
 def refuse_texts(texts: Sequence[str], table: str) -> None:

@@ -128,22 +128,17 @@ def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]]
-        first = np.searchsorted(sorted_values, value, side="left")[:, None]
-        last_not_above = np.searchsorted(sorted_values, value, side="right")
-        first_not_below = np.searchsorted(sorted_values, value, side="left")
-        last = np.maximum(
-            last_not_above - 1,
-            first_not_below,
-        )
         # Tie blocks of ranks: from lowest to highest on either side, and they must come within
         # reach.
+        first = np.searchsorted(sorted_values, value, side="left")
+        last = np.maximum(np.searchsorted(sorted_values, value, side="right") - 1, first)
         begins_before = low[None, :] <= last[:, None] + reach
-        ends_behind = high[None, :] >= first - reach
+        ends_behind = high[None, :] >= first[:, None] - reach
         near = begins_before & ends_behind
-        both_missing = np.isnan(value)[:, None] == np.isnan(released)[None, :]
-        is_unknown = np.isnan(value)
-        was_unreleased = np.isnan(released)
-        is_near = np.where(is_unknown[:, None], both_missing, near & ~was_unreleased[None, :])
+        value_missing = np.isnan(value)[:, None]
+        released_missing = np.isnan(released)[None, :]
+        both_missing = value_missing == released_missing
+        is_near = np.where(value_missing, both_missing, near & ~released_missing)
         return np.where(is_near, 0.0, -np.inf)
 
     return Likelihood((column,), score, True, "rank_swap")
@@ -235,15 +230,9 @@ def clue_from_transitions(
         label_codes[label[0] if isinstance(label, tuple) else label] = i
     nowhere = -1
     value_codes = [nowhere if v is None else label_codes.get(v, nowhere) for v in reading.values]
-    of_value = np.array(
-        value_codes,
-        dtype=np.int64,
-    )
+    of_value = np.array(value_codes, dtype=np.int64)
     released_codes = [nowhere if c is None else label_codes.get(c, nowhere) for c in reading.labels]
-    of_label = np.array(
-        released_codes,
-        dtype=np.int64,
-    )
+    of_label = np.array(released_codes, dtype=np.int64)
     with np.errstate(divide="ignore"):
         logs = np.log(matrix)
     same_label = {label: code for code, label in enumerate(reading.labels)}

@@ -131,13 +131,7 @@ class Composition(Attack):
             share = float(hit.mean())
         else:
             share = 0.0
-        return Finding(
-            self.name,
-            share,
-            message,
-            victims=rows[hit],
-            details=details,
-        )
+        return Finding(self.name, share, message, victims=rows[hit], details=details)
 
     def posteriors(self, scene: Scene, column: str) -> tuple[Ints, NDArray[np.float64]]:
         """The rows of the first original whose people are in all releases, and per row the

@@ -455,10 +455,7 @@ class _Group:
         # Records of a class are alike: the first of each stands for all.
         original_ends = np.cumsum(self.originals)
         released_ends = np.cumsum(self.released)
-        firsts = (
-            original_ends - self.originals,
-            released_ends - self.released,
-        )
+        firsts = (original_ends - self.originals, released_ends - self.released)
         shares = counts[np.ix_(*firsts)] / max(1, total)
         return float(shares[self.matches].max(initial=0.0))
 

@@ -68,11 +68,7 @@ def distinct(codes: Sequence[Ints]) -> Distinct:
     ids, first = _in_order(keys)
     first_codes = [part[first] for part in codes]
     records = np.bincount(ids, minlength=len(first))
-    return Distinct(
-        ids,
-        np.column_stack(first_codes),
-        records,
-    )
+    return Distinct(ids, np.column_stack(first_codes), records)
 
 
 def _in_order(keys: Ints) -> tuple[Ints, Ints]:

@@ -436,10 +436,7 @@ def _node_levels(
     rows = scene.pair.rows[crowd.truth < 0]
     own = [reading.values[code] for code in reading.original[rows].tolist()]
     own_labels = {str(value) for value in own if value is not None}
-    labels = (
-        *crowd.labels,
-        *sorted(own_labels - set(crowd.labels)),
-    )
+    labels = (*crowd.labels, *sorted(own_labels - set(crowd.labels)))
     if len(crowd.labels) < 2:
         return
     code = {label: i for i, label in enumerate(labels)}
@@ -451,11 +448,7 @@ def _node_levels(
         return
     totals = crowd.totals.astype(int)
     unlisted_count = len(labels) - len(crowd.labels)
-    ladder = bind(
-        hierarchy,
-        labels,
-        [*totals.tolist(), *[0] * unlisted_count],
-    )
+    ladder = bind(hierarchy, labels, [*totals.tolist(), *[0] * unlisted_count])
     label_codes = {label: i for i, label in enumerate(ladder.labels[0])}
     leaf = np.array([label_codes[label] for label in labels], dtype=np.int64)
     for level in range(1, ladder.top):

@@ -135,12 +135,7 @@ class _Classes:
         # Numbers the classes of one record: sizes 1, 3, 1 → 0, −1, 1.
         single = np.where(sizes == 1, np.cumsum(sizes == 1) - 1, -1)
         columns = codes[first].T.astype(np.int64)
-        return cls(
-            np.ascontiguousarray(columns),
-            sizes,
-            single,
-            ids.astype(np.int64),
-        )
+        return cls(np.ascontiguousarray(columns), sizes, single, ids.astype(np.int64))
 
 
 def _checked(dataset: Table, names: tuple[str, ...], max_size: int | None, fraction: float) -> int:

@@ -548,10 +548,7 @@ class _Search:
         neighbour_values = values[around]
         lower = np.minimum(neighbour_values[:, 0], neighbour_values[:, 1])
         upper = np.maximum(neighbour_values[:, 0], neighbour_values[:, 1])
-        middle = np.maximum(
-            lower,
-            np.minimum(upper, neighbour_values[:, 2]),
-        )
+        middle = np.maximum(lower, np.minimum(upper, neighbour_values[:, 2]))
         off = np.abs(values[test_rows] - middle)
         spread = np.abs(values[both_numbers] - np.median(values[both_numbers]))
         off = off[~np.isnan(off)]
@@ -736,10 +733,7 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     right = np.searchsorted(ranked, released[test_rows], "right")
     positions = (left + right) // 2
     neighbours = positions[:, None] + np.arange(-1, 2)[None, :]
-    return (
-        test_rows,
-        order[np.clip(neighbours, 0, len(order) - 1)],
-    )
+    return (test_rows, order[np.clip(neighbours, 0, len(order) - 1)])
 
 
 def _sample_records(rng: np.random.Generator, records: int, limit: int) -> Codes:

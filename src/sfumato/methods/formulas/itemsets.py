@@ -371,12 +371,7 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
     inverse_mean = np.where(has_items, inverse / totals, 0.0)
     rarest_set = np.where(has_items, rarest, 0)
     amounts = np.where(has_items, totals, 0.0)
-    return KnownSets(
-        uniqueness,
-        inverse_mean,
-        rarest_set,
-        amounts,
-    )
+    return KnownSets(uniqueness, inverse_mean, rarest_set, amounts)
 
 
 def frequent(

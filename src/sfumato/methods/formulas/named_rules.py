@@ -302,10 +302,7 @@ class TableItems:
 
         left = tuple(item(number) for number in rule.left)
         right = tuple(item(number) for number in rule.right)
-        return NamedRule(
-            left,
-            right,
-        )
+        return NamedRule(left, right)
 
     def meant(self, rules: Iterable[NamedRule], thresholds: Thresholds) -> list[Association]:
         """The rules that could be found: those whose items enough rows hold. Fewer rows never make
@@ -331,10 +328,7 @@ class TableItems:
         at = [self._column(column_choices[0]) for column_choices in choices]
         rows = np.stack([self._cells(column_number) for column_number in at], axis=1)
         hits = [np.isin(rows[:, i], column_choices) for i, column_choices in enumerate(choices)]
-        inside = np.all(
-            hits,
-            axis=0,
-        )
+        inside = np.all(hits, axis=0)
         combined, counts = np.unique(rows[inside], axis=0, return_counts=True)
         for values in combined[counts >= smallest_support].tolist():
             yield tuple(values)

@@ -660,21 +660,11 @@ class _Program:
         for number, rule in enumerate(keep):
             lost = {} if hard else {offset + number: 1.0}
             terms = {at: smallest_support * coefficient for at, coefficient in lost.items()}
-            rows.add(
-                {rule.both: 1.0},
-                terms,
-                smallest_support,
-                np.inf,
-            )
+            rows.add({rule.both: 1.0}, terms, smallest_support, np.inf)
             if rule.right:
                 largest = p * self.most[rule.left]
                 ghost_terms = {at: largest * coefficient for at, coefficient in lost.items()}
-                rows.add(
-                    _difference(rule, p, q),
-                    ghost_terms,
-                    0,
-                    np.inf,
-                )
+                rows.add(_difference(rule, p, q), ghost_terms, 0, np.inf)
 
 
 def _fraction(exact: Fraction) -> tuple[int, int]:

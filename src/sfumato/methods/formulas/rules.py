@@ -232,11 +232,7 @@ def candidates(itemsets: Mapping[Itemset, int]) -> Iterator[tuple[Association, i
         for size in range(1, len(itemset)):
             for left_items in itertools.combinations(itemset, size):
                 right_items = tuple(item for item in itemset if item not in left_items)
-                yield (
-                    Association(left_items, right_items),
-                    support,
-                    itemsets[left_items],
-                )
+                yield (Association(left_items, right_items), support, itemsets[left_items])
 
 
 def mine_rules(

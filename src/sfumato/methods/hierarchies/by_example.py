@@ -568,11 +568,7 @@ def _two_tops(rule: InferredRule, values: Sequence[str], counts: Sequence[int]) 
         if value != rule.top:
             other_cells.append((value, count))
     own_paths = rule.hierarchy.paths([v for v, _ in other_cells], [c for _, c in other_cells])
-    paths = _renamed(
-        own_paths,
-        rule.top,
-        is_named=False,
-    )
+    paths = _renamed(own_paths, rule.top, is_named=False)
     inner = [{**level, rule.top: level[TOP]} for level in paths.loss[:-1]]
     leaves = [{**level, rule.top: level[TOP]} for level in paths.leaves[:-1]]
     other_rows = iter(paths.rows)

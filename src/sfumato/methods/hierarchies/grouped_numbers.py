@@ -177,10 +177,7 @@ def items_of(together: JointCounts, measure: str) -> Items:
             own_items.append(item_of_position[position[code]])
         else:
             own_items.append(-1)
-    own = np.array(
-        own_items,
-        dtype=np.int64,
-    )
+    own = np.array(own_items, dtype=np.int64)
     rows = own[together.own] >= 0
     item = own[together.own[rows]]
     other = together.other[rows]
@@ -370,12 +367,7 @@ class GroupedNumbers(Hierarchy):
         rows = [grid.row(value, *node) for value, node in zip(values, placed, strict=True)]
         own_levels = [own for own, _ in placed]
         spans = [span for _, span in placed]
-        return extent_paths(
-            rows,
-            own_levels,
-            grid.extents,
-            grid.domain(spans),
-        )
+        return extent_paths(rows, own_levels, grid.extents, grid.domain(spans))
 
 
 def _is_label(reading: CellReading | None) -> bool:

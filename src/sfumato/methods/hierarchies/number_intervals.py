@@ -181,15 +181,7 @@ class Grid:
         for width in widths:
             if width is not None:
                 own_widths.append(width)
-        return cls(
-            digits,
-            tuple(own_widths),
-            origin or 0,
-            lower,
-            upper,
-            below,
-            above,
-        )
+        return cls(digits, tuple(own_widths), origin or 0, lower, upper, below, above)
 
     def level(self, ends: Ends) -> int | None:
         """The level of the node a cell names: 0 for a number; None when it is no node of this

@@ -116,13 +116,7 @@ class KOnSubsets(_OnColumns):
             unit = "column"
         else:
             unit = f"{self.size} columns"
-        return _judge(
-            self,
-            self.k,
-            evidence,
-            self._smallest(evidence),
-            unit,
-        )
+        return _judge(self, self.k, evidence, self._smallest(evidence), unit)
 
     def implies(self, model: Model) -> bool:
         """A larger k on as many columns or more implies a smaller one, on all subsets and on named

@@ -129,11 +129,7 @@ def _measure_axis(
     positions[order] = np.arange(len(order))
     numeric = attribute.kind is Kind.NUMERIC
     numbers = [keys[code] if numeric else 0.0 for code in order]
-    return (
-        order,
-        positions,
-        np.array(numbers, dtype=np.float64),
-    )
+    return (order, positions, np.array(numbers, dtype=np.float64))
 
 
 def _nodes(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:

@@ -193,11 +193,7 @@ def _fitting(
         table[cells.value[cells.fits], cells.label[cells.fits]] = True
     codes_before = reading.before.narrow[first].astype(np.int64)
     codes_after = reading.after.narrow[example].astype(np.int64)
-    return (
-        table,
-        codes_before,
-        codes_after,
-    )
+    return (table, codes_before, codes_after)
 
 
 def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: Ints) -> None:

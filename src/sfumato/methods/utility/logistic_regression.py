@@ -239,11 +239,7 @@ class Features:
         owners = tuple(self.owners[j] for j in column_numbers)
         before = self.before[:, column_numbers]
         after = self.after[:, column_numbers]
-        return Features(
-            owners,
-            before,
-            after,
-        )
+        return Features(owners, before, after)
 
 
 def is_number(pair: TablePair, name: str) -> bool:

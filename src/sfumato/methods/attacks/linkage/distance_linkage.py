@@ -285,10 +285,7 @@ class DistanceLinkage(Attack):
                     suppressed=self.suppressed,
                 )
             )
-        return arrays_of(
-            files,
-            rules,
-        )
+        return arrays_of(files, rules)
 
     def _credits(self, scene: Scene, files: Files, arrays: Arrays, way: str) -> Credits:
         if self.one_to_one:

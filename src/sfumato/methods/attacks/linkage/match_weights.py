@@ -108,12 +108,7 @@ def graded_rule(
     if column.scale != "order":
         reach = tolerance * (deviation(column) if sigma is None else sigma)
     constants = np.array([differs, nothing, nothing, nothing, reach, exact, covered, close])
-    return ComparisonRule(
-        GRADED,
-        constants,
-        intruder_numbers,
-        released_numbers,
-    )
+    return ComparisonRule(GRADED, constants, intruder_numbers, released_numbers)
 
 
 # Numbers with noise: how near two are says more than whether they are close.
@@ -527,9 +522,6 @@ def _gaps(arrays: Arrays, k: int, pairs: Ints) -> Floats:
     both_present = (intruder_marks >= 0) & (released_marks >= 0)
     above = released_numbers[:, 0] - intruder_numbers[:, 1]
     below = intruder_numbers[:, 0] - released_numbers[:, 1]
-    apart = np.maximum(
-        above,
-        below,
-    )
+    apart = np.maximum(above, below)
     gaps: Floats = apart[both_present]
     return gaps

@@ -367,10 +367,7 @@ def _numbers(
     standardised = []
     for reading, scale in zip(readings, scales, strict=True):
         standardised.append((reading.middle[reading.released] - scale.centre) / scale.spread)
-    released = np.stack(
-        standardised,
-        axis=1,
-    )
+    released = np.stack(standardised, axis=1)
     joint_values = np.concatenate([values, training_values], axis=1)
     covariance = np.cov(joint_values, rowvar=False).reshape(
         values.shape[1] + training_values.shape[1], -1
@@ -378,10 +375,7 @@ def _numbers(
     size = values.shape[1]
     # The slope of released numbers on known ones: solves Σ_BB · slope = Σ_BA.
     ridge = RIDGE * np.eye(training_values.shape[1])
-    slope = np.linalg.solve(
-        covariance[size:, size:] + ridge,
-        covariance[size:, :size],
-    )
+    slope = np.linalg.solve(covariance[size:, size:] + ridge, covariance[size:, :size])
     residual = covariance[:size, :size] - covariance[:size, size:] @ slope + RIDGE * np.eye(size)
     # With the residual covariance S = L Lᵀ, a gap times L⁻ᵀ has the squared length gᵀ S⁻¹ g.
     whitening = np.linalg.inv(np.linalg.cholesky(_definite(residual))).T

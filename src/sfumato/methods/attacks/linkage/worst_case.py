@@ -171,10 +171,7 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
     number = np.arange(len(smaller))
     entries = np.concatenate([np.ones(len(number)), -np.ones(len(number))])
     positions = np.tile(number, 2), np.concatenate([larger, smaller])
-    rows = coo_array(
-        (entries, positions),
-        shape=(len(number), len(sets)),
-    )
+    rows = coo_array((entries, positions), shape=(len(number), len(sets)))
     low = np.zeros(len(sets))
     high = np.ones(len(sets))
     # No columns at all measure 0, all together 1.

@@ -368,12 +368,7 @@ class RegionCells:
         pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
         losses = np.array([loss for _, loss in pairs], dtype=np.float64)
         ranges = np.array([code for code, _ in pairs], dtype=np.int64)
-        return cls(
-            ranges[which],
-            tuple(codes),
-            losses[which],
-            changed,
-        )
+        return cls(ranges[which], tuple(codes), losses[which], changed)
 
 
 def cells_of(axis: Axis, ranks: Ints, ends: Ints) -> RegionCells:
@@ -386,11 +381,7 @@ def cells_of(axis: Axis, ranks: Ints, ends: Ints) -> RegionCells:
     pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
     write = _tree_cell if axis.form == "tree" else _line_cell
     written_cells = [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()]
-    return RegionCells.of(
-        written_cells,
-        which,
-        changed=bool((lows < highs).any()),
-    )
+    return RegionCells.of(written_cells, which, changed=bool((lows < highs).any()))
 
 
 def _line_cell(axis: Axis, low: int, high: int) -> Cell:
@@ -430,11 +421,7 @@ def _set_cells(axis: Axis, ranks: Ints, lengths: Ints) -> RegionCells:
         if len(set_numbers) > len(sets):
             sets.append(members.tolist())
     set_cells = [_set_cell(axis, members) for members in sets]
-    return RegionCells.of(
-        set_cells,
-        which,
-        changed=any(len(members) > 1 for members in sets),
-    )
+    return RegionCells.of(set_cells, which, changed=any(len(members) > 1 for members in sets))
 
 
 def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:

@@ -108,12 +108,7 @@ class Absorber:
         all_members = np.append(members, np.full(len(regions), atom))
         all_amounts = np.append(amounts, np.full(len(regions), amount))
         all_groups = np.append(groups, np.arange(len(regions)))
-        table = self.atoms.table(
-            all_members,
-            all_amounts,
-            all_groups,
-            len(regions),
-        )
+        table = self.atoms.table(all_members, all_amounts, all_groups, len(regions))
         good = np.flatnonzero(~self.failing(table))
         if len(good):
             return int(regions[good[0]])

@@ -174,10 +174,7 @@ class Round(ColumnStep):
         preserved_totals = Preserved(
             words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
         )
-        return (
-            preserved_totals,
-            preserved_numbers.means(),
-        )
+        return (preserved_totals, preserved_numbers.means())
 
 
 def _split(values: Array, base: float) -> tuple[Array, Array]:

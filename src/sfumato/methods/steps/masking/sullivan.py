@@ -160,10 +160,7 @@ class Sullivan:
         columns_back = []
         for j, (scale, is_category) in pairs:
             columns_back.append(scale.back(noisy[:, j], stepped=is_category))
-        columns = np.stack(
-            columns_back,
-            axis=1,
-        )
+        columns = np.stack(columns_back, axis=1)
         return np.where(np.isnan(block.values[rows]), np.nan, columns)
 
     def _noisy(self, rows: Rows, scales: list[NormalScale]) -> Array:

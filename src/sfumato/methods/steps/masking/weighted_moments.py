@@ -17,12 +17,7 @@ def means_of(values: Array, weights: Array) -> Array:
     present = ~np.isnan(values)
     total = weights @ present
     sums = weights @ np.where(present, values, 0.0)
-    return np.divide(
-        sums,
-        total,
-        out=np.zeros(values.shape[1]),
-        where=total > 0,
-    )
+    return np.divide(sums, total, out=np.zeros(values.shape[1]), where=total > 0)
 
 
 def covariance_of(values: Array, weights: Array) -> Array:

@@ -108,12 +108,7 @@ def by_network(
         [np.ones(len(records), dtype=np.int64), (limits.high - limits.low).ravel()]
     )
     all_costs = np.concatenate([whole, np.zeros(count * shares, dtype=np.int64)])
-    network.add_arcs_with_capacity_and_unit_cost(
-        from_nodes,
-        to_nodes,
-        capacities,
-        all_costs,
-    )
+    network.add_arcs_with_capacity_and_unit_cost(from_nodes, to_nodes, capacities, all_costs)
     # What a bucket must give is taken at its node; the remainder of a class may come from any
     # bucket.
     free_capacity = limits.sizes - limits.low.sum(axis=1)
@@ -141,10 +136,7 @@ def by_linear_program(
     of_record = csr_array((coefficients, (records, arcs)), shape=(n, len(arcs)))
     of_class = csr_array((coefficients, (classes, arcs)), shape=(count, len(arcs)))
     positions = (classes * shares + buckets[records], arcs)
-    of_bucket = csr_array(
-        (coefficients, positions),
-        shape=(count * shares, len(arcs)),
-    )
+    of_bucket = csr_array((coefficients, positions), shape=(count * shares, len(arcs)))
     # The constraints are those of a network, so corners are whole and the dual simplex ends in
     # one.
     upper_rows = vstack([of_bucket, -of_bucket], format="csr")

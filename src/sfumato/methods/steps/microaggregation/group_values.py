@@ -117,11 +117,7 @@ def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
 def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     """The number of the group, from 1."""
     numbers = [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)]
-    texts = pl.Series(
-        name,
-        numbers,
-        dtype=pl.String,
-    )
+    texts = pl.Series(name, numbers, dtype=pl.String)
     after = dataclasses.replace(dataset.schema[name], kind=Kind.NOMINAL, hierarchy=None, order=None)
     return BucketColumn(texts.gather(groups), after)
 

@@ -328,10 +328,7 @@ def scales_of(groups: Groups, k: int) -> Array:
     squared = []
     for column in groups.near.T:
         squared.append(((groups.points - groups.points[column]) ** 2).sum(axis=1))
-    away = np.stack(
-        squared,
-        axis=1,
-    )
+    away = np.stack(squared, axis=1)
     # Neighbours before the (k − 1)-th do not count; the first positive distance from there on
     # does.
     away[:, : min(k - 2, away.shape[1] - 1)] = 0.0

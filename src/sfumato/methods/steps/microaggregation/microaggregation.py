@@ -170,11 +170,7 @@ class Microaggregate(ColumnStep):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and their means."""
         required = [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())]
-        require_table(
-            dataset,
-            self.name,
-            required,
-        )
+        require_table(dataset, self.name, required)
         table = table_of(
             dataset,
             self.columns,

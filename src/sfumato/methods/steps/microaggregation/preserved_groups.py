@@ -74,10 +74,7 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
     columns_after = [
         columns[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names
     ]
-    after = np.stack(
-        columns_after,
-        axis=1,
-    )
+    after = np.stack(columns_after, axis=1)
     present = ~np.isnan(before)
     weights = np.where(present, table.weights[:, None], 0.0)
     share = weights / np.maximum(weights.sum(axis=0), 1e-300)

@@ -91,10 +91,7 @@ class Bounds:
         # columns cost whatever the prefix: legal where the objective is a sum over columns.
         least_score = float(lattice.objective.score(tally))
         own_score = _score_alone(lattice, tally, decided) + self.rest[decided]
-        return max(
-            least_score,
-            own_score,
-        )
+        return max(least_score, own_score)
 
     def refine(self, share: int) -> Iterator[None]:
         """Search the last column alone, then the last two, and so on; yields once for every table

@@ -292,10 +292,7 @@ class SafeAnonymize(Step):
     def account(self, schema: Schema) -> Account:
         """ε and δ for everything that is released."""
         reached_twice = min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached)
-        twice = (
-            2 * self.epsilon,
-            reached_twice,
-        )
+        twice = (2 * self.epsilon, reached_twice)
         return Account(
             Effect.ACCOUNTED,
             "",

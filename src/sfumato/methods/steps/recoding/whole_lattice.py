@@ -162,11 +162,7 @@ def _walk(
                 levels = tower.levels
                 is_leaf = i == innermost and step == sizes[i] - 1
                 climbed = (*levels[:a], lattice.low[a] + step, *levels[a + 1 :])
-                tower.climb(
-                    climbed,
-                    (whole[at], lost[at]),
-                    writes=not is_leaf,
-                )
+                tower.climb(climbed, (whole[at], lost[at]), writes=not is_leaf)
                 climb(i + 1, at)
             tower.cut(height)
 

@@ -283,11 +283,7 @@ class _Program:
         flag, sign, offset = self._hides(u, hidden)
         all_columns = np.concatenate([columns, flag])
         all_values = np.concatenate([values, -shortfall * sign])
-        self._row(
-            all_columns,
-            all_values,
-            shortfall * offset,
-        )
+        self._row(all_columns, all_values, shortfall * offset)
 
     def _hides(self, u: int, hidden: int) -> tuple[Ints, Floats, float]:
         """Whether some record of a class hides exactly these columns, as a sum of variables and a

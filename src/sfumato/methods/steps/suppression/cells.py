@@ -251,12 +251,7 @@ class SuppressedParts:
             all_keys = np.concatenate([keys, keys[hit]])
             all_amounts = np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)])
             all_blanks = np.concatenate([self.blanks(demand.columns), true_blanks])
-            frequencies = count_compatible(
-                all_keys,
-                all_amounts,
-                all_blanks,
-                self.fields,
-            )
+            frequencies = count_compatible(all_keys, all_amounts, all_blanks, self.fields)
             rare |= frequencies[len(keys) :] < demand.k
         return int(self.amounts[hit][rare].sum())
 
@@ -481,12 +476,7 @@ class _Cover:
         all_keys = np.concatenate([self.keys, self.keys[units]])
         all_records = np.concatenate([self.left, np.ones(len(units), dtype=np.int64)])
         all_missing = np.concatenate([self.missing, self.missing[units] | hidden])
-        frequencies = count_compatible(
-            all_keys,
-            all_records,
-            all_missing,
-            self.parts.fields,
-        )
+        frequencies = count_compatible(all_keys, all_records, all_missing, self.parts.fields)
         self.frequencies = frequencies[: len(self.left)]
         relied_on = self.left > 0
         price = dict.fromkeys(np.unique(hidden).tolist(), 0.0)

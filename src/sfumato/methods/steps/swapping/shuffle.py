@@ -158,10 +158,7 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     inverse = np.linalg.pinv(relation[column_count:, column_count:], hermitian=True)
     weights = relation[:column_count, column_count:] @ inverse
     explained = weights @ relation[column_count:, :column_count]
-    noise = positive(
-        relation[:column_count, :column_count] - explained,
-        unit=False,
-    )
+    noise = positive(relation[:column_count, :column_count] - explained, unit=False)
     predictor_scores = np.stack([normal_scores(r) for r in ranks[column_count:]], axis=1)
     scores = predictor_scores @ weights.T + stream.standard_normal((n, column_count)) @ root(noise)
     sources = np.tile(np.arange(n), (column_count, 1))

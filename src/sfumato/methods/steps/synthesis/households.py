@@ -338,14 +338,7 @@ def _members(
         materials_known["previous", name] = materials[name].taken(units.rows[later - 1])
     about = [rule for rule in rules if rule.conclusion.column in own]
     own_materials = {name: materials[name].taken(rows) for name in own}
-    return Sequential.of(
-        own_materials,
-        own,
-        about,
-        min_leaf,
-        may,
-        materials_known,
-    )
+    return Sequential.of(own_materials, own, about, min_leaf, may, materials_known)
 
 
 def _raw(material: Material, draw: Drawn) -> NDArray[Any]:

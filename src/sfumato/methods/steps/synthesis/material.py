@@ -237,10 +237,7 @@ def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) ->
             positions_of_labels.append(len(listed))
         else:
             positions_of_labels.append(label_codes[label])
-    positions = np.array(
-        positions_of_labels,
-        dtype=np.int32,
-    )
+    positions = np.array(positions_of_labels, dtype=np.int32)
     codes = positions[encoded.codes[order]]
     present = np.unique(codes)
     labels = (*listed, None)

@@ -139,15 +139,7 @@ def summarize_draws(
         n for n, share in reappearing_shares.items() if share > 0 and not ground.materials[n].smooth
     ]
     rule_count = len(ground.rules) + len(ground.unit_rules)
-    return ToldOfDraws(
-        _warnings(
-            rare,
-            partly_reappearing,
-            given_way,
-        ),
-        owner,
-        rule_count - lost,
-    )
+    return ToldOfDraws(_warnings(rare, partly_reappearing, given_way), owner, rule_count - lost)
 
 
 def _warnings(

@@ -139,12 +139,7 @@ def _schema_after(schema: Schema, name: str, plan: CutRecoding) -> Schema:
         order = labels
     else:
         order = None
-    return schema.replace(
-        name,
-        kind=kind,
-        hierarchy=hierarchy,
-        order=order,
-    )
+    return schema.replace(name, kind=kind, hierarchy=hierarchy, order=order)
 
 
 def group_of_ranks(cut: Cut, ranks: int) -> Ints:
