@@ -557,10 +557,7 @@ class Inference(Attack):
             attacked.append(target)
             for without, (_, kinds) in enumerate(around.near(target, alike)):
                 rows = around.rows(kinds)
-                if without:
-                    own = int(around.own[target])
-                else:
-                    own = None
+                own = int(around.own[target]) if without else None
                 looked_at.append(sum(secret.guess_cost(len(rows)) for secret in secrets))
                 for number, secret in enumerate(secrets):
                     guess = secret.guess(rows, own)
@@ -595,8 +592,8 @@ class Inference(Attack):
             **told_rates(*rates, naive, trials),
             "column": column,
             "matrix": secret.beliefs is not None,
+            "limited_by_work": trials < len(around.targets),
         }
-        details["limited_by_work"] = trials < len(around.targets)
         return Finding(
             self.name, risk.clipped, message, risk.interval, details=details, trials=trials
         )
