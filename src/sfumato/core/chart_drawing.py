@@ -274,7 +274,8 @@ def _draw_map(chart: ChartBlock) -> Drawing:
             pen = Pen("white", INK, 1.5)
         else:
             pen = Pen(AFTER)
-        x, y = CELL * (point.x + 0.5), CELL * ((point.y or 0) + 0.5)
+        row_place = (point.y or 0) + 0.5
+        x, y = CELL * (point.x + 0.5), CELL * row_place
         drawing.drawn.append(Mark(x, y, shape="square", size=area, pen=pen))
     for index, name in enumerate(down):
         drawing.text(-8, CELL * (index + 0.5), name, align="right", size=12)

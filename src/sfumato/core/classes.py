@@ -624,7 +624,8 @@ def _sorted_classes(
     sought = line[repeated_rows]
     line.sort()
     # Where a key equals the one before it: 5, 5, 7 gives place 1.
-    repeats = np.flatnonzero(line[1:] == line[:-1]) + 1
+    is_repeated = line[1:] == line[:-1]
+    repeats = np.flatnonzero(is_repeated) + 1
     distinct, records = line, np.ones(rows, dtype=np.int64)
     if len(repeats):
         # The first row of each run of equal keys; the way to the next one is its size.

@@ -262,9 +262,8 @@ class Pairs:
             return np.zeros(0, dtype=np.int64)
         original_components, released_components = self.components()
         together = original_components[self.edges[0]] == released_components[self.edges[1]]
-        return self._reached(
-            self.edges[0][together], self.released[self.edges[1][together]], len(self.originals)
-        )
+        targets = self.released[self.edges[1][together]]
+        return self._reached(self.edges[0][together], targets, len(self.originals))
 
     def components(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Per original and per released class the number of the group whose records can trade
@@ -347,10 +346,10 @@ def pair_up(
     coverings = coverings_of(fine, classes, released.schema, value_tables)
     fine_classes, coarse_classes = consistent(fine, classes, coverings)
     # One number for each pair of classes; without any class the divisor is 1.
-    class_pairs, amounts = np.unique(fine_rows * max(1, len(classes)) + rows, return_counts=True)
-    wrong = int(
-        amounts[~np.isin(class_pairs, fine_classes * max(1, len(classes)) + coarse_classes)].sum()
-    )
+    fine_keys = fine_rows * max(1, len(classes)) + rows
+    class_pairs, amounts = np.unique(fine_keys, return_counts=True)
+    connected_keys = fine_classes * max(1, len(classes)) + coarse_classes
+    wrong = int(amounts[~np.isin(class_pairs, connected_keys)].sum())
     if wrong:
         raise SchemaError(
             f"{wrong:,} of {len(released):,} released records do not generalise their own"

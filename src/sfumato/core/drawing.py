@@ -273,9 +273,9 @@ class Drawing:
     @property
     def extent(self) -> tuple[int, int]:
         """Width and height of the whole picture."""
-        return math.ceil(self.left + self.width + self.right), math.ceil(
-            self.top + self.height + self.bottom
-        )
+        width = math.ceil(self.left + self.width + self.right)
+        height = math.ceil(self.top + self.height + self.bottom)
+        return width, height
 
     def rect(self, x: float, y: float, width: float, height: float, pen: Pen) -> None:
         """Add a rectangle."""
@@ -516,10 +516,9 @@ def rounded_out(low: float, high: float) -> tuple[float, float]:
     for _ in range(3):
         step = step_of(low, high, 10)
         digits = max(0, -math.floor(math.log10(step)))
-        low, high = (
-            round(math.floor(low / step + 1e-9) * step, digits),
-            round(math.ceil(high / step - 1e-9) * step, digits),
-        )
+        steps_below = math.floor(low / step + 1e-9)
+        steps_above = math.ceil(high / step - 1e-9)
+        low, high = (round(steps_below * step, digits), round(steps_above * step, digits))
     return low, high
 
 

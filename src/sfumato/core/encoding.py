@@ -153,7 +153,8 @@ def _relabelled_many(
     """What :func:`relabelled` gives where very many labels are used."""
     names = labels.gather(used)
     final = names.unique().sort(nulls_last=True)
-    rank = names.rank("dense").cast(pl.Int64).fill_null(len(final)).to_numpy() - 1
+    dense_ranks = names.rank("dense").cast(pl.Int64).fill_null(len(final)).to_numpy()
+    rank = dense_ranks - 1
     new_codes = np.zeros(len(labels), dtype=code_type(len(final)))
     new_codes[used] = rank
     counts = np.bincount(rank, weights=amounts[used], minlength=len(final)).astype(np.int64)
@@ -528,7 +529,8 @@ def encode_column(dataset: Table, column: Column) -> Encoded:
     for (
         part
     ) in encoded:  # numbered anew after each part: the product of all domains may not fit a word
-        used, codes = np.unique(codes * max(1, len(part.labels)) + part.codes, return_inverse=True)
+        shifted_codes = codes * max(1, len(part.labels)) + part.codes
+        used, codes = np.unique(shifted_codes, return_inverse=True)
         before = [divmod(pair, max(1, len(part.labels))) for pair in used.tolist()]
         labels = [(*labels[before_code], part.labels[own_code]) for before_code, own_code in before]
     counts = tallied(codes, len(labels), dataset.copies)

@@ -353,10 +353,12 @@ def all_or_nothing(ladder: Ladder) -> Ladder:
     everything.
     """
     count = len(ladder.labels[0])
+    own_codes = np.zeros(count, dtype=np.int64)
+    all_leaves = np.array([float(count)])
     return Ladder(
         labels=(ladder.labels[0], (TOP,)),
-        up=(np.zeros(count, dtype=np.int64),),
-        leaves=(ladder.leaves[0], np.array([float(count)])),
+        up=(own_codes,),
+        leaves=(ladder.leaves[0], all_leaves),
         loss=(ladder.loss[0], np.ones(1)),
     )
 

@@ -200,7 +200,8 @@ def _divergence(spread: Spread) -> float:
         gone_density = np.log(float(gone)) - spread.most
         density = np.logaddexp(kept_density, gone_density) - math.log(max(1, n))
     log_shares = np.log(finest)
-    before = float((finest * (log_shares - math.log(max(1, n)))).sum())
+    contributions = finest * (log_shares - math.log(max(1, n)))
+    before = float(contributions.sum())
     after = float(records @ density)
     apart = (before - after) / max(1, n) - spread.spanned
     return max(0.0, apart / math.log(2))
@@ -221,7 +222,8 @@ def _own(tally: Tally) -> float:
 
 
 def _mean(tally: Tally) -> float:
-    return float(sum(w * c for w, c in zip(tally.weights, tally.cells, strict=True)))
+    weighted_cost = sum(w * c for w, c in zip(tally.weights, tally.cells, strict=True))
+    return float(weighted_cost)
 
 
 def _geometric(tally: Tally) -> float:
@@ -477,7 +479,9 @@ class Landscape:
         if not self.minimal:
             return sum(levels), levels
         relative = sum(level / max(1, top) for level, top in zip(levels, self.tops, strict=True))
-        return sum(levels), relative, -int(self.classes[node]), int(self.suppressed[node]), levels
+        classes = self.classes[node]
+        suppressed = self.suppressed[node]
+        return sum(levels), relative, -int(classes), int(suppressed), levels
 
     def _minimal(self, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The feasible nodes that have no feasible node strictly below them; only where the lattice

@@ -66,7 +66,8 @@ def bounds(level: Level, day: datetime.date) -> tuple[int, int]:
         return first - day.weekday(), first - day.weekday() + 7
     months = {"month": 1, "quarter": 3, "year": 12, "decade": 120}[level]
     # Months since year 0, cut to a multiple of the period: in quarters month 5 becomes 3.
-    start = (day.year * 12 + day.month - 1) // months * months
+    month_number = day.year * 12 + day.month - 1
+    start = month_number // months * months
     return _first_of(start), _first_of(start + months)
 
 

@@ -287,9 +287,8 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
                 about_all.append(model)
             elif model.table == self.table:
                 own_models.append(model.method)
-        return tuple(
-            dict.fromkeys((*own_models, *tables.table_goals(self.table, about_all), *self.aim))
-        )
+        all_models = (*own_models, *tables.table_goals(self.table, about_all), *self.aim)
+        return tuple(dict.fromkeys(all_models))
 
     def _located(self, error: SfumatoError, models: Sequence[Model]) -> SfumatoError:
         """The same error, with the table it is about."""

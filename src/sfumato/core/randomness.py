@@ -412,10 +412,8 @@ class Numbering:
             positions = np.searchsorted(self.repeats, keys)
             positions = np.minimum(positions, len(self.repeats) - 1)
             hit = np.flatnonzero(self.repeats[positions] == keys)
-            within, counts = (
-                numbered(keys[hit]),
-                np.bincount(positions[hit], minlength=len(self.seen)).astype(np.uint64),
-            )
+            hits_of_keys = np.bincount(positions[hit], minlength=len(self.seen))
+            within, counts = (numbered(keys[hit]), hits_of_keys.astype(np.uint64))
             with self.lock:
                 numbers[hit] = self.seen[positions[hit]] + within
                 self.seen += counts

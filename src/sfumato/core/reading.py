@@ -135,7 +135,8 @@ class Reading:
         if value in self.unplaced.get(label, ()):
             return True
         slack = 1e-9 * max(1.0, abs(self.span))
-        return bool(self.low[label] - slack <= self.places[value] <= self.high[label] + slack)
+        low_end = self.low[label] - slack
+        return bool(low_end <= self.places[value] <= self.high[label] + slack)
 
     def held_by(self, label: int) -> NDArray[np.bool_]:
         """Per original value whether a released label may stand for it."""
@@ -148,9 +149,9 @@ class Reading:
             is_held[self.members[self.starts[label] : self.starts[label + 1]]] = True
             return is_held
         slack = 1e-9 * max(1.0, abs(self.span))
-        inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (
-            self.places <= self.high[label] + slack
-        )
+        is_above = self.places >= self.low[label] - slack
+        is_below = self.places <= self.high[label] + slack
+        inside: NDArray[np.bool_] = is_above & is_below
         inside[list(self.unplaced.get(label, ()))] = True
         return inside
 
@@ -242,9 +243,9 @@ class Reading:
         value, label = joint.value, joint.label
         if self.scale != "category":
             slack, positions = 1e-9 * max(1.0, abs(self.span)), self.places[value]
-            inside: NDArray[np.bool_] = (self.low[label] - slack <= positions) & (
-                positions <= self.high[label] + slack
-            )
+            is_above = self.low[label] - slack <= positions
+            is_below = positions <= self.high[label] + slack
+            inside: NDArray[np.bool_] = is_above & is_below
             for index in np.flatnonzero(np.isnan(positions)) if self.unplaced else ():
                 inside[index] = int(value[index]) in self.unplaced.get(int(label[index]), ())
             return inside
@@ -398,7 +399,8 @@ def read_codes(
     sizes, members = np.zeros(len(after.labels), dtype=np.int64), np.zeros(0, dtype=np.int64)
     if scale == "category":
         sizes, members = _sets(before.labels, after.labels, nodes)
-    span = _span(scale, attribute, ends, int((~missing_in(before.labels)).sum()))
+    present_values = int((~missing_in(before.labels)).sum())
+    span = _span(scale, attribute, ends, present_values)
     everything = where_equal(after.labels, TOP)
     return Reading(
         name,
@@ -428,14 +430,16 @@ def _unplaced(
     """By label the values without a place that it may stand for: those below its node, or the one
     that is written so.
     """
-    nowhere = set(np.flatnonzero(np.isnan(positions) & ~missing_in(values)).tolist())
+    is_unplaced = np.isnan(positions) & ~missing_in(values)
+    nowhere = set(np.flatnonzero(is_unplaced).tolist())
     if not nowhere:
         return {}
     alone = {values[i]: (i,) for i in nowhere}
     members_of = {}
     for code, label in enumerate(labels):
+        members_of_label = nodes.get(label, alone.get(label, ()))
         members_of[code] = nowhere.intersection(
-            np.asarray(nodes.get(label, alone.get(label, ())), dtype=np.int64).tolist()
+            np.asarray(members_of_label, dtype=np.int64).tolist()
         )
     return {code: frozenset(members) for code, members in members_of.items() if members}
 
@@ -498,7 +502,8 @@ def _all_on_level(labels: Labels, ladder: Ladder, level: int) -> bool:
     then no other is looked at.
     """
     odd = positions_in(ladder.labels[level], labels) < 0
-    return not (odd & ~missing_in(labels) & ~where_equal(labels, TOP)).any()
+    odd_labels = odd & ~missing_in(labels) & ~where_equal(labels, TOP)
+    return not odd_labels.any()
 
 
 def _losses_of_level(ladder: Ladder, level: int, labels: Labels) -> NDArray[np.float64]:
@@ -662,13 +667,11 @@ def _nodes(
     for level in below:
         for label, codes in level.items():
             nodes[label] = nodes.get(label, codes) | codes
-    return {
-        label: sorted(codes)
-        for label, codes in {
-            **nodes,
-            **({} if planned_level is None else below[planned_level]),
-        }.items()
+    nodes_of_labels = {
+        **nodes,
+        **({} if planned_level is None else below[planned_level]),
     }
+    return {label: sorted(codes) for label, codes in nodes_of_labels.items()}
 
 
 def _range(
@@ -763,9 +766,8 @@ def _losses(
     if planned_level is None:
         at = {}
     else:
-        at = dict(
-            zip(ladder.labels[planned_level], ladder.loss[planned_level].tolist(), strict=True)
-        )
+        losses_of_level = ladder.loss[planned_level].tolist()
+        at = dict(zip(ladder.labels[planned_level], losses_of_level, strict=True))
     return {**losses, **at, None: 1.0, TOP: 1.0}
 
 
@@ -786,5 +788,6 @@ def _loss_of_labels(
             over="ignore"
         ):  # a span near zero: the quotient is infinite, and 1 the most it counts
             losses = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
-        losses = np.where(np.isnan(ends[0]), losses, np.minimum(1.0, (ends[1] - ends[0]) / span))
+        spans_of_labels = (ends[1] - ends[0]) / span
+        losses = np.where(np.isnan(ends[0]), losses, np.minimum(1.0, spans_of_labels))
     return np.where(np.isnan(known_losses), losses, known_losses)

@@ -103,7 +103,8 @@ class Agreement:
         """A measured value against the bound; what could not be measured (then it is the reason)
         does not survive.
         """
-        limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
+        bound = next(b for b in (self.at_most, self.at_least) if b is not None)
+        limit = float(bound)
         # A text says why nothing was measured; NaN passes no comparison.
         if isinstance(value, str):
             return Kept(

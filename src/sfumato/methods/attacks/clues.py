@@ -154,8 +154,10 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
     positions = np.searchsorted(centres, released)
     slack = 1e-9 * max(1.0, abs(reading.span))
     if len(centres):
-        below = np.concatenate([[-np.inf], centres[:-1]]) - slack
-        above = np.concatenate([centres[1:], [np.inf]]) + slack
+        centres_below = np.concatenate([[-np.inf], centres[:-1]])
+        centres_above = np.concatenate([centres[1:], [np.inf]])
+        below = centres_below - slack
+        above = centres_above + slack
     else:
         below = centres
         above = centres
@@ -163,7 +165,8 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]][:, None]
         # Missing cells lie past the last centre; they are set right by both_missing below.
-        spot = np.minimum(positions, max(0, len(centres) - 1))[None, :]
+        last_centre = max(0, len(centres) - 1)
+        spot = np.minimum(positions, last_centre)[None, :]
         inside = np.zeros((len(targets), len(released)), dtype=np.bool_)
         if len(centres):
             inside[:] = (below[spot] <= value) & (value <= above[spot])

@@ -383,7 +383,8 @@ def ladder(pairs: Pairs) -> dict[str, Any]:
     neighbours = pairs.neighbours_of_originals()
     matches = pairs.matches_of_originals()
     original_classes, released_classes = pairs.edges
-    edges = int((pairs.originals[original_classes] * pairs.released[released_classes]).sum())
+    ends_of_edges = pairs.originals[original_classes] * pairs.released[released_classes]
+    edges = int(ends_of_edges.sum())
     largest, people, ways = _posteriors(pairs)
     neighbour_counts = {
         "fewest": _fewest(neighbours),
@@ -395,13 +396,14 @@ def ladder(pairs: Pairs) -> dict[str, Any]:
         "mean": _mean(matches, pairs.originals),
         "work": edges,
     }
+    people_paired = int(pairs.originals.sum())
     return {
         "neighbours": neighbour_counts,
         "matches": match_counts,
         "posterior": {
             "largest": largest,
             "people": people,
-            "of": int(pairs.originals.sum()),
+            "of": people_paired,
             "work": ways,
         },
     }
@@ -412,7 +414,8 @@ def _fewest(values: Ints) -> int:
 
 
 def _mean(values: Ints, weights: Ints) -> float:
-    return float((values * weights).sum() / max(1, int(weights.sum())))
+    weighted_sum = (values * weights).sum()
+    return float(weighted_sum / max(1, int(weights.sum())))
 
 
 def _posteriors(pairs: Pairs) -> tuple[float | None, int, int]:

@@ -373,7 +373,8 @@ def bounds_of(
     if size == k:
         return _bounds_where_all_would_leave(released, class_number, column_limits, boxes)
     # A box of one column rules out parts of it; only boxes of several tie columns together.
-    linked = sorted(set(chain.from_iterable(box for box in boxes if len(box) > 1)))
+    linked_boxes = chain.from_iterable(box for box in boxes if len(box) > 1)
+    linked = sorted(set(linked_boxes))
     column_bounds_by_column: dict[int, PartBounds | None] = {}
     for c, largest_part in column_limits:
         covered_masks = [box[c] for box in boxes if list(box) == [c]]
@@ -415,11 +416,8 @@ def _bounds_where_all_would_leave(
     for c, largest_part in column_limits:
         parts = len(released.parts(class_number, c))
         open_parts = {combination[linked.index(c)] for combination in allowed or () if c in linked}
-        bounds = _spread(
-            column_bounds(len(released.rows[class_number]), parts, largest_part),
-            range(parts),
-            parts,
-        )
+        class_bounds = column_bounds(len(released.rows[class_number]), parts, largest_part)
+        bounds = _spread(class_bounds, range(parts), parts)
         # Somebody lies in no box, and only this part is left for them: it has one record at least.
         if bounds is not None and len(open_parts) == 1:
             lowest = tuple(max(n, int(i in open_parts)) for i, n in enumerate(bounds.least[0]))
@@ -464,10 +462,9 @@ def _spread(
     if bounds is None:
         return None
     lowest, highest = (dict(zip(free, side, strict=True)) for side in bounds)
-    return PartBounds(
-        (tuple(lowest.get(i, 0) for i in range(parts)),),
-        (tuple(highest.get(i, 0) for i in range(parts)),),
-    )
+    low_counts = tuple(lowest.get(i, 0) for i in range(parts))
+    high_counts = tuple(highest.get(i, 0) for i in range(parts))
+    return PartBounds((low_counts,), (high_counts,))
 
 
 def _allowed(

@@ -255,7 +255,8 @@ class CellHolders:
     @functools.cached_property
     def order(self) -> Ints:
         """The original rows by value: in the order of places on the line, of codes otherwise."""
-        rank = np.empty(len(self.codes), dtype=np.min_scalar_type(max(1, len(self.codes))))
+        rank_type = np.min_scalar_type(max(1, len(self.codes)))
+        rank = np.empty(len(self.codes), dtype=rank_type)
         rank[self.codes] = np.arange(len(self.codes))
         return np.argsort(rank[self.original], kind="stable")
 
@@ -268,7 +269,8 @@ class CellHolders:
             return np.array([0]), np.array([len(self.codes)])
         # A missing cell has no place on the line: what it stands for is a set of codes.
         if reading.labels[label] is None or not self.line:
-            is_held = np.concatenate([[False], reading.held_by(label)[self.codes], [False]])
+            held_in_order = reading.held_by(label)[self.codes]
+            is_held = np.concatenate([[False], held_in_order, [False]])
             # Padded by False: every second turn begins a run, the next one ends it.
             turns = np.flatnonzero(is_held[1:] != is_held[:-1])
             return turns[::2], turns[1::2]
@@ -766,10 +768,9 @@ class Membership(Attack):
         details["limited_by_work"] = len(members) < planned_trials
         # The advantage over a coin with as many false alarms.
         value = max(0.0, caught - alarms)
-        interval = (
-            max(0.0, rate.centre - rate.error - alarms),
-            min(1.0, max(value, rate.centre + rate.error - alarms)),
-        )
+        low_advantage = rate.centre - rate.error - alarms
+        high_advantage = rate.centre + rate.error - alarms
+        interval = (max(0.0, low_advantage), min(1.0, max(value, high_advantage)))
         details["area_under_curve"] = area(members, non_members)
         if not scene.pair.aligned:
             message += (

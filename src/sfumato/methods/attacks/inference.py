@@ -277,9 +277,8 @@ class Skewness(Attack):
         totals, values = np.unique(crowd.totals[crowd.totals > 0], return_counts=True)
         expected_share = 0.0
         for size, often in zip(sizes.tolist(), classes.tolist(), strict=True):
-            needed = (
-                np.ceil(self.lift * size * totals / records - 1e-9) - 1
-            )  # of the others; the own record is one
+            frequency_needed = self.lift * size * totals / records
+            needed = np.ceil(frequency_needed - 1e-9) - 1  # of the others; the own record is one
             odds = np.clip((totals - 1) / max(1.0, records - 1), 0.0, 1.0)
             above = bdtrc(np.clip(needed - 1, 0, size - 1), size - 1, odds)
             chance = np.where(needed <= 0, 1.0, np.where(needed > size - 1, 0.0, above))
@@ -377,7 +376,8 @@ class Similarity(Attack):
         if not len(low) or high[-1] <= low[0]:
             return 0.0
         starts = np.unique(low)
-        width = self.range * float(np.nanmax(reading.high) - np.nanmin(reading.low))
+        column_range = np.nanmax(reading.high) - np.nanmin(reading.low)
+        width = self.range * float(column_range)
         ends = starts + width + 1e-12 * abs(width)
         inside = np.searchsorted(high, ends, side="right") - np.searchsorted(
             low, starts, side="left"
@@ -393,7 +393,8 @@ class Similarity(Attack):
         high = np.full(len(crowd.sizes), -np.inf)
         np.fmin.at(low, crowd.pair_classes, reading.low[crowd.pair_values])
         np.fmax.at(high, crowd.pair_classes, reading.high[crowd.pair_values])
-        low_ends = reading.low[crowd.pair_values][~np.isnan(reading.low[crowd.pair_values])]
+        low_of_pairs = reading.low[crowd.pair_values]
+        low_ends = low_of_pairs[~np.isnan(low_of_pairs)]
         width = 0.0
         if low_ends.size:
             width = float(np.nanmax(reading.high) - np.nanmin(reading.low))

@@ -182,4 +182,5 @@ def area(members: Floats, non_members: Floats) -> float:
     # Members at a cut: non-members farther away count 1, those at the same distance one half.
     below = np.searchsorted(ordered, members, side="right")
     at = below - np.searchsorted(ordered, members, side="left")
-    return float(((len(non_members) - below) + at / 2).mean() / len(non_members))
+    wins = (len(non_members) - below) + at / 2
+    return float(wins.mean() / len(non_members))

@@ -175,7 +175,8 @@ def _walk(
     order = sorted(range(columns), key=lambda a: -int(table.codes[a].max()))
     # A row a record, a bit a set of columns, 64 of them to a word.
     singles = int((table.single >= 0).sum())
-    bits = np.zeros((singles, (len(masks) + 63) // 64), dtype=np.uint64)
+    words = (len(masks) + 63) // 64
+    bits = np.zeros((singles, words), dtype=np.uint64)
     widths = [int(c.max()) + 1 for c in table.codes]
     # Allocated once: the recursion refines millions of groups.
     room = np.empty(max(1 << 16, 4 * rows), dtype=np.int64)
@@ -246,7 +247,8 @@ def _disclosure(scores: Floats, uniques: int, theta: float, columns: int) -> Flo
         power = 1 + (8 - columns) / 20
         total = (scores[positive] ** -power).sum()
         weight = scores[positive] ** power * float(total)
-        disclosed[positive] = 1 / (1 + (uniques / theta - uniques) / weight)
+        odds = (uniques / theta - uniques) / weight
+        disclosed[positive] = 1 / (1 + odds)
     return disclosed
 
 

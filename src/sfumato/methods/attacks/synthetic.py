@@ -480,7 +480,8 @@ class DrawnEvidence:
         order = np.argsort(self.far, kind="stable")
         ordered = self.far[order]
         # No threshold parts people at equal distance, so only the last of a run is a threshold.
-        is_last = np.append(ordered[1:] > ordered[:-1] + 1e-12, True)
+        rises = ordered[1:] > ordered[:-1] + 1e-12
+        is_last = np.append(rises, True)
         return order, np.flatnonzero(is_last)
 
 
@@ -655,9 +656,8 @@ class ClosestRecord(Attack):
         rows = _sample_rows(scene, np.arange(len(scene.pair.released)), MOST_DRAWN, "which rows")
         near, control = from_people(scene, scene.pair.released.take(rows), alike, self.name)
         has_distance = ~np.isnan(near)
-        nearer = (near[has_distance] < control[has_distance] - 1e-12) + 0.5 * (
-            np.abs(near[has_distance] - control[has_distance]) <= 1e-12
-        )
+        gaps = np.abs(near[has_distance] - control[has_distance]) <= 1e-12
+        nearer = (near[has_distance] < control[has_distance] - 1e-12) + 0.5 * gaps
         value = float(nearer.mean())
         trials = int(has_distance.sum())
         beside = self._beside(scene)

@@ -214,7 +214,8 @@ def _best(scores: Floats, among: Flags) -> Flags:
     """The records with the greatest score among some, ties included."""
     best = np.where(among, scores, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
     # Where no record is possible the best is −∞, of which no slack can be taken.
-    slack = TIE * (1.0 + np.abs(np.where(np.isfinite(best), best, 0.0)))
+    finite_best = np.where(np.isfinite(best), best, 0.0)
+    slack = TIE * (1.0 + np.abs(finite_best))
     return np.asarray(among & (scores >= best - slack))
 
 

@@ -396,9 +396,11 @@ def _round(reading: Reading, max_bins: int) -> tuple[Floats, list[str]]:
         low = float(np.floor(low))
         high = float(np.ceil(high))
     edges = number_edges(low, high, max_bins, whole=whole)
+    is_below = (positions < edges[0]).any()
+    is_above = (positions >= edges[-1]).any()
     beyond = {
-        "below": bool((positions < edges[0]).any()),
-        "above": bool((positions >= edges[-1]).any()),
+        "below": bool(is_below),
+        "above": bool(is_above),
     }
     return np.array(edges), number_names(edges, whole=whole, **beyond)
 
@@ -483,7 +485,8 @@ def _most_frequent(
     last = np.partition(counts[frequent], cut)[cut]
     above = frequent[counts[frequent] > last].tolist()
     tied = ((str(reading.values[v]), v) for v in frequent[counts[frequent] == last].tolist())
-    return [*above, *(v for _, v in heapq.nsmallest(limit - len(above), tied))]
+    first_tied = heapq.nsmallest(limit - len(above), tied)
+    return [*above, *(v for _, v in first_tied)]
 
 
 def _spread_of_sets(
@@ -515,7 +518,8 @@ def _spread_of_sets(
     shares = np.asarray(cells, dtype=np.float64).reshape(len(multi_valued), bins)
     within = shares.max(axis=1, initial=0.0) >= 1 - 1e-12
     kind[multi_valued[within]] = shares[within].argmax(axis=1)
-    kind[multi_valued[~within]] = bins + np.arange(int((~within).sum()))
+    outside = (~within).sum()
+    kind[multi_valued[~within]] = bins + np.arange(int(outside))
     return _Labels(kind, shares[~within])
 
 
@@ -536,7 +540,8 @@ def _sets(reading: Reading) -> tuple[Ints, Ints]:
     sizes = np.where(has_no_range, 0, np.maximum(0, last - first))
     starts = group_starts(sizes)
     shifts = first - starts[:-1]
-    return starts, order[np.repeat(shifts, sizes) + np.arange(starts[-1])]
+    positions = np.repeat(shifts, sizes) + np.arange(starts[-1])
+    return starts, order[positions]
 
 
 def _everything(reading: Reading, attribute: Attribute) -> Ints:

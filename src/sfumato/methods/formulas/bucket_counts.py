@@ -134,9 +134,8 @@ def whole_counts(
     i, j = np.divmod(np.arange(rows * columns), columns)
     tails = np.concatenate([np.full(rows, source), i, rows + np.arange(columns)])
     heads = np.concatenate([np.arange(rows), rows + j, np.full(columns, sink)])
-    room = np.concatenate([out, np.minimum(high - low, out[:, None]).ravel(), into]).astype(
-        np.int32
-    )
+    cell_room = np.minimum(high - low, out[:, None]).ravel()
+    room = np.concatenate([out, cell_room, into]).astype(np.int32)
     network = csr_array((room, (tails, heads)), shape=(sink + 1, sink + 1))
     flow = maximum_flow(network, source, sink)
     # Only if all that is left over finds a place are the sums of rows and columns met.

@@ -199,9 +199,8 @@ def within_labels(values: Numbers, label: Codes, max_codes: int = MOST_QUASI) ->
     value_changes = np.diff(values[order])
     label_changes = np.diff(label[order])
     fresh = np.concatenate([[True], (value_changes != 0) | (label_changes != 0)])
-    first = position[
-        np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))
-    ]  # equal values share a rank
+    starts_so_far = np.where(fresh, np.arange(len(order)), 0)
+    first = position[np.maximum.accumulate(starts_so_far)]  # equal values share a rank
     size_of_row = np.repeat(sizes, sizes)
     fine[order] = np.where(np.isnan(values[order]), max_codes, first * max_codes // size_of_row)
     return fine
@@ -210,7 +209,8 @@ def within_labels(values: Numbers, label: Codes, max_codes: int = MOST_QUASI) ->
 def _runs(ordered: Codes) -> tuple[Codes, Codes]:
     """Where runs of equal codes start in an ordered array, and how long they are."""
     if len(ordered):
-        starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
+        is_change = np.diff(ordered) != 0
+        starts = np.flatnonzero(np.concatenate([[True], is_change]))
     else:
         starts = np.zeros(0, int)
     return starts, np.diff(np.append(starts, len(ordered)))
@@ -336,9 +336,8 @@ def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
     keys = labels * (int(released.max()) + 1) + released
     _, known_count, after = leave_one_out(quasi, dense(keys))
     after = np.where(known_count > 0, after, before)
-    marked[open_rows] = _sure_values(
-        released, before, after, same_count / np.maximum(1, other_count)
-    )[released]
+    shares_of_same = same_count / np.maximum(1, other_count)
+    marked[open_rows] = _sure_values(released, before, after, shares_of_same)[released]
     return marked
 
 
@@ -384,17 +383,18 @@ def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
     # tied with another.
     lead = np.where(tied > 1, 0, top - second)
     is_shared = (lead == 1) & (second == 0)
-    hit = float(
-        np.where(
-            (lead > 1) | (is_shared & (top > 1)),
-            top,
-            np.where((lead == 1) & (top > 1), top / 2, 0),
-        ).sum()
+    credit = np.where(
+        (lead > 1) | (is_shared & (top > 1)),
+        top,
+        np.where((lead == 1) & (top > 1), top / 2, 0),
     )
+    hit = float(credit.sum())
     chance = (counts - 1 + 2 * prior[value]) / (totals[of] + 1)
     bits = np.log2(chance / prior[value])
     saved: Numbers = np.bincount(of, weights=counts * bits, minlength=height).astype(float)
-    return share_gained(hit / max(1, records), float(prior.max(initial=0.0))), saved, totals
+    hit_share = hit / max(1, records)
+    most_frequent = float(prior.max(initial=0.0))
+    return share_gained(hit_share, most_frequent), saved, totals
 
 
 # Lines.
@@ -457,13 +457,15 @@ def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers
     best, best_prediction = -1.0, released
     for function in _predictions(values, released):
         predicted = np.round(function) if whole else function
-        share = float((np.abs(values - predicted) <= spans.near)[hidden].mean())
+        is_near = np.abs(values - predicted) <= spans.near
+        share = float(is_near[hidden].mean())
         if share > best:
             best, best_prediction = share, predicted
     everywhere = np.full(len(q), np.nan)
     everywhere[both_numbers] = best_prediction
     middle = np.round(spans.middle) if whole else spans.middle
-    base = float((np.abs(values - middle) <= spans.near)[hidden].mean())
+    is_near = np.abs(values - middle) <= spans.near
+    base = float(is_near[hidden].mean())
     return best, base, everywhere
 
 
@@ -501,7 +503,8 @@ def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
         x_gaps = x[is_kept] - x[is_kept].mean()
         y_gaps = y[is_kept] - y[is_kept].mean()
         slope = float(np.mean(x_gaps * y_gaps)) / spread
-        intercept = float(y[is_kept].mean() - slope * x[is_kept].mean())
+        explained = slope * x[is_kept].mean()
+        intercept = float(y[is_kept].mean() - explained)
         apart = np.abs(y - slope * x - intercept)
         # The three quarters nearest to the line are kept for the next fit.
         ordered = np.partition(apart, 3 * len(apart) // 4)

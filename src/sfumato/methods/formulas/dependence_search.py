@@ -208,7 +208,8 @@ class _Search:
             self.rows = np.arange(len(pair.released), dtype=np.int64)
         else:
             persons = pair.original.encoded(person).narrow[pair.rows]
-            self.rows = np.sort(np.unique(persons, return_index=True)[1]).astype(np.int64)
+            first_rows = np.unique(persons, return_index=True)[1]
+            self.rows = np.sort(first_rows).astype(np.int64)
         if len(self.rows) == len(pair.released):
             self.origin = pair.rows
         else:
@@ -292,7 +293,8 @@ class _Search:
             of = joint.label
             counts = joint.count
         else:
-            pairs, counts = count_keys(label.whole * len(before.labels) + codes.whole)
+            label_keys = label.whole * len(before.labels) + codes.whole
+            pairs, counts = count_keys(label_keys)
             of = pairs // len(before.labels)
         # How many bits of the values the labels leave open: one of T records, c of them with a
         # value, leaves Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c; a value that one record has adds
@@ -395,9 +397,8 @@ class _Search:
         released = self.pair.released
         rows = self.rows[selection]
         if view == THERE:
-            return np.asarray(
-                released.column(column).gather(rows).is_null().to_numpy().astype(np.int64)
-            )
+            is_blank = released.column(column).gather(rows).is_null()
+            return np.asarray(is_blank.to_numpy().astype(np.int64))
         if isinstance(view, str):
             days: Any = self.days(column)
             return dense(date_part(days.gather(rows), view))
@@ -461,7 +462,8 @@ class _Search:
         def same() -> bool:
             classes = self.classes()
             codes = self.pair.released.encoded(column).narrow[self.rows].astype(np.int64)
-            pairs, _ = count_keys(classes * (int(codes.max(initial=0)) + 1) + codes)
+            keys = classes * (int(codes.max(initial=0)) + 1) + codes
+            pairs, _ = count_keys(keys)
             return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
 
         is_same: bool = self.once(("same in classes", column, None), same)
@@ -507,7 +509,8 @@ class _Search:
             return DependenceKind.SILENT
         r = self.codes(column, "sample")
         label = q.label[self.sets["sample"]]
-        label_and_released = dense(label * (int(r.max(initial=0)) + 1) + r)
+        keys = label * (int(r.max(initial=0)) + 1) + r
+        label_and_released = dense(keys)
         repeated = np.bincount(label_and_released)[label_and_released] > 1
         if int(repeated.sum()) < FEWEST_REPEATS:
             return DependenceKind.UNKNOWN
@@ -565,7 +568,8 @@ class _Search:
             rng = np.random.default_rng(self.records)
             sizes = np.bincount(q.label.whole)
             order = rng.permutation(len(sizes))
-            label_numbers = order[: int(np.searchsorted(np.cumsum(sizes[order]), SAMPLE)) + 1]
+            label_count = int(np.searchsorted(np.cumsum(sizes[order]), SAMPLE))
+            label_numbers = order[: label_count + 1]
             is_chosen = np.zeros(len(sizes), dtype=bool)
             is_chosen[label_numbers] = True
             rows = np.flatnonzero(is_chosen[q.label.whole])
@@ -628,7 +632,8 @@ class _Search:
                 else:
                     by_chance[turn, 3] = share_gained(line[0], line[1])
         usual = np.quantile(by_chance, QUANTILE, axis=0)
-        usual = np.maximum(usual, by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0))
+        upper_limits = by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0)
+        usual = np.maximum(usual, upper_limits)
         return dataclasses.replace(
             figures,
             hit=figures.hit if figures.gain > usual[0] else figures.base,
@@ -649,7 +654,8 @@ class _Search:
         quasi = self.plain(q, "all")
         bits = {}
         for v in self.views(column):
-            bits[v] = float(screened_bits(quasi, self.codes(column, "all", v))[1].sum())
+            bits_of_values = screened_bits(quasi, self.codes(column, "all", v))[1]
+            bits[v] = float(bits_of_values.sum())
         return TableEvidence.of(
             quasi, self.codes(column, "all", max(bits, key=lambda view: bits[view]))
         )
@@ -688,7 +694,8 @@ class _Search:
         is_known = ~np.isnan(off)
         spread = 0.0
         if is_known.any():
-            spread = np.median(np.abs(values[is_known] - np.median(values[is_known])))
+            gaps = values[is_known] - np.median(values[is_known])
+            spread = np.median(np.abs(gaps))
         if (
             len(term_numbers) < 2
             or not is_known.any()

@@ -110,7 +110,8 @@ class ItemSets:
         pointers = group_starts(lengths)
         # Where the items of each person lie in the old array: lengths 2, 3 taken from 5 and 0 →
         # places 5, 6, 0, 1, 2.
-        shifts = np.repeat(self.pointers[:-1][people] - pointers[:-1], lengths)
+        moved_by = self.pointers[:-1][people] - pointers[:-1]
+        shifts = np.repeat(moved_by, lengths)
         positions = np.arange(int(pointers[-1])) + shifts
         return ItemSets(pointers, self.items[positions], self.size)
 
@@ -279,7 +280,8 @@ def _minimal(violations: Violations) -> Violations:
         for smaller in range(1, length):
             smaller_sets = violations.members[(lengths == smaller) & keep][:, :smaller]
             if len(smaller_sets) and len(rows):
-                rows = rows[~_holds_one(violations.members[rows][:, :length], smaller_sets)]
+                sets_of_length = violations.members[rows][:, :length]
+                rows = rows[~_holds_one(sets_of_length, smaller_sets)]
         keep[lengths == length] = False
         keep[rows] = True
     amount = int(keep.sum())

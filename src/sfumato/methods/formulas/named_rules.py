@@ -269,7 +269,8 @@ class TableItems:
         else:
             cells = np.zeros((len(order), 0), dtype=np.int64)
         has_item = cells >= 0
-        items = (cells + np.array(first[:-1], dtype=np.int64))[has_item]
+        first_items = np.array(first[:-1], dtype=np.int64)
+        items = (cells + first_items)[has_item]
         # Rows have different numbers of items: starts[t] is where those of row t begin.
         starts = group_starts(has_item.sum(axis=1))
         transactions = Transactions(starts, items, first[-1])

@@ -212,7 +212,8 @@ class _Work:
         else:
             largest_support = self.thresholds.support - 1
         item = _most_frequent(self.now, rule.right or rule.left)
-        return self.take([(t, item) for t in holders[: len(holders) - largest_support]])
+        transactions_changed = holders[: len(holders) - largest_support]
+        return self.take([(t, item) for t in transactions_changed])
 
     def drop_most_frequent(self, rule: Association) -> bool:
         """Take the most frequent item of the rule out of the shortest transaction that holds it,
@@ -304,7 +305,8 @@ def hide_exactly(
         return Hidden(transactions, nothing, proof=Proof(0, 0, 1))
     rules = _Rules.of(transactions, distinct_rules, thresholds, largest)
     # One side effect costs more than all items that could be taken out.
-    weight = 1 + int(np.isin(transactions.items, sorted(rules.deletable)).sum())
+    deletable_items = np.isin(transactions.items, sorted(rules.deletable)).sum()
+    weight = 1 + int(deletable_items)
     pairs: list[tuple[int, int]] = []
     proofs = []
     parts = rules.parts()
@@ -516,8 +518,11 @@ def _solved(
     ghosts = sum(is_found(after, rule, thresholds) for rule in rules.ghosts)
     pairs = []
     for at in np.flatnonzero(work.gone):
-        pairs.append((int(transactions.owners[at]), int(transactions.items[at])))
-    return pairs, Proof(weight * (lost + ghosts) + len(pairs), bound or 0.0, weight)
+        owner = int(transactions.owners[at])
+        item = int(transactions.items[at])
+        pairs.append((owner, item))
+    side_costs = weight * (lost + ghosts) + len(pairs)
+    return pairs, Proof(side_costs, bound or 0.0, weight)
 
 
 def _as_pairs(patterns: _Patterns, amounts: Ints) -> list[tuple[int, int]]:
@@ -598,7 +603,8 @@ class _Program:
         for number, size in enumerate(self.sizes):
             rows.add({}, {}, size, size, plain=np.flatnonzero(self.patterns.types == number))
         self._hidden(rows, rules_shown)
-        self._keep_rules(rows, keep, width + 2 * len(rules_shown) + ghosts, hard=hard)
+        first_lost = width + 2 * len(rules_shown) + ghosts
+        self._keep_rules(rows, keep, first_lost, hard=hard)
         matrix = hstack([rows.supports(), csr_matrix(rows.others(variable_count - width))]).tocsr()
         price = np.zeros(variable_count)
         price[:width] = [len(pattern) for pattern in self.patterns.taken]

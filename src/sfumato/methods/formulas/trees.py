@@ -186,7 +186,8 @@ def cuts_of(values: NDArray[np.float64], max_bins: int = MOST_BINS) -> NDArray[n
     ... )
     ([1.5, 3.0], [2.5])
     """
-    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    present_values = values[~np.isnan(values)]
+    distinct, counts = np.unique(present_values, return_counts=True)
     if len(distinct) < 2:
         return np.zeros(0)
     gaps = distinct[1:] - distinct[:-1]
@@ -273,7 +274,8 @@ def _class_scores(
     """The scores of levels for a target of classes; rounded, so that what is equal but for the last
     digits is equal.
     """
-    joint = np.bincount(levels.astype(np.int64) * classes + target, minlength=n_levels * classes)
+    cells = levels.astype(np.int64) * classes + target
+    joint = np.bincount(cells, minlength=n_levels * classes)
     table = joint.reshape(n_levels, classes).astype(np.float64)
     sizes = table.sum(axis=1)
     shares = table / np.maximum(sizes, 1)[:, None]

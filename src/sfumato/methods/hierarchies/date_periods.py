@@ -214,13 +214,8 @@ def _moment(when: datetime.datetime, *, timed: bool) -> _Moment:
     if not timed:
         return _Moment("day", day, _seconds(bounds("day", day)))
     fraction = when.microsecond / 1e6
-    second = (
-        day.toordinal() * _DAY_SECONDS
-        + when.hour * 3600
-        + when.minute * 60
-        + when.second
-        + fraction
-    )
+    day_seconds = day.toordinal() * _DAY_SECONDS + when.hour * 3600
+    second = day_seconds + when.minute * 60 + when.second + fraction
     return _Moment("time", day, (second, second))
 
 

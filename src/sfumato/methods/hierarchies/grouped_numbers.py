@@ -410,7 +410,8 @@ class _Groups:
             for end in (reading.low, reading.high):
                 if end is not None:
                     ends.append(end)
-        self.digits = max([0, *(-number[1] for number in itertools.chain(*limits, ends))])
+        decimals = [0, *(-number[1] for number in itertools.chain(*limits, ends))]
+        self.digits = max(decimals)
         self.cuts = [[on_axis(cut, self.digits) for cut in level] for level in limits]
         unit = 10**self.digits
         points = [on_axis(end, self.digits) for end in ends]

@@ -163,9 +163,8 @@ class LeafColumns(Leaves):
                 codes = self.codes[level]
                 # Rows below each node of the level, looked up for the nodes that are asked for.
                 rows = np.bincount(codes)[codes[positions]].tolist()
-                totals[level].update(
-                    zip(self.levels[level].gather(positions).to_list(), rows, strict=True)
-                )
+                labels_at = self.levels[level].gather(positions)
+                totals[level].update(zip(labels_at.to_list(), rows, strict=True))
         return totals
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
@@ -235,7 +234,8 @@ class LeafColumns(Leaves):
                 # One row for each label: all rows of a label have the same path above it.
                 first = np.unique(self.codes[level][rows], return_index=True)[1]
                 positions[level] = rows[first].astype(np.int64)
-                missing = missing.filter(~missing.is_in(column.gather(positions[level]).implode()))
+                present = column.gather(positions[level]).implode()
+                missing = missing.filter(~missing.is_in(present))
             if not len(missing):
                 break
         return positions

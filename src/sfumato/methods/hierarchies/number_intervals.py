@@ -174,7 +174,8 @@ class Grid:
                 raise InternalError("a finite number of a hierarchy could not be read back")
             limits.append(limit)
         numbers = [*limits, *(r.low for r in readings), *(r.high for r in readings)]
-        digits = max(0, -min(number[1] for number in numbers if number is not None))
+        least_power = min(number[1] for number in numbers if number is not None)
+        digits = max(0, -least_power)
         positions = [None if limit is None else on_axis(limit, digits) for limit in limits]
         origin, lower, upper, below, above, *widths = positions
         own_widths = []

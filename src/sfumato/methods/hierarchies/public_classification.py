@@ -70,7 +70,8 @@ class Scheme:
         own = depth - 1 - len(labels)
         if own and labels[0] != text:  # a group has one name, or its members would be apart
             return None
-        return (text,) * (own + 1) + labels[1:] + (TOP,), own
+        path = (*(text,) * (own + 1), *labels[1:], TOP)
+        return path, own
 
 
 # How the codes of each are read.

@@ -204,12 +204,13 @@ class KKAnonymity(_OnPairs):
         short_released = released_neighbours[pairs.same[1]] < self.k
         short = short_originals | short_released
         values = np.minimum(pairs.least_per_released(original_neighbours), released_neighbours)
+        short_records = pairs.same_records[short].sum()
         return _judge_counts(
             self,
             self.k,
             evidence,
             values=values,
-            short=int(pairs.same_records[short].sum()),
+            short=int(short_records),
             subject="records of the other side one could be",
         )
 

@@ -165,7 +165,8 @@ def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray
         )
     if not np.isfinite(table.data).all() or (table.data < 0).any():
         raise SchemaError("an attack gives probabilities that are negative or missing")
-    wrong = int((np.abs(table.sum(axis=1) - 1) > 1e-6).sum())
+    is_wrong = np.abs(table.sum(axis=1) - 1) > 1e-6
+    wrong = int(is_wrong.sum())
     if wrong:
         raise SchemaError(
             f"an attack gives {wrong:,} of {records:,} released records probabilities that do not"

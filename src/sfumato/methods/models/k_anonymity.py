@@ -119,7 +119,8 @@ class KAnonymity(Model):
 def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:
     """What holds when missing values match everything, and what would not hold otherwise."""
     # Sizes count equal records alone, unlike the frequencies of compatible ones.
-    hidden = int(evidence.classes.records[evidence.classes.sizes < k].sum())
+    small_classes = evidence.classes.records[evidence.classes.sizes < k]
+    hidden = int(small_classes.sum())
     sentence = (
         f"everyone could be at least {attained - 1} other records, where a missing value may stand"
         " for anything"

@@ -132,7 +132,8 @@ class _Sack:
         part = self.costs[last] * missing_gain / self.gains[last]
         # Every sum of costs is a multiple of their common divisor: the bound is rounded up to one.
         step = math.gcd(*self.costs.tolist())
-        records_needed = (int(self.costs[before].sum()) + float(part)) / step
+        cost_before = int(self.costs[before].sum())
+        records_needed = (cost_before + float(part)) / step
         return step * math.ceil(records_needed * (1 - NEAR))
 
     def _without_needless(self, first: Ints) -> Ints:
@@ -157,7 +158,8 @@ class _Sack:
         """
         # The classes that may take part: of those with one number of records the most
         # helpful, as many as fit
-        order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
+        numbers = np.arange(len(self.costs))
+        order = np.lexsort((numbers, -self.gains, self.costs))
         # The place among classes of equal size: of these only the first few fit into the limit.
         first_ranks = np.searchsorted(self.costs[order], self.costs[order])
         rank = np.arange(len(order)) - first_ranks
@@ -620,4 +622,5 @@ class PopulationUniqueness(Model):
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)
 
     def _failing(self, evidence: ClassEvidence, uniques: Uniques) -> Flags:
-        return np.asarray((evidence.frequencies == 1) & (uniques.share > self.share + TOLERANCE))
+        above_share = uniques.share > self.share + TOLERANCE
+        return np.asarray((evidence.frequencies == 1) & above_share)

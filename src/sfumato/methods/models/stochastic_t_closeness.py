@@ -273,7 +273,8 @@ class StochasticTCloseness(SensitiveModel):
                 " use laplace"
             )
         # How much of the density at a value reaches the next one.
-        decay = np.exp(-np.diff(values) / (self.scale or math.inf))
+        gaps = -np.diff(values)
+        decay = np.exp(gaps / (self.scale or math.inf))
         mass = np.zeros(len(values))
         mass[positions] = reference
         table = kernels.distributions.mix_densities(mass, decay) / reference.sum()

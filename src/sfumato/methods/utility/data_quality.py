@@ -125,7 +125,8 @@ class Accuracy(_OfData):
         right = pair.as_it_was(name)
         if cells.reading.scale != "category":
             off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])
-            is_near = (off <= self.tolerance * cells.reading.span + 1e-12) & ~cells.lost
+            tolerance = self.tolerance * cells.reading.span + 1e-12
+            is_near = (off <= tolerance) & ~cells.lost
             right = right | is_near
         return Amounts.of(np.asarray(right, dtype=np.float64), cells.rows), cells.which
 
@@ -409,7 +410,8 @@ class Timeliness(Utility):
         end = day(self.today) or 0.0
         # A missing date is NaN, which is never recent.
         fresh = (end - days.after <= self.days).astype(np.float64)
-        raw = share_of(pair, float((end - days.before <= self.days).sum()))
+        is_near = end - days.before <= self.days
+        raw = share_of(pair, float(is_near.sum()))
         meaning = f"share of records that are at most {self.days:g} days old"
         return Measure(
             self.name,

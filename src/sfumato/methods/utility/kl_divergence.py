@@ -109,7 +109,8 @@ class KullbackLeibler(ColumnUtility):
         log_spread = np.log2(np.maximum(spread, tiny))
         raw = max(0.0, float((share * (log_share - log_spread)).sum()))
         # Everything suppressed is the even distribution over all combinations, e^−total each.
-        largest = float((share * (np.log2(share) + total / math.log(2))).sum())
+        log_ratio = np.log2(share) + total / math.log(2)
+        largest = float((share * log_ratio).sum())
         return Measure(
             self.name,
             normalised(raw, largest, pair),

@@ -107,9 +107,9 @@ class Refit:
     def __init__(self, features: Floats, *, ridge: float = RIDGE) -> None:
         self.design = with_constant(features)
         self.penalty = np.full(self.design.shape[1], ridge * len(self.design))
-        bound = 0.25 * kernels.designs.compute_gram(
-            self.design, np.ones(len(self.design))
-        ) + np.diag(self.penalty + 1e-12 * len(self.design))
+        gram = kernels.designs.compute_gram(self.design, np.ones(len(self.design)))
+        ridge_matrix = np.diag(self.penalty + 1e-12 * len(self.design))
+        bound = 0.25 * gram + ridge_matrix
         self.penalty[0] = 0.0
         self.factor = np.linalg.cholesky(bound)
 
@@ -145,7 +145,8 @@ def _solved(curvature: Floats, slope: Floats) -> Floats:
 
 
 def _chance(scores: Floats) -> Floats:
-    chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+    odds = np.exp(-np.clip(scores, -FARTHEST, FARTHEST))
+    chances: Floats = 1.0 / (1.0 + odds)
     return chances
 
 

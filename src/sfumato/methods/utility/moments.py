@@ -161,8 +161,10 @@ class WeightedRows:
         order = np.argsort(column[present], kind="stable")
         upto = np.cumsum(self.weights[present][order])
         # 1e-12: a share that ends exactly at a value must not step over it by rounding.
-        positions = np.searchsorted(upto, np.asarray(shares) * upto[-1] * (1 - 1e-12), side="left")
-        return [float(v) for v in column[present][order][np.minimum(positions, len(order) - 1)]]
+        sought = np.asarray(shares) * upto[-1] * (1 - 1e-12)
+        positions = np.searchsorted(upto, sought, side="left")
+        sorted_values = column[present][order]
+        return [float(v) for v in sorted_values[np.minimum(positions, len(order) - 1)]]
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
     def covariances(self) -> Floats:

@@ -205,9 +205,9 @@ class TableDistance(ColumnUtility):
 def _distance(columns: list[Binned]) -> float:
     """The L1 distance between the shares of the cells of a table, before and after."""
     records = len(columns[0].original), len(columns[0].released)
-    return float(
-        np.abs(table_before(*columns) / records[0] - table_after(*columns) / records[1]).sum()
-    )
+    shares_before = table_before(*columns) / records[0]
+    shares_after = table_after(*columns) / records[1]
+    return float(np.abs(shares_before - shares_after).sum())
 
 
 # All tables of two or three columns at once.
@@ -339,5 +339,7 @@ def _errors(columns: list[Binned]) -> tuple[float, float]:
         spread = np.multiply.outer(spread, column.blind)
     used = before > 0
     # Cells that the original lacks need not be listed: together they hold what is left of 1.
-    blind = float(np.abs(before[used] - spread[used]).sum() + max(0.0, 1.0 - spread[used].sum()))
+    met_differences = np.abs(before[used] - spread[used]).sum()
+    unmet_share = max(0.0, 1.0 - spread[used].sum())
+    blind = float(met_differences + unmet_share)
     return error, blind

@@ -105,7 +105,8 @@ class Family:
 
     def flat(self, matrix: Floats) -> Floats:
         """A symmetric matrix as parameters: the diagonal, then what is above it."""
-        return np.concatenate([np.diag(matrix), matrix[np.triu_indices(self.columns, 1)]])
+        above_diagonal = matrix[np.triu_indices(self.columns, 1)]
+        return np.concatenate([np.diag(matrix), above_diagonal])
 
     def importance(self, parameters: Floats) -> Floats | None:
         """How much each column counts, summing to 1 (Shapley's value of the measure; the diagonal
@@ -148,7 +149,8 @@ def _monotone(measure: Floats, columns: int) -> Floats:
 
 def _shapley(measure: Floats, columns: int) -> Floats:
     sets = np.arange(len(measure))
-    sizes = (sets[:, None] >> np.arange(columns) & 1).sum(axis=1)
+    is_member = sets[:, None] >> np.arange(columns) & 1
+    sizes = is_member.sum(axis=1)
     shares = np.array(
         # The share of orders in which just these s columns come before column k.
         [factorial(s) * factorial(columns - s - 1) / factorial(columns) for s in range(columns)]

@@ -148,7 +148,8 @@ def known_truly(scene: Scene, name: str) -> bool:
     original_code = [value_codes.get(value, -1) for value in intruder_codes.labels]
     original_codes = np.array(original_code, dtype=np.int64)[intruder_codes.codes]
     people = scene.intruder.truth >= 0
-    return bool((original_codes[people] == reading.original[scene.intruder.truth[people]]).all())
+    true_codes = reading.original[scene.intruder.truth[people]]
+    return bool((original_codes[people] == true_codes).all())
 
 
 def require_linkable(scene: Scene) -> None:
@@ -217,9 +218,8 @@ def _reading(scene: Scene, name: str, intruder_labels: Labels) -> Reading:
         or scene.pair.original.schema[name].hierarchy is None
     ):
         return reading
-    values = pl.Series(
-        name, [reading.values[code] for code in reading.original.tolist()] + extra, dtype=pl.String
-    )
+    values_and_gaps = [reading.values[code] for code in reading.original.tolist()] + extra
+    values = pl.Series(name, values_and_gaps, dtype=pl.String)
     try:
         attribute = scene.pair.original.schema[name]
         rung = scene.pair.levels.get(name)
@@ -264,7 +264,8 @@ def _fitting(reading: Reading, intruder_labels: Labels) -> tuple[tuple[int, ...]
         else:
             values_held = members[starts[i] : starts[i + 1]]
         if len(values_held) == 1:  # the rule where nothing is generalised
-            fitting_codes.append((code_of[values_held[0]],) if code_of[values_held[0]] >= 0 else ())
+            value_code = code_of[values_held[0]]
+            fitting_codes.append((value_code,) if value_code >= 0 else ())
             continue
         codes = {code_of[value] for value in values_held} - {-1}
         if not values_held and label in position:

@@ -155,7 +155,8 @@ def _telling(released_kinds: Distinct, column: int, rule: ComparisonRule) -> flo
     )
     # The chance that two random cells differ: 1 less the sum of squared shares.
     differ = 1.0 - float((shares**2).sum())
-    return differ * float(rule.constants[0]) * (2.0 if rule.kind == SQUARE else 1.0)
+    cost_of_difference = float(rule.constants[0])
+    return differ * cost_of_difference * (2.0 if rule.kind == SQUARE else 1.0)
 
 
 def _marked(

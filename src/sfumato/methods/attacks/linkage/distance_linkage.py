@@ -82,10 +82,8 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
         true_pairs = files.true_pairs
         rows = np.flatnonzero(scene.intruder.truth >= 0)
     own_records = true_pairs[:, 1]
-    hits = np.bincount(
-        true_pairs[links[true_pairs[:, 0]] == searched.kind_of[own_records], 0],
-        minlength=len(searching.kind_of),
-    )
+    is_hit = links[true_pairs[:, 0]] == searched.kind_of[own_records]
+    hits = np.bincount(true_pairs[is_hit, 0], minlength=len(searching.kind_of))
     # Rows without a link have −1, which would look up the last kind.
     tied = np.where(links >= 0, searched.records[links], 0)
     nearest_distance = np.full(len(searching.kind_of), np.inf)

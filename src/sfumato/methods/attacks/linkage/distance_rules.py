@@ -66,12 +66,8 @@ def distance_rule(
     opened = 0.0
     if suppressed == "mean":
         released_middle = released_numbers[:, 0]
-        opened = _mean_gap(
-            column,
-            intruder_numbers[:, 0],
-            (released_middle + released_numbers[:, 1]) / 2,
-            square=square,
-        )
+        sums_of_ends = released_middle + released_numbers[:, 1]
+        opened = _mean_gap(column, intruder_numbers[:, 0], sums_of_ends / 2, square=square)
     # Missing against present costs what two random standardised numbers do: the squared gap has the
     # mean 2.
     apart = 2.0 if square else 1.0
@@ -110,9 +106,8 @@ def _standards(
     intruder_positions = column.places[column.intruder]
     released_positions = middle[column.released]
     intruder_positions = intruder_positions[~np.isnan(intruder_positions)]
-    released_positions = released_positions[
-        ~np.isnan(released_positions) & ~column.open_released[column.released]
-    ]
+    is_closed = ~column.open_released[column.released]
+    released_positions = released_positions[~np.isnan(released_positions) & is_closed]
     pooled = moments(np.concatenate([intruder_positions, released_positions]))
     if standard == "pooled":
         return pooled, pooled
@@ -150,12 +145,10 @@ def _mean_gap(
     """The mean difference between the intruder's values and the middles of released cells, over all
     pairs of rows.
     """
-    intruder_values = intruder_numbers[
-        column.intruder[~(column.open_intruder | column.missing_intruder)[column.intruder]]
-    ]
-    right = released_numbers[
-        column.released[~(column.open_released | column.missing_released)[column.released]]
-    ]
+    is_known = ~(column.open_intruder | column.missing_intruder)[column.intruder]
+    intruder_values = intruder_numbers[column.intruder[is_known]]
+    is_known = ~(column.open_released | column.missing_released)[column.released]
+    right = released_numbers[column.released[is_known]]
     if not len(intruder_values) or not len(right):
         return 0.0
     if square:

@@ -195,13 +195,15 @@ class Looking:
         first: bool,
     ) -> tuple[NDArray[Any], ...]:
         """What :func:`sfumato.kernels.linkage.find_impostors` finds for all pairs."""
-        cost = max(1, len(arrays.released.records) * max(family.width, len(arrays.kinds)))
+        cells = len(arrays.released.records) * max(family.width, len(arrays.kinds))
+        cost = max(1, cells)
         parts: list[tuple[NDArray[Any], ...]] = []
         pairs_done = 0
         # Once at least: of no pairs the loops still give empty arrays of the right shape.
         while pairs_done < len(pairs) or not parts:
             self.between()
-            batch = pairs[pairs_done : pairs_done + max(1, min(MOST_AT_ONCE, self.at_once // cost))]
+            batch_size = max(1, min(MOST_AT_ONCE, self.at_once // cost))
+            batch = pairs[pairs_done : pairs_done + batch_size]
             part, spent = _impostors(arrays, batch, family, parameters, first=first)
             parts.append(part)
             self.spent += spent

@@ -123,7 +123,11 @@ def _start(family: Family, near: Floats, restart: int, draws: np.random.Generato
     if family.kind == SQUARE_FORM:
         values, vectors = np.linalg.eigh(family.matrix(near))
         root = vectors * np.sqrt(np.maximum(values, 1e-6))
-        return np.asarray(root + (0.3 * draws.normal(size=root.shape) if restart else 0.0)).ravel()
+        if restart:
+            noise = 0.3 * draws.normal(size=root.shape)
+        else:
+            noise = 0.0
+        return np.asarray(root + noise).ravel()
     weights = draws.dirichlet(np.ones(family.columns))
     return near if restart == 0 else family.of_weights(weights)
 
@@ -138,7 +142,8 @@ def _parameters(family: Family, theta: Floats) -> Floats:
         # A matrix times its transpose is positive semidefinite whatever the free parameters are;
         # its trace is the sum of their squares, by which it is divided.
         root = theta.reshape(family.columns, family.columns)
-        return family.flat(root @ root.T / max(1e-300, float((root**2).sum())))
+        norm = float((root**2).sum())
+        return family.flat(root @ root.T / max(1e-300, norm))
     return theta
 
 
@@ -185,7 +190,8 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
             scene.require_time()
         # Near 1 where another record is nearer than the own one, near 0 where none is; clipped
         # against overflow.
-        soft = 1 / (1 + np.exp(np.clip(smallest_margins / WARMTH, -50, 50)))
+        odds = np.exp(np.clip(smallest_margins / WARMTH, -50, 50))
+        soft = 1 / (1 + odds)
         # The least margin of a unit moves with its nearest other alone, so only that one pulls.
         slopes = -worth * soft * (1 - soft)
         limits = np.repeat(smallest_margins, sizes)
@@ -197,7 +203,8 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
         # The running means begin at zero; these divisors make up for it.
         mean_bias = 1 - 0.9**step
         spread_bias = 1 - 0.999**step
-        theta = theta - rate * (mean / mean_bias) / (np.sqrt(spread / spread_bias) + 1e-9)
+        root_spread = np.sqrt(spread / spread_bias) + 1e-9
+        theta = theta - rate * (mean / mean_bias) / root_spread
         if not free:
             theta = family.nearest_allowed(theta)
     return best
@@ -291,9 +298,8 @@ class LearnedLinkage(Attack):
         )  # of whom those are the released
         result = self._result(scene, looking, arrays, units)
         if only_generalised(scene):
-            result = dataclasses.replace(
-                result, by_classes=float((units.people / units.records).sum())
-            )
+            class_shares = (units.people / units.records).sum()
+            result = dataclasses.replace(result, by_classes=float(class_shares))
         sampled = scene.intruder.sampled or len(units) < len(every)
         links = implied_links(scene, np.flatnonzero(scene.intruder.truth >= 0))
         if links is not None and known_people:
@@ -392,7 +398,9 @@ class LearnedLinkage(Attack):
         interval = (value, upper)
         if sampled:
             trials = round(people)
-            interval = (wilson(linked, trials)[0], wilson(min(people, bound), trials)[1])
+            low, _ = wilson(linked, trials)
+            _, high = wilson(min(people, bound), trials)
+            interval = (low, high)
         certain = f"and no such distance links more than {percent(interval[1])}"
         if worst.proved and not sampled:
             certain = (

@@ -158,7 +158,8 @@ def told_by_shares(m: Floats, reach: float) -> float:
     from scipy.special import erfinv
 
     m_total = m[0] + m[1]
-    return reach / (math.sqrt(2) * float(erfinv(np.clip(m[1] / m_total, 0.02, 0.999))))
+    closeness = np.clip(m[1] / m_total, 0.02, 0.999)
+    return reach / (math.sqrt(2) * float(erfinv(closeness)))
 
 
 def told_by_gaps(gaps: Floats) -> MatchNoise | None:
@@ -178,7 +179,8 @@ def nearness(m: Floats, u: Floats, density: float, spread: float, noise: MatchNo
     error = min(max(noise.error, 1e-9 * spread), spread)
     disagreement_share = float(m[0] + m[1])
     peak = error * math.sqrt(2 * math.pi)
-    top = math.log2(disagreement_share * (1 - noise.outliers) / (peak * density))
+    inlier_share = disagreement_share * (1 - noise.outliers)
+    top = math.log2(inlier_share / (peak * density))
     outlier_share = disagreement_share * noise.outliers
     u_total = u[0] + u[1]
     floor = math.log2(outlier_share / float(u_total))
@@ -252,7 +254,8 @@ def part_of(scene: Scene, size: int, purpose: str) -> Scene:
     if len(intruder.file) <= size:
         return scene
     if key not in intruder.memo:
-        rows = np.sort(scene.seed.stream(purpose).permutation(len(intruder.file))[:size])
+        order = scene.seed.stream(purpose).permutation(len(intruder.file))
+        rows = np.sort(order[:size])
         file = intruder.file.take(rows)
         truth = intruder.truth[rows]
         intruder.memo[key] = Intruder(file, intruder.knows, truth)
@@ -401,7 +404,8 @@ class MatchLearning:
         # a posterior above one half: the weight exceeds the odds against a match
         odds_against = math.log2((1 - self.found.prior) / self.found.prior)
         likely = greatest_weight - links.least >= odds_against
-        way = self._weighing(self.found, {**noise, **self._noise(links.pairs[likely])})
+        noise_of_links = self._noise(links.pairs[likely])
+        way = self._weighing(self.found, {**noise, **noise_of_links})
         return self._try_weighing(way), way
 
     # by links
@@ -424,7 +428,8 @@ class MatchLearning:
         """
         arrays = self._trial_levels
         order = [arrays.names.index(name) for name in self.names]
-        levels = np.rint(LEVELS - 1 - arrays.costs(pairs)[:, order])
+        column_costs = arrays.costs(pairs)[:, order]
+        levels = np.rint(LEVELS - 1 - column_costs)
         pairs_by_level = [(levels == level).sum(axis=0) for level in range(LEVELS - 1)]
         counts = np.stack(pairs_by_level, axis=1) + 2 * self.found.u
         m = counts / np.maximum(counts.sum(axis=1, keepdims=True), LEAST)
@@ -470,11 +475,11 @@ class MatchLearning:
             arrays, files.true_pairs, files.intruder.kind_of, files.released.kind_of, nearest_cost
         )
         has_answer = (truth >= 0) & (tied[files.intruder.kind_of] > 0)
-        credit = hits[has_answer] / np.maximum(1, tied[files.intruder.kind_of[has_answer]])
+        ties = tied[files.intruder.kind_of[has_answer]]
+        credit = hits[has_answer] / np.maximum(1, ties)
         # Only unambiguous links teach: the nearest records are copies of one another.
-        alone = np.flatnonzero(
-            (nearest_kind >= 0) & (tied == arrays.released.records[nearest_kind])
-        )
+        all_tied = tied == arrays.released.records[nearest_kind]
+        alone = np.flatnonzero((nearest_kind >= 0) & all_tied)
         pairs = np.column_stack([alone, nearest_kind[alone]]).astype(np.int64)
         return TrialLinks(float(credit.mean()) if len(credit) else 0.0, pairs, nearest_cost[alone])
 

@@ -366,7 +366,8 @@ def _numbers(
     readings = [scene.pair.reading(scale.name) for scale in scales]
     standardised = []
     for reading, scale in zip(readings, scales, strict=True):
-        standardised.append((reading.middle[reading.released] - scale.centre) / scale.spread)
+        middles = reading.middle[reading.released]
+        standardised.append((middles - scale.centre) / scale.spread)
     released = np.stack(standardised, axis=1)
     joint_values = np.concatenate([values, training_values], axis=1)
     covariance = np.cov(joint_values, rowvar=False).reshape(
@@ -376,7 +377,8 @@ def _numbers(
     # The slope of released numbers on known ones: solves Σ_BB · slope = Σ_BA.
     ridge = RIDGE * np.eye(training_values.shape[1])
     slope = np.linalg.solve(covariance[size:, size:] + ridge, covariance[size:, :size])
-    residual = covariance[:size, :size] - covariance[:size, size:] @ slope + RIDGE * np.eye(size)
+    explained = covariance[:size, size:] @ slope
+    residual = covariance[:size, :size] - explained + RIDGE * np.eye(size)
     # With the residual covariance S = L Lᵀ, a gap times L⁻ᵀ has the squared length gᵀ S⁻¹ g.
     whitening = np.linalg.inv(np.linalg.cholesky(_definite(residual))).T
     return values.mean(axis=0) + intruder_values @ slope, released, whitening
@@ -400,13 +402,11 @@ def _surprises(
     means = np.stack([training_values[encoded.codes == code].mean(axis=0) for code in classes])
     position = {code: at for at, code in enumerate(classes)}
     inside = np.array([encoded.labels[code] is not None for code in encoded.codes])
-    residuals = (
-        training_values[inside] - means[[position[code] for code in encoded.codes[inside].tolist()]]
-    )
+    class_numbers = [position[code] for code in encoded.codes[inside].tolist()]
+    residuals = training_values[inside] - means[class_numbers]
     scatter = residuals.T @ residuals
-    within = scatter / max(1, len(residuals) - len(classes)) + RIDGE * np.eye(
-        training_values.shape[1]
-    )
+    penalty = RIDGE * np.eye(training_values.shape[1])
+    within = scatter / max(1, len(residuals) - len(classes)) + penalty
     # Linear discriminants with one covariance for all classes: the score of a class with mean m is
     # bᵀ W⁻¹ m − ½ mᵀ W⁻¹ m + log of its share.
     slopes = np.linalg.solve(_definite(within), means.T)
@@ -467,7 +467,8 @@ def _linked(scene: Scene, model: _Model) -> Credits:
         table = model.distances(rows)
         for number, row in enumerate(rows.tolist()):
             lowest = float(table[number].min())
-            near = table[number] <= lowest + TIE * (1 + abs(lowest))
+            tolerance = TIE * (1 + abs(lowest))
+            near = table[number] <= lowest + tolerance
             tied[done_count + number], nearest_distance[done_count + number] = (
                 int(near.sum()),
                 lowest,

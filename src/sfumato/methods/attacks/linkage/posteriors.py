@@ -44,7 +44,8 @@ class EvenPosterior:
         """
         if threshold is None:
             return self.candidates
-        return np.where(1 / np.maximum(1, self.candidates) >= threshold - SLACK, self.candidates, 0)
+        chances = 1 / np.maximum(1, self.candidates)
+        return np.where(chances >= threshold - SLACK, self.candidates, 0)
 
 
 def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPosterior:

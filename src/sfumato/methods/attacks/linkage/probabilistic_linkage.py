@@ -101,7 +101,8 @@ def _holders(arrays: Arrays, k: int) -> Holders:
         value_of[present] = marks[present]
     else:
         # By the lower, then the upper end: equal ranges stand together and get one number.
-        present = present[np.lexsort((ends[present, 1], ends[present, 0]))]
+        sort_keys = ends[present, 1], ends[present, 0]
+        present = present[np.lexsort(sort_keys)]
         new = (np.diff(ends[present], axis=0) != 0).any(axis=1)
         value_of[present] = group_starts(new)[: len(present)]
         size = int(value_of.max(initial=-1)) + 1
@@ -122,9 +123,11 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
     present_anchors = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
         ends = intruder_side.starts[intruder_side.bases[k] : intruder_side.bases[k + 1] + 1]
-        sums = group_starts(np.diff(holders.starts)[intruder_side.matches[ends[0] : ends[-1]]])
+        list_lengths = np.diff(holders.starts)[intruder_side.matches[ends[0] : ends[-1]]]
+        sums = group_starts(list_lengths)
         ends = ends - ends[0]
-        matches = (sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()
+        sums_of_marks = sums[ends[1:]] - sums[ends[:-1]]
+        matches = sums_of_marks[marks[marks >= 0]].sum()
         return float(matches) / max(1, len(anchors))
     reach = arrays.constants[k, 4] + 2 * SLACK
     # Ranges are in order of their lower ends only, so one may reach up to an anchor that begins
@@ -133,7 +136,8 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
     widest = (holders.high - holders.low).max(initial=0.0)
     first = np.searchsorted(holders.low, ends[:, 0] - reach - widest)
     last = np.searchsorted(holders.low, ends[:, 1] + reach, side="right")
-    return float((holders.starts[last] - holders.starts[first]).sum()) / max(1, len(anchors))
+    pair_counts = (holders.starts[last] - holders.starts[first]).sum()
+    return float(pair_counts) / max(1, len(anchors))
 
 
 def count_patterns(
@@ -188,7 +192,8 @@ def count_patterns(
     keys: Ints = np.zeros(0, dtype=np.int64)
     counts: Floats = np.zeros(0)
     # Anchors in portions, so that the clock is asked now and then.
-    step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
+    cells_of_anchor = max(1, len(records) * len(arrays.kinds))
+    step = max(1, at_once // cells_of_anchor)
     for start in range(0, len(anchors), step):
         between()
         sample = anchors[start : start + step]
@@ -199,7 +204,8 @@ def count_patterns(
         joined_counts = np.concatenate([counts, more_counts])
         counts = np.bincount(positions, weights=joined_counts, minlength=len(keys)).astype(float)
     # A key is a pattern as one number to the base of the levels, the first column leading.
-    digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
+    places_of_columns = np.arange(len(arrays.kinds) - 1, -1, -1)
+    digits = LEVELS**places_of_columns
     return Patterns(keys[:, None] // digits % LEVELS, counts)
 
 
@@ -349,7 +355,8 @@ class ProbabilisticLinkage(Attack):
         chance = None
         if self.chance == "random_pairs":
             chance = shares(patterns, patterns.counts)
-        rounds = max(FEWEST_ROUNDS, min(ROUNDS, scene.work // max(1, patterns.levels.size)))
+        affordable_rounds = scene.work // max(1, patterns.levels.size)
+        rounds = max(FEWEST_ROUNDS, min(ROUNDS, affordable_rounds))
         # A person matches one record at most: of n · m pairs min(n, m) match, one in max(n, m).
         estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, rounds, scene.require_time)
         way = MatchLearning(learning, arrays, estimated, self.tolerance).best()
@@ -398,9 +405,8 @@ def _anchors(scene: Scene, arrays: Arrays) -> Ints:
     affordable = scene.affordable(max(FEWEST, PAIRS // records), work)
     if size <= affordable:
         return np.arange(size)
-    return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:affordable]).astype(
-        np.int64
-    )
+    order = scene.seed.stream("linkage patterns").permutation(size)[:affordable]
+    return np.sort(order).astype(np.int64)
 
 
 def _weights(way: Weighing) -> dict[str, float]:

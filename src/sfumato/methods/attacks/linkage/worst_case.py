@@ -90,7 +90,8 @@ def large_constants(pool: Pool) -> Floats:
         largest = np.linalg.eigvalsh(own_products - root_products)[:, -1]
         return np.asarray(MARGIN + np.maximum(0.0, largest))
     if family.kind == ORDERED:
-        return np.asarray(MARGIN + np.maximum(0.0, (-pool.gains).max(axis=1)))
+        losses = np.maximum(0.0, (-pool.gains).max(axis=1))
+        return np.asarray(MARGIN + losses)
     gaps = np.maximum(0.0, (own**2 - pool.roots**2).max(axis=1))
     return np.asarray(MARGIN + gaps)
 
@@ -113,24 +114,20 @@ def program_of(pool: Pool, cuts: Floats) -> Program:
     weak = np.flatnonzero(large > MARGIN)  # all others are never nearer
     positions = np.arange(rows), pool.rows[:, 0]
     failing = coo_array((large, positions), shape=(rows, units))
-    losing = coo_array(
-        (large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units)
-    )
+    entries = np.arange(len(weak)), pool.rows[weak, 0]
+    losing = coo_array((large[weak] - MARGIN, entries), shape=(len(weak), units))
     # Gains of every row times the parameters: what the other record lies farther away.
     linking = csr_array(np.pad(pool.gains, ((0, 0), (0, len(low) - family.width))))
     identity = eye_array(units)
     free = len(weak) + units
+    losing_rows = [linking[weak], None, losing]
+    failing_rows = [None, identity, -identity]
     return Program(
         np.concatenate([np.zeros(len(low)), pool.alone - pool.shared, pool.shared]),
         np.concatenate([low, np.zeros(2 * units)]),
         high=np.concatenate([high, np.ones(2 * units)]),
         rows=block_array(
-            [
-                [linking, failing, None],
-                [linking[weak], None, losing],
-                [None, identity, -identity],
-                [shape, None, None],
-            ],
+            [[linking, failing, None], losing_rows, failing_rows, [shape, None, None]],
             format="csr",
         ),
         rows_low=np.concatenate(
@@ -169,7 +166,8 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
     smaller = np.concatenate([sets[sets >> k & 1 == 0] for k in range(size)])
     larger = np.concatenate([sets[sets >> k & 1 == 0] | 1 << k for k in range(size)])
     number = np.arange(len(smaller))
-    entries = np.concatenate([np.ones(len(number)), -np.ones(len(number))])
+    ones = np.ones(len(number))
+    entries = np.concatenate([ones, -ones])
     positions = np.tile(number, 2), np.concatenate([larger, smaller])
     rows = coo_array((entries, positions), shape=(len(number), len(sets)))
     low = np.zeros(len(sets))
@@ -214,7 +212,8 @@ def extended(family: Family, parameters: Floats) -> Floats:
     """Parameters with what helps to state them."""
     if family.kind != PAIRWISE:
         return parameters
-    return np.concatenate([parameters, np.maximum(0.0, -parameters[family.columns :])])
+    missing_weights = np.maximum(0.0, -parameters[family.columns :])
+    return np.concatenate([parameters, missing_weights])
 
 
 # Solvers of mixed-integer programs: HiGHS by highspy, which starts from a known solution, or by
@@ -255,7 +254,8 @@ def affordable_nodes(program: Program, work: int, nodes: int) -> int:
     """How many nodes of a search some work is enough for, at most ``nodes``; less than 1 where it
     is not even enough to begin.
     """
-    affordable: int = work // max(1, NODE_COST * program.rows.nnz) - ROOT_NODES
+    node_cost = max(1, NODE_COST * program.rows.nnz)
+    affordable: int = work // node_cost - ROOT_NODES
     return min(nodes, affordable)
 
 
@@ -548,4 +548,5 @@ def _violated(family: Family, parameters: Floats) -> Floats:
 
 def _cut(family: Family, vector: Floats) -> Floats:
     outer = np.outer(vector, vector)
-    return np.concatenate([np.diag(outer), 2 * outer[np.triu_indices(family.columns, 1)]])
+    above_diagonal = outer[np.triu_indices(family.columns, 1)]
+    return np.concatenate([np.diag(outer), 2 * above_diagonal])

@@ -205,7 +205,8 @@ class Terrain:
                 climbs.append(climb)
                 # The marks of a cell's nodes are added up to a 64-bit name of the cell.
                 marks.append(_scattered(climb + nodes))
-                costs.append(ladder.loss[level][climb] * lattice.weights[a])
+                loss_of_codes = ladder.loss[level][climb]
+                costs.append(loss_of_codes * lattice.weights[a])
                 offset += len(climb)
                 nodes += len(ladder.labels[level])
         flat = (np.concatenate(climbs), np.concatenate(marks), np.concatenate(costs))
@@ -282,9 +283,8 @@ class Parts:
         nonempty = (self.amounts > 0) & (self.regions >= 0)
         _, regions = np.unique(self.regions[nonempty], return_inverse=True)
         # Columns of the pairs are sorted by region, then by atom.
-        pairs, which = np.unique(
-            np.stack([regions, self.atoms[nonempty]]), axis=1, return_inverse=True
-        )
+        pair_columns = np.stack([regions, self.atoms[nonempty]])
+        pairs, which = np.unique(pair_columns, axis=1, return_inverse=True)
         amounts = np.bincount(
             which.ravel(), weights=self.amounts[nonempty], minlength=pairs.shape[1]
         )
@@ -349,4 +349,5 @@ def cost_of(parts: Parts, shape: Outline, atoms: Atoms, terrain: Terrain) -> flo
     if not total:
         return 0.0
     sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
-    return float((sizes @ shape.costs(atoms, terrain) + total - sizes.sum()) / total)
+    cost_of_regions = sizes @ shape.costs(atoms, terrain) + total
+    return float((cost_of_regions - sizes.sum()) / total)

@@ -298,7 +298,8 @@ def _cell_numbers(keys: Sequence[int | float], step: Fraction) -> list[int]:
     nearest = np.rint(quotients)
     cells: list[int] = []
     # a quotient this near to a whole number may have been rounded across it
-    is_apart = np.abs(quotients - nearest) > 1e-9 * np.maximum(1.0, np.abs(quotients))
+    tolerance = 1e-9 * np.maximum(1.0, np.abs(quotients))
+    is_apart = np.abs(quotients - nearest) > tolerance
     unsure = ~is_apart | (np.abs(quotients) > 2.0**50)
     for key, quotient, is_unsure in zip(keys, quotients.tolist(), unsure.tolist(), strict=True):
         cells.append(_exact_cell(key, step) if is_unsure else math.floor(quotient))
@@ -430,9 +431,9 @@ def date_grid(
 
     limits = []
     for start, end in cells:
-        limits.append(
-            ((start - clock.shift) * scale, (end - clock.resolution - clock.shift) * scale)
-        )
+        first = (start - clock.shift) * scale
+        last = (end - clock.resolution - clock.shift) * scale
+        limits.append((first, last))
     source: Source = "default" if declared is None else "recipe"
     numbers = [start for start, _ in cells]
     lows = [low for low, _ in limits]
@@ -461,13 +462,15 @@ def _period_around(key: int, period: str) -> tuple[int, int]:
         year = day.year // 5 * 5
         years = []
         for offset in (0, 4):
-            years.append(datetime.date(min(max(1, year + offset), datetime.MAXYEAR), 1, 1))
+            first_year = min(max(1, year + offset), datetime.MAXYEAR)
+            years.append(datetime.date(first_year, 1, 1))
         low = bounds("year", years[0])[0]
         high = bounds("year", years[1])[1]
     else:
         low, high = bounds(period, day)  # type: ignore[arg-type]  # a period of a day or more
     first_moment = (max(1, low) - 1) * DAY
-    last_moment = (min(high, datetime.date.max.toordinal() + 1) - 1) * DAY
+    end_day = min(high, datetime.date.max.toordinal() + 1)
+    last_moment = (end_day - 1) * DAY
     return first_moment, last_moment
 
 

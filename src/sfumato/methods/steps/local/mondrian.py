@@ -132,7 +132,8 @@ class Medians:
         losses = self.ground.cells(a, cut).losses
         # Rounded, so that sums in another order do not decide a tie.
         loss = float(losses[cut.index(low)])
-        return -round(self.weights[a] * loss, 12), self.turn[a], low
+        rounded_loss = round(self.weights[a] * loss, 12)
+        return -rounded_loss, self.turn[a], low
 
     def _proposed(self, interval: Range) -> Iterator[tuple[int, ...]]:
         """On a line both cuts at the cell of the median; in a tree the children of the node."""
@@ -160,10 +161,12 @@ class Medians:
         records = self.ground.classes.records
         length = len(self.ground.axes[a].labels)
         counts = np.bincount(ranks, weights=records, minlength=length)[low:high]
-        return low + int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+        half = np.searchsorted(np.cumsum(counts), counts.sum() / 2)
+        return low + int(half)
 
     def _after(self, interval: Range, starts: tuple[int, ...]) -> list[Cut]:
-        cut = tuple(sorted({*self.cuts[interval[0]], *starts}))
+        starts_of_cut = {*self.cuts[interval[0]], *starts}
+        cut = tuple(sorted(starts_of_cut))
         after_interval = self.cuts[interval[0] + 1 :]
         return [*self.cuts[: interval[0]], cut, *after_interval]
 

@@ -208,7 +208,8 @@ class Cutting:
             # A refused cut is skipped next time; children start with their best one.
             later_skips = skips[~holds] + 1
             skips = np.concatenate([later_skips, np.zeros(len(children), dtype=np.int64)])
-            open_points = int((self.ends[waiting] - self.starts[waiting]).sum())
+            lengths = self.ends[waiting] - self.starts[waiting]
+            open_points = int(lengths.sum())
             progress(1 - open_points / len(self.points), WORDS)
         if not self.promises.settled:
             self._take_back()
@@ -251,7 +252,8 @@ class Cutting:
         self.leaf[waiting] = False
         self.starts = np.concatenate([self.starts, starts, middles])
         self.ends = np.concatenate([self.ends, middles, ends])
-        self.totals = np.concatenate([self.totals, left_totals, self.totals[waiting] - left_totals])
+        right_totals = self.totals[waiting] - left_totals
+        self.totals = np.concatenate([self.totals, left_totals, right_totals])
         self.parents = np.concatenate([self.parents, waiting, waiting])
         self.leaf = np.concatenate([self.leaf, np.ones(len(children), dtype=np.bool_)])
         return children
@@ -279,11 +281,13 @@ class Cutting:
         """Regions inside the joined ones are regions no more."""
         # Joined segments are nested or disjoint. Sorted by start, longest first, the running
         # maximum of ends tells for each leaf whether one of them covers it.
-        order = joined[np.lexsort((-self.ends[joined], self.starts[joined]))]
+        sort_keys = -self.ends[joined], self.starts[joined]
+        order = joined[np.lexsort(sort_keys)]
         reach = np.maximum.accumulate(self.ends[order])
         leaves = np.flatnonzero(self.leaf)
         at = np.searchsorted(self.starts[order], self.starts[leaves], side="right") - 1
-        inside = (at >= 0) & (reach[np.maximum(at, 0)] >= self.ends[leaves])
+        reach_before = reach[np.maximum(at, 0)]
+        inside = (at >= 0) & (reach_before >= self.ends[leaves])
         outermost = np.zeros(len(self.leaf), dtype=np.bool_)
         outermost[order[np.concatenate([[True], self.ends[order][1:] > reach[:-1]])]] = True
         self.leaf[leaves[inside & ~outermost[leaves]]] = False

@@ -454,7 +454,8 @@ class _Trimming:
         gone = self.trims[:, 5]
         worthy = np.flatnonzero((worth > 1e-12) & (gone <= allowed))
         batch = -(-len(worthy) // AT_ONCE)
-        worthy = worthy[np.argsort(-worth[worthy], kind="stable")][:batch]
+        by_worth = np.argsort(-worth[worthy], kind="stable")
+        worthy = worthy[by_worth][:batch]
         return worthy[np.cumsum(gone[worthy]) <= allowed]
 
     def _trim(self, regions: Ints) -> Ints:

@@ -188,7 +188,8 @@ class ClassRecoding(Plan):
         weights = [self.weights.get(name, 1.0) for name in self.losses]
         losses = np.stack(list(self.losses.values()))
         lost = np.average(losses, axis=0, weights=weights if any(weights) else None)
-        order = [r for r in np.lexsort((-records, -lost[: len(records)])).tolist() if records[r]]
+        worst_first = np.lexsort((-records, -lost[: len(records)]))
+        order = [r for r in worst_first.tolist() if records[r]]
         return [{"records": int(records[r]), "loss": float(lost[r])} for r in order[:WORST]]
 
     def _released(self) -> tuple[Ints, Ints]:
@@ -274,7 +275,8 @@ class Borders:
         coordinates = []
         for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys)):
             coordinates.append(np.concatenate(pair))
-        order = np.lexsort((is_border, *coordinates, np.concatenate([classes, self.classes])))
+        class_numbers = np.concatenate([classes, self.classes])
+        order = np.lexsort((is_border, *coordinates, class_numbers))
         below = np.empty(len(order), dtype=np.int64)
         below[order] = np.cumsum(is_border[order])
         return below[: len(classes)] - np.searchsorted(self.classes, classes)
@@ -305,7 +307,8 @@ class Dealing:
             raise InternalError(
                 "the rows of split classes are not those that the plan was made for"
             )
-        of = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))[inside]
+        region_numbers = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))
+        of = region_numbers[inside]
         inner = np.append(of[1:] == of[:-1], False)  # the last part of a class has no border
         last = order[np.cumsum(amounts)[inner] - 1]
         return dataclasses.replace(plan, borders=Borders(of[inner], keys[last], numbers[last]))
@@ -405,13 +408,15 @@ def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
     while ladder.climb(0, level)[low] != ladder.climb(0, level)[high]:
         level += 1
     node = int(ladder.climb(0, level)[low])
-    return ladder.labels[level][node], float(ladder.loss[level][node])
+    loss = float(ladder.loss[level][node])
+    return ladder.labels[level][node], loss
 
 
 def _set_cells(axis: Axis, ranks: Ints, lengths: Ints) -> RegionCells:
     pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
     own_ranks = pairs & 0xFFFFFFFF
-    borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
+    first_pairs = np.arange(len(lengths) + 1) << 32
+    borders = np.searchsorted(pairs, first_pairs).tolist()
     set_numbers: dict[bytes, int] = {}
     sets: list[list[int]] = []
     which = np.empty(len(lengths), dtype=np.int64)
@@ -501,7 +506,8 @@ class Regions:
     def cells(self, axis: Axis, classes: ClassTable) -> RegionCells:
         """What each region releases in one column."""
         retained = self.members[: int(self.ends[-1])]
-        return cells_of(axis, axis.ranks[classes.codes(axis.column)[retained]], self.ends)
+        codes = classes.codes(axis.column)[retained]
+        return cells_of(axis, axis.ranks[codes], self.ends)
 
 
 def recoding(

@@ -128,7 +128,8 @@ class Absorber:
         ground = self.terrain
         codes = self.atoms.codes
         base = ground.bases[a, self.levels[region, a]]
-        members_climbed = ground.climbs[base + codes[self.members[region], a]]
+        member_codes = codes[self.members[region], a]
+        members_climbed = ground.climbs[base + member_codes]
         atom_climbed = ground.climbs[base + codes[atom, a]]
         return bool(atom_climbed == members_climbed)
 
@@ -144,7 +145,8 @@ class Absorber:
             order = np.lexsort((np.arange(len(price)), price))
             count = self._enough(order, stubborn, remaining)
             if count is not None:
-                gathered.append((float(whole[order[:count]].sum()), order[:count]))
+                cost = whole[order[:count]].sum()
+                gathered.append((float(cost), order[:count]))
         if gathered:
             self._unite(min(gathered, key=lambda f: f[0])[1], stubborn, remaining)
         return bool(gathered)
@@ -561,7 +563,8 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
     passing = ~lattice.failing(classes)[homes]
     parts = Parts(np.flatnonzero(passing), homes[passing], atoms.amounts[passing]).tidy()
     levels = np.tile(np.array(best.node, dtype=np.int64), (parts.count, 1))
-    return parts, Outline(levels, parts.atoms[parts.starts()[:-1]])
+    first_parts = parts.starts()[:-1]
+    return parts, Outline(levels, parts.atoms[first_parts])
 
 
 def _why_not(lattice: Lattice) -> str:

@@ -174,7 +174,9 @@ class CovarianceLearner:
         for j, left_column in enumerate(centred):
             # The matrix is symmetric: the lower half is enough.
             for k, right in enumerate(centred[: j + 1]):
-                present_rows = np.flatnonzero(~np.isnan(left_column) & ~np.isnan(right))
+                left_present = ~np.isnan(left_column)
+                right_present = ~np.isnan(right)
+                present_rows = np.flatnonzero(left_present & right_present)
                 at = groups[present_rows]
                 mass = weights[present_rows]
                 products = mass * (left_column[present_rows] * right[present_rows])

@@ -165,7 +165,8 @@ def robust_distances(values: Array, weights: Array) -> Array:
     middle = _medians(values)
     # 1.4826 = 1/Φ⁻¹(3/4): makes the MAD the standard deviation of normal values.
     scale = 1.4826 * _medians(np.abs(values - middle))
-    scale = np.where(scale > 0, scale, np.sqrt(np.diag(covariance_of(values, weights))))
+    variances = np.diag(covariance_of(values, weights))
+    scale = np.where(scale > 0, scale, np.sqrt(variances))
     scores = np.divide(
         values - middle, scale, out=np.zeros_like(values), where=present & (scale > 0)
     )

@@ -168,7 +168,8 @@ class Round(ColumnStep):
             return preserved_numbers.means(), preserved_numbers.sums()
         totals = []
         for rows in block.parts():
-            errors = np.abs(np.nansum(rounded_values[rows] - block.values[rows], axis=0))
+            changes = rounded_values[rows] - block.values[rows]
+            errors = np.abs(np.nansum(changes, axis=0))
             totals.append(errors.max())
         words = f"totals, to the next multiple of {self.base:g},"
         preserved_totals = Preserved(
@@ -183,7 +184,8 @@ def _split(values: Array, base: float) -> tuple[Array, Array]:
     """
     scaled = values / base
     whole = np.rint(scaled)
-    is_whole = np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole))
+    tolerance = 1e-9 * np.maximum(1.0, np.abs(whole))
+    is_whole = np.abs(scaled - whole) <= tolerance
     scaled = np.where(is_whole, whole, scaled)
     below = np.floor(scaled)
     return below, np.nan_to_num(scaled - below)

@@ -442,7 +442,8 @@ class _Smallest:
         codes, names = labelled_strata(rows, self.step.strata(rows.schema))
         words = self.draws.words(Marks.of(rows))
         order = np.argsort(codes, kind="stable")
-        parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+        ends = np.cumsum(np.bincount(codes, minlength=len(names)))
+        parts = np.split(words[order], ends[:-1])
         for name, part in zip(names, parts, strict=True):
             candidates = np.concatenate([self.kept[name], part])
             quota = self.quotas.each[name]

@@ -140,7 +140,11 @@ def _at(shift: Callable[[float], Array], weights: Array, target_sum: float, gues
     # Larger t need not give a larger sum: negative numbers shrink when they are scaled up.
     rising = missing(guess + 1.0) >= missing(guess)
     near, far = guess, guess
-    step = max(abs(guess), 1.0) * (1.0 if (missing(guess) < 0) == rising else -1.0)
+    if (missing(guess) < 0) == rising:
+        direction = 1.0
+    else:
+        direction = -1.0
+    step = max(abs(guess), 1.0) * direction
     # Double the step until the sum has passed the target.
     for _ in range(64):
         far += step

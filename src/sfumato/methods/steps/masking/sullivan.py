@@ -146,15 +146,14 @@ class Sullivan:
         block = self.block
         scales = []
         for j, is_category in enumerate(self.categories):
-            scales.append(
-                NormalScale.of(
-                    block.values[rows, j],
-                    block.weights[rows],
-                    block.groups[j][rows],
-                    self.ties[rows, j],
-                    stepped=is_category,
-                )
+            scale_of_column = NormalScale.of(
+                block.values[rows, j],
+                block.weights[rows],
+                block.groups[j][rows],
+                self.ties[rows, j],
+                stepped=is_category,
             )
+            scales.append(scale_of_column)
         noisy = self._noisy(rows, scales)
         pairs = enumerate(zip(scales, self.categories, strict=True))
         columns_back = []
@@ -170,7 +169,8 @@ class Sullivan:
         scores = np.stack([scale.scores for scale in scales], axis=1)
         gaps = np.isnan(self.block.values[rows])
         weights = self.block.weights[rows]
-        shrink = float(shrinkage(np.array([len(rows)]), self.alpha)[0])
+        rows_in_part = np.array([len(rows)])
+        shrink = float(shrinkage(rows_in_part, self.alpha)[0])
         # Compared as they are seen after the way back, where ties move correlations.
         target_correlations = self._correlations([s.seen(s.scores) for s in scales], gaps, weights)
         shape, mended = semidefinite(self._correlations([s.scores for s in scales], gaps, weights))

@@ -43,7 +43,8 @@ def covariance_of(values: Array, weights: Array) -> Array:
     share = np.divide(
         counts, (counts - 1) * pair_weights, out=np.zeros_like(pair_weights), where=enough
     )
-    covariance: Array = (centred * weights[:, None]).T @ centred * share
+    weighted = centred * weights[:, None]
+    covariance: Array = weighted.T @ centred * share
     # Rounding leaves 1e-17 where there is no variance, and correlations would blow it up.
     flat = [j for j in range(values.shape[1]) if not varies(values[:, j])]
     covariance[flat, :] = 0.0
@@ -91,7 +92,8 @@ def semidefinite(covariance: Array) -> tuple[Array, bool]:
         return covariance, False
     shape = (vectors * np.maximum(values, 0.0)) @ vectors.T
     scale = np.sqrt(np.diag(shape))
-    return shape / np.outer(scale, scale) * np.outer(spread, spread), True
+    correlation = shape / np.outer(scale, scale)
+    return correlation * np.outer(spread, spread), True
 
 
 def root_of(covariance: Array) -> Array:

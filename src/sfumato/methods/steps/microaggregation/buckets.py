@@ -75,9 +75,8 @@ def clusters(points: Points, sizes: Sequence[int]) -> Labels:
     remaining = np.arange(len(points))
     for number, size in enumerate(sizes):
         remaining_points = points[remaining]
-        seed = remaining_points[
-            int(_squared(remaining_points - remaining_points.mean(axis=0)).argmax())
-        ]
+        distances = _squared(remaining_points - remaining_points.mean(axis=0))
+        seed = remaining_points[int(distances.argmax())]
         nearest = np.argsort(_squared(remaining_points - seed), kind="stable")[:size]
         cluster_of[remaining[nearest]] = number
         remaining = np.delete(remaining, nearest)

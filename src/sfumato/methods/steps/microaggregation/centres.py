@@ -95,7 +95,8 @@ def medians(values: Array, groups: Labels, weights: Array) -> Array:
                 row_weights = np.ones(len(rows))
             below = np.cumsum(row_weights)
             half = below[-1] / 2 - 1e-12 * below[-1]
-            released[rows] = values[rows[int(np.searchsorted(below, half))]]
+            middle = int(np.searchsorted(below, half))
+            released[rows] = values[rows[middle]]
     return released
 
 

@@ -138,7 +138,8 @@ class _Merging:
         self.n = len(points)
         count = int(groups.max()) + 1
         order = np.argsort(groups, kind="stable")
-        self.members = np.split(order, np.cumsum(np.bincount(groups))[:-1])
+        ends = np.cumsum(np.bincount(groups))
+        self.members = np.split(order, ends[:-1])
         self.sizes = np.bincount(groups).astype(np.float64)
         self.sums = np.stack([np.bincount(groups, column, count) for column in points.T], axis=1)
         self.distances = line.distances(groups)

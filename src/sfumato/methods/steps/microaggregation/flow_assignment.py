@@ -73,9 +73,11 @@ def _arcs(points: Points, groups: Labels, classes: int, near: int) -> tuple[Labe
     reach = min(near, classes)
     neighbours = KDTree(centres).query(points, k=reach)
     nearest = np.asarray(neighbours[1]).reshape(len(points), reach)
-    pairs = np.repeat(np.arange(len(points)), reach) * classes + nearest.ravel()
+    repeated_points = np.repeat(np.arange(len(points)), reach)
+    pairs = repeated_points * classes + nearest.ravel()
     # Its own class is always among them, so the present assignment is a solution.
-    pairs = np.union1d(pairs, np.arange(len(points)) * classes + groups)
+    own_pairs = np.arange(len(points)) * classes + groups
+    pairs = np.union1d(pairs, own_pairs)
     records, to = np.divmod(pairs, classes)
     squared = ((points[records] - centres[to]) ** 2).sum(axis=1)
     return records, to, np.asarray(squared)
@@ -103,16 +105,17 @@ def by_network(
     largest = max(float(costs.max(initial=0.0)), 1e-300)
     whole = np.rint(costs * (FINENESS / largest)).astype(np.int64)
     from_nodes = np.concatenate([records, inner])
-    to_nodes = np.concatenate([n + classes * shares + buckets[records], ends])
-    capacities = np.concatenate(
-        [np.ones(len(records), dtype=np.int64), (limits.high - limits.low).ravel()]
-    )
+    bucket_nodes = n + classes * shares + buckets[records]
+    to_nodes = np.concatenate([bucket_nodes, ends])
+    spare_room = (limits.high - limits.low).ravel()
+    capacities = np.concatenate([np.ones(len(records), dtype=np.int64), spare_room])
     all_costs = np.concatenate([whole, np.zeros(count * shares, dtype=np.int64)])
     network.add_arcs_with_capacity_and_unit_cost(from_nodes, to_nodes, capacities, all_costs)
     # What a bucket must give is taken at its node; the remainder of a class may come from any
     # bucket.
     free_capacity = limits.sizes - limits.low.sum(axis=1)
-    supplies = np.concatenate([np.ones(n, dtype=np.int64), -limits.low.ravel(), -free_capacity])
+    least_amounts = limits.low.ravel()
+    supplies = np.concatenate([np.ones(n, dtype=np.int64), -least_amounts, -free_capacity])
     network.set_nodes_supplies(np.arange(len(supplies)), supplies)
     if network.solve() != network.OPTIMAL:
         raise InternalError("no flow was found, though the present classes are one")

@@ -71,8 +71,10 @@ def redrawn(values: Array, draws: Array) -> Array:
     dimensions = draws.shape[-1]
     variances = variances[..., ::-1][..., :dimensions]
     directions = directions[..., ::-1][..., :dimensions]
-    retained_variances = np.where(variances > RANK * variances[..., :1], variances, 0.0)
-    root = directions * np.sqrt(np.maximum(retained_variances, 0.0))[..., None, :]
+    floor = RANK * variances[..., :1]
+    retained_variances = np.where(variances > floor, variances, 0.0)
+    spreads = np.sqrt(np.maximum(retained_variances, 0.0))
+    root = directions * spreads[..., None, :]
     synthetic_values: Array = means + orthonormal(draws) @ np.swapaxes(root, -1, -2)
     return synthetic_values
 
@@ -84,8 +86,10 @@ def redrawn_groups(values: Array, groups: Labels, rng: np.random.Generator) -> A
     starts = np.cumsum(sizes) - sizes
     synthetic_values = values.copy()
     for size in np.unique(sizes[sizes > 0]).tolist():
-        rows = order[starts[sizes == size][:, None] + np.arange(size)]
-        draws = rng.standard_normal((*rows.shape, min(size - 1, values.shape[1])))
+        first_rows = starts[sizes == size][:, None]
+        rows = order[first_rows + np.arange(size)]
+        shape = (*rows.shape, min(size - 1, values.shape[1]))
+        draws = rng.standard_normal(shape)
         synthetic_values[rows] = redrawn(values[rows], draws)
     return synthetic_values
 

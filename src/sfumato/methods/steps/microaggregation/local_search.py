@@ -133,7 +133,8 @@ class AnnealingSearch:
         """Changes that a second stands for: what one core tries in it, which falls with group size
         and dimensions.
         """
-        return 1.0 / (PER_CHANGE + PER_CELL * self.k * int(self.made.points.shape[1]))
+        cell_work = PER_CELL * self.k * int(self.made.points.shape[1])
+        return 1.0 / (PER_CHANGE + cell_work)
 
     def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
         return {
@@ -177,7 +178,8 @@ class AnnealingSearch:
             if high - low < FEW:
                 high = min(len(order), low + FEW)
                 low = max(0, high - FEW)
-            waiting = TRIES * max(int(high - low), int(LEAST_TRIES * len(order)))
+            least_tries = int(LEAST_TRIES * len(order))
+            waiting = TRIES * max(int(high - low), least_tries)
             while waiting:
                 tries = min(waiting, AT_ONCE)
                 kernels.microaggregation.anneal(
@@ -192,9 +194,11 @@ class AnnealingSearch:
         self.made.groups[:] = self.groups
         kernels.group_changes.fill_groups(self.made)
         centre = self._centre()
-        away = ((self.made.points - self.made.points[centre]) ** 2).sum(axis=1)
+        differences = self.made.points - self.made.points[centre]
+        away = (differences**2).sum(axis=1)
         # Between a third of and eight times LOCAL_RECORDS.
-        count = min(len(away), int(LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)))
+        local_count = LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)
+        count = min(len(away), int(local_count))
         region = np.sort(np.argpartition(away, count - 1)[:count])
         order = region[np.argsort(self.scales[region], kind="stable")]
         # Nine in ten records of the region have a smaller scale.
@@ -234,11 +238,13 @@ def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups
     """Groups with all that the loops keep about them."""
     n, d = ground.points.shape
     # Padded with zeros to a multiple of four columns: vector instructions take four at a time.
-    points = np.zeros((n, -(-max(d, 1) // 4) * 4))
+    padded_width = -(-max(d, 1) // 4) * 4
+    points = np.zeros((n, padded_width))
     points[:, :d] = ground.points
     count = max(n // ground.k, int(groups.max()) + 1)
     # A group may grow to 3k while it is changed, and one row more for a record on its way.
-    room = max(3 * ground.k, int(np.bincount(groups).max())) + 1
+    largest_group = int(np.bincount(groups).max())
+    room = max(3 * ground.k, largest_group) + 1
     groups_at_work = kernels.group_changes.Groups(
         points=points,
         near=neighbours(ground),
@@ -327,7 +333,8 @@ def scales_of(groups: Groups, k: int) -> Array:
     """
     squared = []
     for column in groups.near.T:
-        squared.append(((groups.points - groups.points[column]) ** 2).sum(axis=1))
+        differences = groups.points - groups.points[column]
+        squared.append((differences**2).sum(axis=1))
     away = np.stack(squared, axis=1)
     # Neighbours before the (k − 1)-th do not count; the first positive distance from there on
     # does.

@@ -87,8 +87,10 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
     varies = was > 0
     scale = np.sqrt(np.where(varies, was, 1.0))
     statistic = "weighted means" if table.weighted else "means"
-    yield Preserved(statistic, names, True, float((np.abs(new - old) / scale).max()))
-    changes = np.abs(1 - is_now[varies] / was[varies]).max(initial=0.0)
+    largest_change = (np.abs(new - old) / scale).max()
+    yield Preserved(statistic, names, True, float(largest_change))
+    relative_changes = 1 - is_now[varies] / was[varies]
+    changes = np.abs(relative_changes).max(initial=0.0)
     yield Preserved("variances", names, False, float(changes))
     if varies.sum() > 1 and (is_now[varies] > 0).all() and present.all():
         new_correlations = _correlations(from_new[:, varies], share)

@@ -64,7 +64,8 @@ def first_component(points: Array) -> Array:
     centred = points - points.mean(axis=0)
     axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     # The sign of an eigenvector is arbitrary; fixed, so that all machines agree.
-    scores: Array = centred @ axis * np.sign(axis[np.abs(axis).argmax()])
+    largest_entry = np.abs(axis).argmax()
+    scores: Array = centred @ axis * np.sign(axis[largest_entry])
     return scores
 
 

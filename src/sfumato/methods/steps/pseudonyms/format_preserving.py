@@ -85,7 +85,8 @@ def refuse_shared(codes: Sequence[str], stored_codes: Mapping[str, str], remedy:
 def encode_digests(digest_bytes: NDArray[np.uint8], encoding: Encoding, length: int) -> list[str]:
     """The first bits of every digest as text (RFC 4648 alphabets, without padding)."""
     if encoding == "hex":
-        text = np.ascontiguousarray(digest_bytes[:, : (length + 1) // 2]).tobytes().hex()
+        needed_bytes = np.ascontiguousarray(digest_bytes[:, : (length + 1) // 2])
+        text = needed_bytes.tobytes().hex()
         width = 2 * ((length + 1) // 2)
     else:
         width = length
@@ -189,7 +190,8 @@ def aes_blocks(
 def shuffled(key: bytes, tweak: int, size: int) -> Ints:
     """A permutation of 0 … size − 1, for sizes up to 2^16."""
     images = aes_blocks(key, np.full(size, tweak, dtype=np.uint64), np.arange(size), ROUNDS)
-    return np.lexsort((images[:, 1], images[:, 0])).astype(np.int64)
+    sort_keys = images[:, 1], images[:, 0]
+    return np.lexsort(sort_keys).astype(np.int64)
 
 
 def feistel(
@@ -212,7 +214,8 @@ def feistel(
         size = limits[side]
         first_shift = words[:, 0] % size
         second_shift = words[:, 1] % size
-        shifted = (mixed[side].astype(np.uint64) + first_shift + second_shift) % size
+        moved_once = mixed[side].astype(np.uint64) + first_shift
+        shifted = (moved_once + second_shift) % size
         mixed[side] = shifted.astype(np.int64)
     return mixed[0], mixed[1]
 
@@ -282,7 +285,8 @@ def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[s
     form = np.where(sizes > 1, table.first[rows], points).astype("<u4")
     tweaks, form_number = _tweaks(form, keys.forms)
     varying = sizes > 1
-    left_half = varying & (np.cumsum(varying, axis=1) <= varying.sum(axis=1, keepdims=True) // 2)
+    places_so_far = np.cumsum(varying, axis=1)
+    left_half = varying & (places_so_far <= varying.sum(axis=1, keepdims=True) // 2)
     masks = (left_half, varying & ~left_half)
     with np.errstate(over="ignore"):
         widths = [np.where(mask, sizes, 1).astype(np.float64).prod(axis=1) for mask in masks]

@@ -206,9 +206,8 @@ class People:
         counts = {name: people.counted(name, rows.copies) for name in self.step.replaced}
         self.cells += int(sum(count.sum() for count in counts.values()))
         if not self.many:
-            numbered_people = pl.DataFrame(
-                {"": pl.Series(people.texts, dtype=pl.String)} | _numbered(counts.values())
-            )
+            columns = {"": pl.Series(people.texts, dtype=pl.String)}
+            numbered_people = pl.DataFrame(columns | _numbered(counts.values()))
             self._merge(numbered_people)
 
     def _merge(self, fresh: pl.DataFrame) -> None:

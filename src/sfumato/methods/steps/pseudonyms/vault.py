@@ -75,7 +75,8 @@ def write_sealed(path: Path, key: bytes, content: bytes) -> None:
     salt = secrets.token_bytes(SALT_BYTES)
     nonce = secrets.token_bytes(NONCE_BYTES)
     head = MAGIC + salt + nonce
-    write_whole(path, head + AESGCM(_cipher_key(key, salt)).encrypt(nonce, content, head))
+    ciphertext = AESGCM(_cipher_key(key, salt)).encrypt(nonce, content, head)
+    write_whole(path, head + ciphertext)
 
 
 def _cipher_key(key: bytes, salt: bytes) -> bytes:

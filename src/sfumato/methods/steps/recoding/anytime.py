@@ -146,7 +146,8 @@ class Bounds:
                 # the budget.
                 if tally.suppressed <= block.budget:
                     above = _score_alone(block, tally, decided) - self.floor
-                    heapq.heappush(queue, (max(cost, above + inside[first + decided]), longer))
+                    least = max(cost, above + inside[first + decided])
+                    heapq.heappush(queue, (least, longer))
         return math.inf, True
 
 
@@ -167,7 +168,8 @@ def _score_alone(lattice: Lattice, tally: Tally, decided: int) -> float:
     cheapest = []
     for a in open_columns:
         if lattice.records:
-            cheapest.append(lattice.totals[a][lattice.low[a]] / lattice.records)
+            lowest_total = lattice.totals[a][lattice.low[a]]
+            cheapest.append(lowest_total / lattice.records)
         else:
             cheapest.append(0.0)
     cheapest_tally = dataclasses.replace(tally, cells=[*tally.cells[:decided], *cheapest])

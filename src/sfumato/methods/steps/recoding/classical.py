@@ -48,7 +48,8 @@ def datafly(lattice: Lattice, progress: Progress = silent) -> Outcome:
     # Greedy, at most one table a level of the lattice; each is rolled up from the one before.
     while not climbed[-1].feasible and classes.levels != lattice.high:
         column = most_values(lattice, classes)
-        classes = classes.roll_up({column: classes.levels[lattice.columns.index(column)] + 1})
+        level = classes.levels[lattice.columns.index(column)]
+        classes = classes.roll_up({column: level + 1})
         climbed.append(lattice.judge(classes))
         progress((len(climbed) - 1) / rungs, "climbing")
     return Outcome(best_of(lattice, climbed), closest_of(climbed), len(climbed))
@@ -63,7 +64,8 @@ def most_values(lattice: Lattice, classes: ClassTable, among: Sequence[str] | No
     # Classes that only a population has hold no records, and their values do not count.
     counts = {}
     for c in able:
-        counts[c] = len(np.unique(classes.codes(c)[classes.records > 0]))
+        codes = classes.codes(c)[classes.records > 0]
+        counts[c] = len(np.unique(codes))
     return max(counts, key=counts.__getitem__)
 
 
@@ -91,7 +93,8 @@ def argus(lattice: Lattice, progress: Progress = silent) -> Outcome:
     # Greedy as Datafly; every step counts O(c³) tables of up to three columns.
     while not climbed[-1].feasible and classes.levels != lattice.high:
         column = worst_column(lattice, classes)
-        classes = classes.roll_up({column: classes.levels[lattice.columns.index(column)] + 1})
+        level = classes.levels[lattice.columns.index(column)]
+        classes = classes.roll_up({column: level + 1})
         climbed.append(lattice.judge(classes))
         progress((len(climbed) - 1) / rungs, "climbing")
     return Outcome(best_of(lattice, climbed), closest_of(climbed), len(climbed))

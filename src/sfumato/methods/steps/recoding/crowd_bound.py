@@ -241,7 +241,8 @@ class CrowdPrices:
         self._paths = np.concatenate([climb.reshape(-1) for climb in climbs]).astype(np.int32)
         self._starts = np.cumsum([0, *(climb.size for climb in climbs[:-1])]).astype(np.int64)
         self._offsets = group_starts(sizes)
-        self._meets = np.zeros((GROUP, int(self._offsets[-1])), dtype=np.int8)
+        code_count = int(self._offsets[-1])
+        self._meets = np.zeros((GROUP, code_count), dtype=np.int8)
         self._sums = np.empty((GROUP, len(self.codes)))
 
     def choose(self) -> Iterator[None]:
@@ -261,9 +262,8 @@ class CrowdPrices:
             size = 1
         count = min(group_target, len(self.codes) // size)
         everybody = np.arange(len(self.codes))
-        rough = yield from self._guess_prices(
-            everybody, max(1, len(self.codes) // SAMPLE), SAMPLE_CROWD
-        )
+        every_nth = max(1, len(self.codes) // SAMPLE)
+        rough = yield from self._guess_prices(everybody, every_nth, SAMPLE_CROWD)
         # Twice as many as are needed: the sample ranks roughly.
         likely = np.argsort(-rough, kind="stable")[: LIKELY * count * size]
         guesses = yield from self._guess_prices(likely, 1, self.k)
@@ -338,7 +338,8 @@ class CrowdPrices:
             near = min(NEAREST, len(sums) - 1)
             nearest = self.codes[np.argpartition(sums, near)[: near + 1]]
             for a in range(len(amounts)):
-                terms_at = self._terms[a][meets[self._offsets[a] + nearest[:, a]]]
+                meeting_levels = self._offsets[a] + nearest[:, a]
+                terms_at = self._terms[a][meets[meeting_levels]]
                 amounts[a] += float(terms_at.sum())
         return np.argsort(-amounts, kind="stable").astype(np.int64)
 

@@ -71,7 +71,8 @@ def _how_many(
     # What must go: the whole sum beyond its limit, less what rounding may hide.
     needs = []
     for gains, slack in sums:
-        needs.append(gains.sum() - slack - NEAR * np.abs(gains).sum())
+        tolerance = NEAR * np.abs(gains).sum()
+        needs.append(gains.sum() - slack - tolerance)
     constraint = LinearConstraint(kinds[:, 1:].T, lb=needs)
     solution = milp(
         kinds[:, 0],

@@ -95,7 +95,8 @@ class NodeCounts:
         self._records = base.records.astype(np.int32)
         everybody = np.array([lattice.records], dtype=np.int32)
         ids = np.zeros(len(base), dtype=np.uint32)
-        self._stack = [_Groups((), ids, everybody, np.zeros((1, prices.features)))]
+        no_costs = np.zeros((1, prices.features))
+        self._stack = [_Groups((), ids, everybody, no_costs)]
         self._codes: dict[int, NDArray[Any]] = {}
         self._scratch = np.zeros(0, dtype=np.int32)
         # The sample must exceed the budget by itself: 1 in 2^share cells hold about that share of

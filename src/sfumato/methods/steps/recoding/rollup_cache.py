@@ -207,14 +207,16 @@ class Steps:
                 position += size * len(second_cells)
                 above = np.zeros((len(second_cells), size), dtype=np.int64)
                 if level + 1 < len(lasts):
-                    codes = np.arange(len(second_cells)) * len(lasts[level + 1][1])
+                    width = len(lasts[level + 1][1])
+                    codes = np.arange(len(second_cells)) * width
                     above = np.add.outer(codes, up)
                 ups.append(position + above.ravel())
                 fold = np.zeros(above.size, dtype=np.int64)
                 # Only the lowest level of a chain is folded: its higher levels follow from there.
                 if level == 0 and chain + 1 < len(seconds):
                     next_chain = begins[0] + chain_size + SPARE
-                    fold = next_chain + np.add.outer(second_up * size, np.arange(size)).ravel()
+                    folded_codes = np.add.outer(second_up * size, np.arange(size))
+                    fold = next_chain + folded_codes.ravel()
                 folds.append(fold)
                 prices.append(np.tile(cells, len(second_cells)))
                 second_prices.append(np.repeat(second_cells, size))
@@ -313,7 +315,8 @@ class Tower:
             costs=np.empty((2 * size, prices.features)),
             bounds=np.zeros((2 + climbs, 4), dtype=np.int64),
         )
-        slots = np.full(1 << max(4, (2 * size).bit_length()), -1, dtype=np.int32)
+        slot_bits = max(4, (2 * size).bit_length())
+        slots = np.full(1 << slot_bits, -1, dtype=np.int32)
         costed_columns = np.array(costing, dtype=np.int64)
         scratch = np.empty((3, size + 1), dtype=np.int64)
         self.size = kernels.lattice.lay_groups(
@@ -475,7 +478,8 @@ def _split_keys(
     for a in lasts:
         level = table.levels[a]
         own_codes = table.codes(table.columns[a])
-        codes = codes * len(table.ladders[a].labels[level]) + own_codes
+        code_count = len(table.ladders[a].labels[level])
+        codes = codes * code_count + own_codes
     layout = table.layout
     if table.keys.shape[1] == 1:
         keys = table.keys[:, 0].copy()

@@ -89,7 +89,8 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
         start += CHUNK
         bound = math.exp(-start * fall)
         if worst >= bound or bound < LEAST_DELTA:
-            return min(1.0, max(worst, bound if bound < LEAST_DELTA else 0.0) * (1 + SAFETY))
+            delta = max(worst, bound if bound < LEAST_DELTA else 0.0)
+            return min(1.0, delta * (1 + SAFETY))
 
 
 def needed_k(delta: float, beta: float, epsilon: float) -> int:
@@ -291,7 +292,8 @@ class SafeAnonymize(Step):
 
     def account(self, schema: Schema) -> Account:
         """ε and δ for everything that is released."""
-        reached_twice = min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached)
+        factor = 1 + math.exp(min(self.epsilon, 700.0))
+        reached_twice = min(1.0, factor * self.reached)
         twice = (2 * self.epsilon, reached_twice)
         return Account(
             Effect.ACCOUNTED,

@@ -256,7 +256,8 @@ class _Program:
         """A cell with a value is hidden in each of these columns."""
         for bit in (1 << a for a in range(opened.bit_length()) if opened >> a & 1):
             with_value = (self.parts.missing[:, None] & bit) == 0
-            columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
+            hides_bit = (self.sets[None, :] & bit) != 0
+            columns = np.flatnonzero(with_value & hides_bit)
             self._row(columns, np.ones(len(columns)), 1.0)
 
     def _row(self, columns: Ints, values: Floats, lower_bound: float) -> None:
@@ -276,7 +277,8 @@ class _Program:
         if shortfall <= 0:
             return
         # A record helps when it hides every column in which it differs.
-        covers = (need[:, None] & ~self.sets[None, :]) == 0
+        visible = ~self.sets[None, :]
+        covers = (need[:, None] & visible) == 0
         helpful = (need[:, None] != 0) & covers
         columns = np.flatnonzero(helpful)
         values = np.ones(int(helpful.sum()))
@@ -380,7 +382,8 @@ class _Program:
             hidden = int(self.sets[set_number])
             for number, demand in enumerate(self.demands):
                 near = self.apart[number][u] & ~hidden
-                covers = (near[:, None] & ~self.sets[None, :]) == 0
+                visible = ~self.sets[None, :]
+                covers = (near[:, None] & visible) == 0
                 helpful = (near[:, None] != 0) & covers
                 helped = helpful * choice_counts
                 if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:

@@ -203,7 +203,8 @@ class SuppressedParts:
         remaining = self.amounts - np.bincount(parts, minlength=len(self.amounts))
         origin = np.concatenate([self.origin, self.origin[parts]])
         value_there = ~(self.missing | self.absent)[self.origin[parts]]
-        bits = np.concatenate([self.hidden, self.hidden[parts] | (hidden & value_there)])
+        new_bits = self.hidden[parts] | (hidden & value_there)
+        bits = np.concatenate([self.hidden, new_bits])
         amounts = np.concatenate([remaining, np.ones(len(parts), dtype=np.int64)])
         # Parts of one class that hide the same become one part.
         order = np.lexsort((bits, origin))
@@ -371,7 +372,9 @@ class _Cover:
         be done.
         """
         # Every set looks at all classes once; a large table affords fewer sets.
-        set_limit = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
+        sets_of_columns = 2 * len(self.prices)
+        affordable_sets = MOST_LOOKS // len(self.keys)
+        set_limit = min(MOST_SETS, max(sets_of_columns, affordable_sets))
         sets = itertools.islice(cheapest_sets(self.prices), set_limit)
         # Sets of one price are hidden together, so that their order does not decide.
         for _, equal in itertools.groupby(sets, key=lambda pair: round(pair[0], 9)):
@@ -386,7 +389,8 @@ class _Cover:
             # Hide all there is of the rare, or of everyone once that is done
             everything = sum(self.prices)
             has_more = (everything & ~(self.absent | self.missing)) != 0
-            part_numbers = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
+            is_rare = (self.frequencies < self.k) & (self.left > 0)
+            part_numbers = np.flatnonzero(is_rare & has_more)
             if not len(part_numbers):
                 part_numbers = np.flatnonzero((self.left > 0) & has_more)
             units = np.repeat(part_numbers, self.left[part_numbers])
@@ -524,6 +528,5 @@ def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:
         last = subset[-1] + 1
         if last < len(bits):  # the next column instead of the last one, or in addition
             for larger_subset in ((*subset[:-1], last), (*subset, last)):
-                heapq.heappush(
-                    heap, (sum(costs[i] for i in larger_subset), len(larger_subset), larger_subset)
-                )
+                cost = sum(costs[i] for i in larger_subset)
+                heapq.heappush(heap, (cost, len(larger_subset), larger_subset))

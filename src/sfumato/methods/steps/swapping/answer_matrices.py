@@ -57,7 +57,8 @@ def dense(rows: Rows) -> tuple[dict[str, int], Floats]:
     numbers = {label(value): i for i, value in enumerate(rows)}
     if not rows or len(numbers) < len(rows):
         raise ParameterError("it needs one row for each value of the column")
-    strange = set(map(label, chain.from_iterable(rows.values()))) - set(numbers)
+    labels_used = map(label, chain.from_iterable(rows.values()))
+    strange = set(labels_used) - set(numbers)
     if strange:
         raise ParameterError(f"it leads to {len(strange)} value(s) that have no row of their own")
     matrix = np.zeros((len(numbers), len(numbers)))

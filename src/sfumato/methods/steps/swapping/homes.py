@@ -137,7 +137,8 @@ class Exchange:
         homes = np.bincount(areas)
         # What exchanged already counts; each exchange moves two households, hence the half.
         swapped_counts = np.bincount(areas, self.partner != np.arange(len(areas)), len(homes))
-        quotas = rounded(np.maximum(rate * homes - swapped_counts, 0) / 2, self.stream)
+        homes_short = np.maximum(rate * homes - swapped_counts, 0)
+        quotas = rounded(homes_short / 2, self.stream)
         # Exponential times with rate 1/fewest: the order of a draw without replacement where a
         # household's weight is 1/fewest.
         race = self.stream.exponential(size=len(areas)) * self.homes.fewest[level]

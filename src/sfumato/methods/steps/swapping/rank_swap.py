@@ -164,7 +164,8 @@ class RankSwap(ColumnStep):
         exchanged = {}
         for column, mate, rows in zip(ready, partners, sources, strict=True):
             columns[column.name] = column.column.gather(rows)
-            exchanged[column.name] = int((mate != np.arange(len(mate))).sum())
+            is_moved = mate != np.arange(len(mate))
+            exchanged[column.name] = int(is_moved.sum())
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between records of near rank"),
             columns=columns,
@@ -203,7 +204,8 @@ class RankSwap(ColumnStep):
             return True
         # A correlation of −0.6 may weaken to −0.5, not below; signs turn it into the case of 0.6.
         signs = (before >= 0) * 2 - 1
-        return bool((after * signs >= self.keep_correlation * before * signs - 1e-12).all())
+        least_kept = self.keep_correlation * before * signs - 1e-12
+        return bool((after * signs >= least_kept).all())
 
     def _keeps_means(
         self,
@@ -296,7 +298,6 @@ def _values(column: SwappedColumn, partner: Codes) -> Preserved:
     preserved = values_kept([column.name], partner, column.carriers.once)
     # Grouped ends were replaced by one value before: these frequencies are not kept.
     if column.grouped:
-        return Preserved(
-            preserved.what, preserved.columns, False, column.grouped / max(1, len(column.carriers))
-        )
+        records = max(1, len(column.carriers))
+        return Preserved(preserved.what, preserved.columns, False, column.grouped / records)
     return preserved

@@ -153,7 +153,8 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     column_count = len(columns)
     ranks = [average_ranks(column) for column in (*columns, *predictors)]
     # Rank correlations as those of normal numbers; made positive where pairs do not fit together.
-    relation = positive(2 * np.sin(math.pi / 6 * rank_correlations(ranks)))
+    sines = np.sin(math.pi / 6 * rank_correlations(ranks))
+    relation = positive(2 * sines)
     # Predictors may depend on each other: the pseudo-inverse takes them as they are.
     inverse = np.linalg.pinv(relation[column_count:, column_count:], hermitian=True)
     weights = relation[:column_count, column_count:] @ inverse

@@ -103,7 +103,8 @@ class SwapSimilar(ColumnStep):
         risky = self._at_risk(dataset)
         carriers = carriers_of(dataset, [self.by], codes, strata)
         # Who lacks a value has nothing to give, or no place to be near to.
-        movable = np.flatnonzero((present & ~np.isnan(scores))[carriers.rows])
+        has_score = present & ~np.isnan(scores)
+        movable = np.flatnonzero(has_score[carriers.rows])
         carrier_scores = scores[carriers.rows]
         carrier_strata = strata[carriers.rows]
         order, starts = sorted_within(

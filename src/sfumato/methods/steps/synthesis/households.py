@@ -269,11 +269,13 @@ class Households:
         """The drawn households with fresh ones in the place of some."""
         # Fresh households take the numbers of those they replace.
         is_retained = ~broken[unit_of]
-        units = np.concatenate([unit_of[is_retained], np.repeat(np.flatnonzero(broken), sizes)])
+        drawn_units = np.repeat(np.flatnonzero(broken), sizes)
+        units = np.concatenate([unit_of[is_retained], drawn_units])
         order = np.argsort(units, kind="stable")
         columns = {}
         for name, column_draw in draws.items():
-            donors = np.concatenate([column_draw.donors[is_retained], fresh[name].donors])[order]
+            retained_donors = column_draw.donors[is_retained]
+            donors = np.concatenate([retained_donors, fresh[name].donors])[order]
             old = column_draw.values
             new = fresh[name].values
             values = None

@@ -175,5 +175,6 @@ def _broken(rule: RowRule, ground: Groundwork, copies: Sequence[Mapping[str, Dra
         holds = rule.conclusion.meets(
             ground.materials[rule.conclusion.column], raw[rule.conclusion.column]
         )
-        broken_cells += int((rule.applies(ground.materials, raw) & ~holds).sum())
+        is_broken = rule.applies(ground.materials, raw) & ~holds
+        broken_cells += int(is_broken.sum())
     return broken_cells

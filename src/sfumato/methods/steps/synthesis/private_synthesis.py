@@ -405,7 +405,8 @@ class SynthesizePrivately(Step):
             return counts, None
         # One coin a unit: all rows of a person are set aside together.
         first = np.unique(units[order], return_index=True)[1]
-        aside = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.bool_)
+        unit_count = int(units.max(initial=-1)) + 1
+        aside = np.zeros(unit_count, dtype=np.bool_)
         aside[units[order][np.sort(first)]] = draws.kept(len(first), self.holdout)
         used = counts & ~aside[units]
         aside_rows = np.flatnonzero(aside[units])

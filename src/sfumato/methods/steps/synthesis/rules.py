@@ -72,7 +72,8 @@ class Clause:
                 return np.asarray(np.isin(raw, numbers))
             if self.sign == "between":
                 return np.asarray((raw >= numbers[0]) & (raw <= numbers[1]))
-            return np.asarray(COMPARED[self.sign](raw, numbers[0]) & ~gone)
+            is_met = COMPARED[self.sign](raw, numbers[0])
+            return np.asarray(is_met & ~gone)
 
     def _levels(self, material: Material) -> Mask:
         labels = material.labels
@@ -175,7 +176,8 @@ class UnitRule:
         met_conditions = [c.meets(materials[c.column], raw[c.column]) for c in self.conditions]
         meets = np.logical_and.reduce(met_conditions)
         counts = np.bincount(units, weights=meets, minlength=number)
-        return ~np.asarray(COMPARED[self.sign](counts, self.count), dtype=np.bool_)
+        is_met = COMPARED[self.sign](counts, self.count)
+        return ~np.asarray(is_met, dtype=np.bool_)
 
 
 class _Reader:

@@ -480,7 +480,8 @@ class _Run:
         count = int(numbers.max()) + 1
         broken = []
         for rule in rules:
-            broken.append((rule.title, int(rule.broken(training, raw, numbers, count).sum())))
+            is_broken = rule.broken(training, raw, numbers, count)
+            broken.append((rule.title, int(is_broken.sum())))
         problems = []
         for title, households in broken:
             if households:
@@ -668,7 +669,8 @@ class _Run:
             elif name in copy.columns:
                 columns.append(self._cells(name, copy.columns[name]))
             elif name in synthetic_names:
-                columns.append(column.gather(np.full(height, self.canonical[self.rows[0]])))
+                example_row = self.canonical[self.rows[0]]
+                columns.append(column.gather(np.full(height, example_row)))
         return pl.DataFrame(columns)
 
     def _cells(self, name: str, draw: Drawn) -> pl.Series:
@@ -698,9 +700,8 @@ class _Run:
         actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
         self.owner["replaced_records"] = len(at_risk)
         totals = self._totals() if self.held.any() else {}
-        return self._build_plan(
-            [with_totals(pl.DataFrame(columns), totals)], retained_rows, actions, ground, totals
-        )
+        drawn_table = with_totals(pl.DataFrame(columns), totals)
+        return self._build_plan([drawn_table], retained_rows, actions, ground, totals)
 
     def _at_risk(self) -> Rows:
         """The places, among the records learnt from, of those whose values are replaced."""

@@ -256,7 +256,8 @@ def reappearing(material: Material, rows: Rows, synthetic_values: NDArray[np.flo
     stands alone.
     """
     own = material.values[rows]
-    values, counts = np.unique(own[~np.isnan(own)], return_counts=True)
+    present_values = own[~np.isnan(own)]
+    values, counts = np.unique(present_values, return_counts=True)
     # A number that several have would be drawn again without pointing at anybody.
     alone = values[counts == 1]
     if len(alone):

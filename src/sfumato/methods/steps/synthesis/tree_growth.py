@@ -279,7 +279,8 @@ class Learnt:
         is_value = np.ones(size, dtype=np.bool_)
         if self.state is not None:
             donors, _ = self._drawn_by(self.state, predictor_values, size, stream, limits, own)
-            is_value = (donors >= 0) & (self.material.state[np.maximum(donors, 0)] == VALUE)
+            state_of_donor = self.material.state[np.maximum(donors, 0)]
+            is_value = (donors >= 0) & (state_of_donor == VALUE)
         if self.value is None:
             return Drawn(donors, None)
         value_donors, leaves = self._drawn_by(

@@ -231,7 +231,8 @@ def _mean_loss(
     cells = classes.total * len(classes.columns)
     if not cells:
         return 0.0
-    return (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells
+    lost_cells = int(classes.records[gone].sum())
+    return (lost + lost_cells * len(classes.columns)) / cells
 
 
 # Full-subtree recoding: the ranges of a column that are nodes of its hierarchy, and their children.
@@ -322,7 +323,8 @@ def best_split(sums: Ints, low: int, high: int, first: Ints | None = None) -> in
     left_counts = sums[low + 1 : high] - sums[low]
     right = sums[high] - sums[low + 1 : high]
     sizes = np.stack([left_counts.sum(axis=1), right.sum(axis=1)])
-    within = (sizes * np.stack([entropy(left_counts), entropy(right)])).sum(axis=0)
+    entropies = np.stack([entropy(left_counts), entropy(right)])
+    within = (sizes * entropies).sum(axis=0)
     within = np.where((sizes > 0).all(axis=0), within, np.inf)
     if first is not None:
         is_first = first[low + 1 : high] == np.arange(low + 1, high)
@@ -393,7 +395,8 @@ class Ground:
         layout = Layout.of([len(column.labels) for column in cells])
         keys = np.zeros((len(self.classes), layout.length), dtype=np.uint64)
         for a, (cut, column) in enumerate(zip(cuts, cells, strict=True)):
-            codes = column.codes[group_of_ranks(cut, len(self.axes[a].labels))]
+            rank_count = len(self.axes[a].labels)
+            codes = column.codes[group_of_ranks(cut, rank_count)]
             own_codes = codes[self.ranks[a]]
             kernels.keys.pack(keys, own_codes, layout.words[a], layout.shifts[a])
         ids, first = kernels.keys.group(keys)
@@ -434,7 +437,9 @@ class Ground:
     def label_counts(self, a: int) -> Ints:
         """Records by rank and label, summed up from below: row *r* counts the ranks before *r*."""
         counts = self.classes.counts[self.label or ""]
-        shape = (len(self.axes[a].labels) + 1, max(1, len(counts.labels)))
+        rank_count = len(self.axes[a].labels)
+        label_count = max(1, len(counts.labels))
+        shape = (rank_count + 1, label_count)
         sums = np.zeros(shape, dtype=np.int64)
         rows = np.repeat(self.ranks[a] + 1, np.diff(counts.starts))
         np.add.at(sums, (rows, counts.codes), counts.counts)

@@ -199,14 +199,12 @@ class _Specialising:
         else:
             starts = children_of(axis, low, high)
         if starts:
-            self.candidates.append(
-                _Specialization(
-                    a, low, high=high, starts=starts, gain=gain(sums, [low, *starts, high])
-                )
-            )
+            own_gain = gain(sums, [low, *starts, high])
+            self.candidates.append(_Specialization(a, low, high=high, starts=starts, gain=own_gain))
 
     def _after(self, specialization: _Specialization) -> list[Cut]:
-        cut = tuple(sorted({*self.cuts[specialization.a], *specialization.starts}))
+        points = {*self.cuts[specialization.a], *specialization.starts}
+        cut = tuple(sorted(points))
         later_cuts = self.cuts[specialization.a + 1 :]
         return [*self.cuts[: specialization.a], cut, *later_cuts]
 
