@@ -697,10 +697,7 @@ class _Secret:
         """Cells that a guess from so many rows looks at, by the time they take."""
         if self.reading.scale != "category":
             return GUESS_CELLS + rows
-        if self.beliefs is None:
-            tallied = len(self.reading.labels)
-        else:
-            tallied = self.beliefs.size
+        tallied = len(self.reading.labels) if self.beliefs is None else self.beliefs.size
         return GUESS_CELLS + rows + tallied
 
     def right(self, guess: float | None, value: int) -> bool:
