@@ -319,6 +319,24 @@ def test_columns_that_are_made_of_the_records():
     assert not made.has_bands(draw.integers(0, 3, 300) * 1.0)
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("part", ["params", "model.endog", "model.exog"])
+def test_numbers_that_are_none_solve_no_equation(part, number):
+    """What is no number is no further from a solution than allowed, and from no other either."""
+    draw = np.random.default_rng(3)
+    frame = pl.DataFrame({"x": draw.normal(size=200), "y": draw.normal(size=200)})
+    answer = frame["y"].to_numpy().copy()
+    model = Wrapped(np.column_stack([np.ones(200), frame["x"]]), answer, ["const", "x"])
+    model.bse = np.sqrt(
+        np.diag(np.linalg.inv(model.model.exog.T @ model.model.exog)) * (model.resid**2).sum() / 198
+    )
+    assert check(model, frame).passes
+    array = model.params if part == "params" else getattr(model.model, part.partition(".")[2])
+    array.reshape(-1)[-1] = number
+    verdict = check(model, frame)
+    assert not verdict.passes and verdict.status in ("review", "fail")
+
+
 @pytest.mark.parametrize(
     "name", ["hat_matrix_diag", "cooks_distance", "support_vectors_", "_fit_X"]
 )
@@ -374,6 +392,29 @@ def test_leaves_are_counted_again():
     }
     shares[2] = shares[1]
     assert check(tree([90, young, 90 - young], value=shares), people).passes
+
+
+def test_leaves_that_tell_other_numbers_than_means_are_for_review():
+    """A tree fitted by absolute errors tells the median of every leaf: the value of a person."""
+    people = pl.DataFrame({"age": np.arange(80), "cost": np.arange(80.0) ** 1.5})
+    young, old = people["cost"].head(40).to_numpy(), people["cost"].tail(40).to_numpy()
+
+    def tree(low, high):
+        inner = SimpleNamespace(
+            children_left=[1, -1, -1],
+            children_right=[2, -1, -1],
+            feature=[0, -2, -2],
+            threshold=[39.5, -2.0, -2.0],
+            n_node_samples=[80, 40, 40],
+            impurity=[0.5, 0.4, 0.3],
+            value=np.array([0.0, low, high]).reshape(3, 1, 1),
+        )
+        return SimpleNamespace(tree_=inner, feature_names_in_=["age"])
+
+    assert check(tree(young.mean(), old.mean()), people, column="cost").passes
+    medians = check(tree(np.sort(young)[20], np.sort(old)[20]), people, column="cost")
+    assert rules_of(medians, "review") == {"recomputed"}
+    assert medians.status == "review"
 
 
 def test_leaves_of_random_trees_by_counting():

@@ -127,11 +127,13 @@ class Composition(Attack):
         )
         if unclear:
             details["not_named_uniquely"] = unclear
-        if len(rows):
-            share = float(hit.mean())
-        else:
-            share = 0.0
-        return Finding(self.name, share, message, victims=rows[hit], details=details)
+        return Finding(
+            self.name,
+            _share_of_people(pair, rows, hit),
+            message,
+            victims=rows[hit],
+            details=details,
+        )
 
     def posteriors(self, scene: Scene, column: str) -> tuple[Ints, NDArray[np.float64]]:
         """The rows of the first original whose people are in all releases, and per row the
@@ -155,6 +157,12 @@ class Composition(Attack):
         total = product.sum(axis=1, keepdims=True)
         # Classes that have no value in common leave nothing: no posterior, and no victim.
         return rows, np.divide(product, total, out=np.zeros_like(product), where=total > 0)
+
+
+def _share_of_people(pair: TablePair, rows: Ints, hit: NDArray[np.bool_]) -> float:
+    """The share of the people of some original rows of whom one was hit."""
+    people = rows if pair.persons is None else pair.persons[rows]
+    return len(np.unique(people[hit])) / max(1, len(np.unique(people)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
