@@ -138,7 +138,9 @@ def acceptance_problems(
     """Everything that does not fit the columns of a recipe: unknown columns, columns that are not
     released, pairs that are none.
     """
-    claimed = {name for step in steps for name in step.claims}
+    claimed: set[str] = set()
+    for step in steps:
+        claimed.update(step.claims)
     problems: list[str] = []
     for index, acceptance in enumerate(accepted):
         problem = _problem(acceptance, schema, claimed)

@@ -56,9 +56,8 @@ def pair_elsewhere(
                 f"{released.source.name} has {len(released):,} rows and {original.source.name}"
                 f" {len(original):,}, so they are not aligned by order; {CHOICES}"
             )
-        return TablePair.of(
-            original, dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64))
-        )
+        aligned = dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64))
+        return TablePair.of(original, aligned)
     rows = _by_key(original, released, align)
     return TablePair.of(original, dataclasses.replace(released.drop([align]), origin=rows))
 
@@ -93,10 +92,12 @@ def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
                 f" {missing:,} missing and {repeated:,} repeated values"
             )
         texts.append(column)
-    original_rows = pl.DataFrame({"key": texts[0], "row": np.arange(len(original), dtype=np.int64)})
-    matches = pl.DataFrame({"key": texts[1]}).join(
+    positions = np.arange(len(original), dtype=np.int64)
+    original_rows = pl.DataFrame({"key": texts[0], "row": positions})
+    joined = pl.DataFrame({"key": texts[1]}).join(
         original_rows, on="key", how="left", maintain_order="left"
-    )["row"]
+    )
+    matches = joined["row"]
     if matches.null_count():
         raise SchemaError(
             f"align: {matches.null_count():,} of {len(released):,} records of"
@@ -112,7 +113,8 @@ def _unaligned(original: Table, released: Table, control: Table | None) -> Table
     they were not made of.
     """
     learnt_rows = np.arange(len(original), dtype=np.int64)
-    nobody = dataclasses.replace(released, origin=np.full(len(released), NOBODY, dtype=np.int64))
+    nowhere = np.full(len(released), NOBODY, dtype=np.int64)
+    nobody = dataclasses.replace(released, origin=nowhere)
     if control is None:
         return TablePair.of(original, nobody, learnt_from=learnt_rows)
     missing_columns = [name for name in original.columns if name not in control.columns]
@@ -125,9 +127,8 @@ def _unaligned(original: Table, released: Table, control: Table | None) -> Table
     if not len(control):
         raise SchemaError(f"control: {control.source.name} has no rows")
     # Control people stand behind the originals, so that they are known by their row numbers.
-    frame = pl.concat(
-        [original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed"
-    )
+    controls = control.to_polars().select(original.columns)
+    frame = pl.concat([original.to_polars(), controls], how="vertical_relaxed")
     # a polars frame becomes a narwhals one
     everyone = Table(frame, original.schema, source=original.source)  # type: ignore[arg-type]
     aside = np.arange(len(original), len(everyone), dtype=np.int64)

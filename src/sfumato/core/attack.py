@@ -291,7 +291,10 @@ class Finding:
         """What the attack surely has over guessing, in points: the lower end of value − baseline.
         Attacks are ranked by it.
         """
-        low = self.value if self.interval is None else self.interval[0]
+        if self.interval is None:
+            low = self.value
+        else:
+            low = self.interval[0]
         return low - (self.baseline or 0.0)
 
     @property

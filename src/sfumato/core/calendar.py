@@ -62,9 +62,10 @@ def shift_column(column: pl.Series, table: str, shifts: NDArray[np.int64]) -> pl
     if isinstance(column.dtype, pl.Datetime):
         ticks = TICKS[column.dtype.time_unit]
         return (column.to_physical() + days * ticks).cast(column.dtype).alias(name)
-    dates = (
-        (dates_of(column, table).cast(pl.Int32).cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
-    )
+    day_numbers = dates_of(column, table).cast(pl.Int32).cast(pl.Int64)
+    dates = (day_numbers + days).cast(pl.Int32).cast(pl.Date)
     if column.dtype != pl.String:
         return dates.alias(name)
-    return (dates.dt.strftime("%Y-%m-%d").str.zfill(10) + column.str.slice(10)).alias(name)
+    moved_dates = dates.dt.strftime("%Y-%m-%d").str.zfill(10)
+    times_of_day = column.str.slice(10)
+    return (moved_dates + times_of_day).alias(name)

@@ -235,7 +235,10 @@ class Data(Protocol):
             if is_said and name.removeprefix("--").replace("-", "_") not in cls.options:
                 unknown.append(name)
         if unknown:
-            verb, pronoun = ("is", "it") if len(unknown) == 1 else ("are", "them")
+            if len(unknown) == 1:
+                verb, pronoun = "is", "it"
+            else:
+                verb, pronoun = "are", "them"
             raise ParameterError(
                 f"{join_words(unknown)} {verb} not known for data of shape {cls.shape}; leave"
                 f" {pronoun} out"
@@ -344,9 +347,10 @@ class PeopleData(Data, Protocol):
         plans = []
         for index, step in enumerate(recipe.steps):
             # No population: it belongs to tables.
-            plan = step.plan(
-                released, Goal(recipe.meet, context.seed, context.progress, None, index)
+            goal = Goal(
+                recipe.meet, context.seed, progress=context.progress, population=None, place=index
             )
+            plan = step.plan(released, goal)
             released = step.apply(released, plan)
             plans.append((step.name, plan))
         if not released.size:
@@ -390,7 +394,10 @@ class PeopleData(Data, Protocol):
 
     def finish(self, seed: Seed, *, shuffle: bool) -> Self:
         """The same people as they may be released, in a random order where ``shuffle`` says so."""
-        data = self.shuffled(seed.stream("shuffle")) if shuffle else self
+        if shuffle:
+            data = self.shuffled(seed.stream("shuffle"))
+        else:
+            data = self
         return data.sealed(seed)
 
 
@@ -457,7 +464,9 @@ class Pair:
     def truth(self) -> NDArray[np.int64]:
         """Per released person the number of the original one."""
         origin: NDArray[np.int64] | None = self.released.origin
-        return np.arange(self.released.size, dtype=np.int64) if origin is None else origin
+        if origin is None:
+            return np.arange(self.released.size, dtype=np.int64)
+        return origin
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -75,9 +75,17 @@ class Declared:
         """
         descriptions: dict[str, Any] = {}
         for column in sorted(set(columns)):
+            if column in self.bounds:
+                bounds = list(self.bounds[column])
+            else:
+                bounds = None
+            if column in self.domains:
+                domain = list(self.domains[column])
+            else:
+                domain = None
             descriptions[column] = {
-                "bounds": list(self.bounds[column]) if column in self.bounds else None,
-                "domain": list(self.domains[column]) if column in self.domains else None,
+                "bounds": bounds,
+                "domain": domain,
                 "missing": self.missing.get(column),
             }
         return descriptions
@@ -98,8 +106,14 @@ def declared(
     >>> found.bounds_of("age"), found.domain_of("sex"), found.missing
     ((0.0, 120.0), ('f', 'm'), {'age': 50.0})
     """
-    limits = {n: a.bounds for n, a in schema.attributes.items() if a.bounds is not None}
-    values = {n: a.domain for n, a in schema.attributes.items() if a.domain is not None}
+    limits = {}
+    for n, a in schema.attributes.items():
+        if a.bounds is not None:
+            limits[n] = a.bounds
+    values = {}
+    for n, a in schema.attributes.items():
+        if a.domain is not None:
+            values[n] = a.domain
     limits |= {n: _check_named(n, checked_bounds, b) for n, b in (bounds or {}).items()}
     values |= {n: _check_named(n, checked_domain, d) for n, d in (domains or {}).items()}
     for column, words in values.items():
@@ -116,7 +130,9 @@ def declared(
                 for n in described_twice
             ]
         )
-    defaults = {n: _default(n, value, limits, values) for n, value in (missing or {}).items()}
+    defaults = {}
+    for n, value in (missing or {}).items():
+        defaults[n] = _default(n, value, limits, values)
     return Declared(limits, values, defaults)
 
 
@@ -230,9 +246,8 @@ class Relation:
             return rows * largest, float(rows * largest)
         if cells == 1:
             return rows * spread, float(rows * spread)
-        return 2 * rows * largest, math.nextafter(
-            rows * max(math.sqrt(2) * largest, spread), math.inf
-        )
+        widest = max(math.sqrt(2) * largest, spread)
+        return 2 * rows * largest, math.nextafter(rows * widest, math.inf)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -262,9 +277,9 @@ class DeclaredTable:
         """
         if column not in self.memo:
             bounds = self.declared.bounds_of(column)
-            self.memo[column] = _bounded(
-                self.dataset.column(column), bounds, self.declared.missing.get(column)
-            )
+            column_values = self.dataset.column(column)
+            default = self.declared.missing.get(column)
+            self.memo[column] = _bounded(column_values, bounds, default)
         clipped: tuple[NDArray[np.float64], NDArray[np.bool_]] = self.memo[column]
         return clipped
 
@@ -274,9 +289,9 @@ class DeclaredTable:
         """
         if column not in self.memo:
             domain = self.declared.domain_of(column)
-            self.memo[column] = _placed(
-                self.dataset.column(column), domain, self.declared.missing.get(column)
-            )
+            column_values = self.dataset.column(column)
+            default = self.declared.missing.get(column)
+            self.memo[column] = _placed(column_values, domain, default)
         positions: NDArray[np.int64] = self.memo[column]
         return positions
 
@@ -286,11 +301,10 @@ def require_declared(dataset: Table, declared: Declared) -> None:
     before any question.
     """
     dataset.require([*declared.bounds, *declared.domains])
-    problems = [
-        f"column {n!r} holds dates, lists or objects; bounds need numbers"
-        for n in declared.bounds
-        if not _is_plain(dataset.column(n))
-    ]
+    problems = []
+    for n in declared.bounds:
+        if not _is_plain(dataset.column(n)):
+            problems.append(f"column {n!r} holds dates, lists or objects; bounds need numbers")
     problems += [
         f"column {n!r} holds lists, objects or times; a domain needs words, numbers or days"
         for n in declared.domains
@@ -314,11 +328,14 @@ def rows_that_count(dataset: Table, relation: Relation) -> NDArray[np.bool_]:
     order = np.lexsort((lots, encoded.codes))
     sorted_units = encoded.codes[order]
     starts = np.flatnonzero(np.diff(sorted_units, prepend=-1))
-    rank = np.arange(rows) - np.repeat(starts, np.diff(starts, append=rows))
+    first_positions = np.repeat(starts, np.diff(starts, append=rows))
+    rank = np.arange(rows) - first_positions
     counts = np.empty(rows, dtype=bool)
     counts[order] = rank < relation.contributions
     nobody = np.array([label is None for label in encoded.labels], dtype=bool)
-    return counts & ~nobody[encoded.codes] if rows else counts
+    if rows:
+        counts &= ~nobody[encoded.codes]
+    return counts
 
 
 def _bounded(
@@ -370,10 +387,12 @@ def _placed_numbers(column: pl.Series, domain: tuple[str, ...]) -> NDArray[np.in
         for index, word in enumerate(domain)
         if math.isfinite(number := _as_number(word))
     ]
-    ranked, positions = np.array([*sorted(numbers), (math.inf, len(domain))]).T
+    edges = [*sorted(numbers), (math.inf, len(domain))]
+    ranked, positions = np.array(edges).T
     values = _numbers_in(column)
     at = np.minimum(np.searchsorted(ranked, values), len(ranked) - 1)
-    return np.where(ranked[at] == values, positions[at], len(domain)).astype(np.int64)
+    matches = ranked[at] == values
+    return np.where(matches, positions[at], len(domain)).astype(np.int64)
 
 
 def _as_number(word: str) -> float:
@@ -396,11 +415,15 @@ def as_floats(column: pl.Series) -> NDArray[np.float64]:
     truths = _lower(column).replace_strict(
         ["true", "false"], [1.0, 0.0], default=math.nan, return_dtype=pl.Float64
     )
-    return np.where(np.isnan(numbers), truths.fill_null(math.nan).to_numpy(), numbers)
+    converted = truths.fill_null(math.nan).to_numpy()
+    return np.where(np.isnan(numbers), converted, numbers)
 
 
 def _numbers_in(column: pl.Series) -> NDArray[np.float64]:
-    plain = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        plain = column.cast(pl.String)
+    else:
+        plain = column
     if plain.dtype == pl.String:
         plain = plain.str.strip_chars()  # as readers of a column of numbers do
     return plain.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()
@@ -414,11 +437,10 @@ def _placed_truths(words: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int6
     """Places of yes and no however they are capitalized: a column that holds nothing else is read
     as one of truth values.
     """
-    positions = {
-        word.lower(): index
-        for index, word in enumerate(domain)
-        if word.lower() in ("true", "false")
-    }
+    positions = {}
+    for index, word in enumerate(domain):
+        if word.lower() in ("true", "false"):
+            positions[word.lower()] = index
     if not positions:
         return np.full(len(words), len(domain))
     truths = _lower(words).replace_strict(

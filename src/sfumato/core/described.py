@@ -158,14 +158,12 @@ class Described(Data):
         old = self.schema.attributes
         # A column that is described already keeps its kind and hierarchy; a new one has those of
         # its type.
-        merged = {
-            n: (
-                dataclasses.replace(old[n], roles=a.roles)
-                if n in old
-                else dataclasses.replace(a, **self._type_description(n))
-            )
-            for n, a in requested.attributes.items()
-        }
+        merged = {}
+        for n, a in requested.attributes.items():
+            if n in old:
+                merged[n] = dataclasses.replace(old[n], roles=a.roles)
+            else:
+                merged[n] = dataclasses.replace(a, **self._type_description(n))
         return self.with_schema(Schema({**old, **merged}))
 
     def with_hierarchies(self, **hierarchies: Hierarchy) -> Self:
@@ -217,10 +215,14 @@ def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
     room = type(native).__module__.split(".")[0]
     if room == "pandas":
         dtype = native[name].dtype
-        return tuple(map(str, dtype.categories)) if getattr(dtype, "ordered", False) else None
+        if getattr(dtype, "ordered", False):
+            return tuple(map(str, dtype.categories))
+        return None
     if room == "pyarrow" and getattr(native.schema.field(name).type, "ordered", False):
         # Every chunk may have a dictionary of its own; once unified the first one has all
         # categories.
         chunks = native.column(name).unify_dictionaries().chunks
-        return tuple(map(str, chunks[0].dictionary.to_pylist())) if chunks else None
+        if chunks:
+            return tuple(map(str, chunks[0].dictionary.to_pylist()))
+        return None
     return None

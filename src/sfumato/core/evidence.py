@@ -94,7 +94,8 @@ def missing_cells(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int
         a = classes.columns.index(column)
         labels = classes.ladders[a].labels[classes.levels[a]]
         if None in labels:
-            pattern |= (classes.codes(column) == labels.index(None)).astype(np.int64) << position
+            is_missing = classes.codes(column) == labels.index(None)
+            pattern |= is_missing.astype(np.int64) << position
     return pattern
 
 
@@ -178,9 +179,9 @@ def gather(
     if original is not None and needs.unmasked:
         unmasked = {before_masking(name): name for name in needs.unmasked}
         rows = origin_of(dataset, original)
-        before = {
-            new: original.column(old).gather(rows).alias(new) for new, old in unmasked.items()
-        }
+        before = {}
+        for new, old in unmasked.items():
+            before[new] = original.column(old).gather(rows).alias(new)
         counting = dataset.with_columns(before)
     weight = weight_column(dataset.schema) if needs.weights else weight
     class_of_row = count_rows(counting)[1] if needs.pairs else None
@@ -199,13 +200,18 @@ def gather(
     absent = 0
     if needs.population:
         classes, absent = matched(classes, require_population(population), dataset.schema, original)
+    wildcards = wildcard_frequencies(classes, dataset.schema)
+    if class_of_row is None:
+        pairs = None
+    else:
+        pairs = _pairs(dataset, original, classes, class_of_row)
     return ClassEvidence(
         classes,
         dataset.schema,
         reference,
-        wildcard_frequencies(classes, dataset.schema),
+        wildcards,
         absent=absent,
-        pairs=None if class_of_row is None else _pairs(dataset, original, classes, class_of_row),
+        pairs=pairs,
         posteriors=tuple(posteriors),
         drawn=dataset.drawn,
         mechanisms=mechanisms or {},
@@ -219,7 +225,8 @@ def _with_reference(
     them.
     """
     aligned = _aligned(classes.counts[name], tuple(base))
-    reference = np.array([base.get(label, 0) for label in aligned.labels], dtype=np.int64)
+    amounts = [base.get(label, 0) for label in aligned.labels]
+    reference = np.array(amounts, dtype=np.int64)
     return dataclasses.replace(classes, counts={**classes.counts, name: aligned}), reference
 
 
@@ -265,7 +272,8 @@ def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:
     labelled = set(labels)
     union = labels + tuple(name for name in counts.labels if name not in labelled)
     position = {name: i for i, name in enumerate(union)}
-    remap = np.array([position[name] for name in counts.labels], dtype=np.int64)
+    new_codes = [position[name] for name in counts.labels]
+    remap = np.array(new_codes, dtype=np.int64)
     return Counts(
         counts.starts, remap[counts.codes] if remap.size else counts.codes, counts.counts, union
     )

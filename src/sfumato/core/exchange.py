@@ -117,9 +117,10 @@ class Workplace:
     """Those that lazy frames of the user read from."""
 
     def __init__(self, target: Path | None = None) -> None:
-        self.target = (
-            Path(tempfile.gettempdir()) / "sfumato-parts" if target is None else target_of(target)
-        )
+        if target is None:
+            self.target = Path(tempfile.gettempdir()) / "sfumato-parts"
+        else:
+            self.target = target_of(target)
         self.clear: Callable[[], Any] = lambda: None
 
     @functools.cached_property

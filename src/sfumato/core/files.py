@@ -38,9 +38,8 @@ def read_plain(path: str | os.PathLike[str], *, limit: int, purpose: str) -> byt
     """
     name = os.fspath(path)
     try:
-        handle = os.open(
-            name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(name, flags)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise UnreadableInput(f"{name}: {_reason(error)}") from None
     try:

@@ -56,10 +56,13 @@ class Paths:
         suppressed cell): it covers what stands above it in its row. A leaf listed twice counts
         twice above level 0, as in ARX. Without any leaf all is lost.
         """
-        depth = len(leaf_rows[0]) if leaf_rows else len(rows[0])
-        counts: list[dict[str, float]] = [
-            dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)
-        ]
+        if leaf_rows:
+            depth = len(leaf_rows[0])
+        else:
+            depth = len(rows[0])
+        counts: list[dict[str, float]] = []
+        for level in range(depth):
+            counts.append(dict(Counter(row[level] for row in leaf_rows)))
         return cls.from_counts(rows, counts, len(leaf_rows))
 
     @classmethod
@@ -81,13 +84,15 @@ class Paths:
             # From the top down: a label that no leaf has covers as much as the one above it.
             for level in range(len(leaves) - 2, -1, -1):
                 if row[level] not in leaves[level]:
-                    leaves[level][row[level]] = leaves[level + 1][row[level + 1]]
+                    leaves_above = leaves[level + 1]
+                    leaves[level][row[level]] = leaves_above[row[level + 1]]
         loss: list[dict[str, float]] = []
         for level_leaves in leaves:
             if total > 1:
                 # With n leaves a leaf loses (1 - 1) / (n - 1) = 0 and the top (n - 1) / (n - 1) =
                 # 1.
-                loss.append({label: (n - 1.0) / (total - 1.0) for label, n in level_leaves.items()})
+                shares = {label: (n - 1.0) / (total - 1.0) for label, n in level_leaves.items()}
+                loss.append(shares)
             else:
                 loss.append(dict.fromkeys(level_leaves, 0.0 if total else 1.0))
         return cls(tuple(rows), tuple(leaves), tuple(loss))
@@ -353,10 +358,12 @@ def all_or_nothing(ladder: Ladder) -> Ladder:
     everything.
     """
     count = len(ladder.labels[0])
+    own_codes = np.zeros(count, dtype=np.int64)
+    all_leaves = np.array([float(count)])
     return Ladder(
         labels=(ladder.labels[0], (TOP,)),
-        up=(np.zeros(count, dtype=np.int64),),
-        leaves=(ladder.leaves[0], np.array([float(count)])),
+        up=(own_codes,),
+        leaves=(ladder.leaves[0], all_leaves),
         loss=(ladder.loss[0], np.ones(1)),
     )
 
@@ -429,24 +436,43 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     if missing:
         # Missing on all levels but the top, where it becomes what all others become.
         rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
-    columns: list[Sequence[str | None]] = list(zip(*rows, strict=True)) if rows else [()] * depth
+    if rows:
+        columns: list[Sequence[str | None]] = list(zip(*rows, strict=True))
+    else:
+        columns = [()] * depth
     # Codes are given in the order in which labels first come.
-    codes = [
-        {label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns
-    ]
+    codes = []
+    for column in columns:
+        distinct = dict.fromkeys(column)
+        codes.append({label: code for code, label in enumerate(distinct)})
     # The code one level higher of every code, from the labels that stand above one another.
     ups = []
     for level in range(depth - 1):
         parents = dict(zip(columns[level], columns[level + 1], strict=True))
-        above = [codes[level + 1][parents[label]] for label in codes[level]]
+        above = []
+        for label in codes[level]:
+            above.append(codes[level + 1][parents[label]])
         ups.append(np.array(above, dtype=np.int64))
     # A missing value loses nothing below the top, where it becomes what all others become.
     leaves, losses = [], []
     for level, labels in enumerate(codes):
-        lost = 1.0 if level == depth - 1 and depth > 1 else 0.0
+        if level == depth - 1 and depth > 1:
+            lost = 1.0
+        else:
+            lost = 0.0
         below, loss = paths.leaves[level], paths.loss[level]
-        counts = [1.0 if label is None else below.get(label, 1.0) for label in labels]
-        costs = [lost if label is None else loss.get(label, 1.0) for label in labels]
+        counts = []
+        for label in labels:
+            if label is None:
+                counts.append(1.0)
+            else:
+                counts.append(below.get(label, 1.0))
+        costs = []
+        for label in labels:
+            if label is None:
+                costs.append(lost)
+            else:
+                costs.append(loss.get(label, 1.0))
         leaves.append(np.array(counts, dtype=np.float64))
         losses.append(np.array(costs, dtype=np.float64))
     return Ladder(
@@ -471,10 +497,11 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], title: str) -> None:
             if parents.setdefault(row[level], row[level + 1]) != row[level + 1]
         }
         if torn:
-            problems.append(
+            problem = (
                 f"{title}: {len(torn)} node(s) of level {level} have more than one parent on level"
                 f" {level + 1}"
             )
+            problems.append(problem)
     tops = {row[-1] for row in rows}
     if len(tops) > 1:
         problems.append(f"{title}: the top level must be one single value, it has {len(tops)}")
@@ -511,7 +538,10 @@ class ValueByValue:
             for value in (*(listed or ())[:1], *PROBES)
             if (path := self._path(value)) is not None
         ]
-        self.top: int | None = len(paths[0]) - 1 if paths else None
+        if paths:
+            self.top: int | None = len(paths[0]) - 1
+        else:
+            self.top = None
         self._highest = paths[0][-1] if paths else TOP
 
     def knows(self, value: str) -> bool:
@@ -525,7 +555,9 @@ class ValueByValue:
         path = None if value is None else self._path(value)
         if path is not None:
             return path[min(level, len(path) - 1)]
-        return self._highest if self.top is not None and level >= self.top else None
+        if self.top is not None and level >= self.top:
+            return self._highest
+        return None
 
     def _path(self, value: str) -> tuple[str, ...] | None:
         """The labels of a value from level 0 to the top, as if no other value occurred; None: the

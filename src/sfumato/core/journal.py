@@ -156,7 +156,9 @@ class Journal:
     @property
     def _last_hash(self) -> str:
         # an empty journal of one kind is not the beginning of another
-        return self.hashes[-1] if self.hashes else f"sfumato journal 1: {self.kind.name}"
+        if self.hashes:
+            return self.hashes[-1]
+        return f"sfumato journal 1: {self.kind.name}"
 
     def extends(self, head: Head) -> bool:
         """Whether the journal begins with all that a head says."""
@@ -188,7 +190,10 @@ class Journal:
         """The entry of a line (from 1), read from the file again."""
         if not self.entries[number - 1].large_fields:
             return self.entries[number - 1]
-        previous = self.hashes[number - 2] if number > 1 else Journal(None, self.kind)._last_hash
+        if number > 1:
+            previous = self.hashes[number - 2]
+        else:
+            previous = Journal(None, self.kind)._last_hash
         file = self._opened(os.O_RDONLY)
         try:
             os.lseek(file, self._starts[number - 1], os.SEEK_SET)

@@ -54,11 +54,9 @@ class KeyReference:
     @property
     def place(self) -> str:
         """Where the key is, in words."""
-        return (
-            f"the key file {self.file}"
-            if self.env is None
-            else f"the environment variable {self.env}"
-        )
+        if self.env is None:
+            return f"the key file {self.file}"
+        return f"the environment variable {self.env}"
 
     def read(self) -> bytes:
         """The key."""
@@ -168,7 +166,8 @@ def digests(secret: bytes, texts: Iterable[str]) -> NDArray[np.uint8]:
         second.update(first.digest())
         return second.digest()
 
-    return np.frombuffer(b"".join(map(digest, texts)), dtype=np.uint8).reshape(-1, 32)
+    joined = b"".join(map(digest, texts))
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, 32)
 
 
 def new_key_file(path: Path) -> None:

@@ -84,9 +84,8 @@ class Book:
         if not self.terms.budget.affords(self.spending.plus(losses)):
             raise BudgetExceeded(self._refusal(losses))
         if questions:
-            self._journal.append(
-                Expense({key: (text, loss.to_dict()) for key, (text, loss) in questions.items()})
-            )
+            expenses = {key: (text, loss.to_dict()) for key, (text, loss) in questions.items()}
+            self._journal.append(Expense(expenses))
             self.catch_up()
 
     def record(self, answers: Mapping[str, Mapping[str, Any]]) -> None:

@@ -51,7 +51,9 @@ class Limit:
     @property
     def spec(self) -> str | dict[str, Any]:
         """What is measured, as a recipe names it."""
-        return {self.name: dict(self.parameters)} if self.parameters else self.name
+        if self.parameters:
+            return {self.name: dict(self.parameters)}
+        return self.name
 
     def to_recipe(self) -> float | dict[str, Any]:
         """The limit as a recipe writes it: a number where nothing else is to be said."""

@@ -98,11 +98,10 @@ def parameters(cls: type[T]) -> type[T]:
             ]  # said once is enough
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
         values = {name: getattr(self, fields.get(name, name)) for name in {**positional, **kwargs}}
-        mistaken = [
-            name
-            for name, value in {**positional, **kwargs}.items()
-            if isinstance(value, bool | Mapping) and _taken_for_number(value, values[name])
-        ]
+        mistaken = []
+        for name, value in {**positional, **kwargs}.items():
+            if isinstance(value, bool | Mapping) and _taken_for_number(value, values[name]):
+                mistaken.append(name)
         if mistaken:
             raise ParameterError(
                 f"{cls.__name__}: {mistaken[0]} should be a number, not true or false"
@@ -247,7 +246,9 @@ def plain_data(value: object) -> Any:
         return [plain_data(v) for v in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "name"):
         return {value.name: values_of(value)}
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
 
 
 def label_of(name: str, parameters: Mapping[str, Any]) -> str:
@@ -259,7 +260,9 @@ def label_of(name: str, parameters: Mapping[str, Any]) -> str:
     ... )
     ('interval_disclosure: {kind: deviation, widths: [1.0, 5.0]}', 'linkage')
     """
-    return f"{name}: {_flow(parameters)}" if parameters else name
+    if parameters:
+        return f"{name}: {_flow(parameters)}"
+    return name
 
 
 def words_of(name: str, parameters: Mapping[str, Any]) -> str:
@@ -269,15 +272,16 @@ def words_of(name: str, parameters: Mapping[str, Any]) -> str:
     ('interval disclosure (kind: deviation)', 'interval disclosure')
     """
     words = name.replace("_", " ")
-    return f"{words} ({_flow(parameters)[1:-1]})" if parameters else words
+    if parameters:
+        return f"{words} ({_flow(parameters)[1:-1]})"
+    return words
 
 
 def _flow(value: Any) -> str:
     """Plain data in one line of YAML."""
     if isinstance(value, Mapping):
-        return (
-            "{" + ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items()) + "}"
-        )
+        entries = ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items())
+        return "{" + entries + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if (

@@ -189,7 +189,8 @@ class PlacedPlan(Plan):
 
     def scores(self) -> dict[str, float]:
         """What it came to."""
-        return {f"{name} in {self.table}": score for name, score in self.inner.scores().items()}
+        scores = self.inner.scores()
+        return {f"{name} in {self.table}": score for name, score in scores.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -286,9 +287,8 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
                 about_all.append(model)
             elif model.table == self.table:
                 own_models.append(model.method)
-        return tuple(
-            dict.fromkeys((*own_models, *tables.table_goals(self.table, about_all), *self.aim))
-        )
+        all_models = (*own_models, *tables.table_goals(self.table, about_all), *self.aim)
+        return tuple(dict.fromkeys(all_models))
 
     def _located(self, error: SfumatoError, models: Sequence[Model]) -> SfumatoError:
         """The same error, with the table it is about."""
@@ -349,7 +349,10 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         for field, value in told.items():
             if field in TOLD_ELSEWHERE or not isinstance(value, str | int | float):
                 continue
-            number = f"{value:,}" if isinstance(value, int) else str(value)
+            if isinstance(value, int):
+                number = f"{value:,}"
+            else:
+                number = str(value)
             facts.append(f"{field.replace('_', ' ')}: {number}")
         single = f" ({'; '.join(facts)})" if facts else ""
         return f"It was carried out{single}; {rows}."
@@ -375,18 +378,19 @@ TOLD_ELSEWHERE = (
 
 def _rows_of(table: Table, size: int) -> NDArray[np.int64]:
     """Per row of a changed table the number of the row it was."""
-    return np.arange(size, dtype=np.int64) if table.origin is None else table.origin
+    if table.origin is None:
+        return np.arange(size, dtype=np.int64)
+    return table.origin
 
 
 def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
     """What became of columns that have a level each."""
     exact = [column for column, entry in levels.items() if entry["level"] == 0]
     nothing = [column for column, entry in levels.items() if entry["level"] == entry["top"] > 0]
-    between = [
-        f"{column} to level {entry['level']} of {entry['top']}"
-        for column, entry in levels.items()
-        if 0 < entry["level"] < entry["top"]
-    ]
+    between = []
+    for column, entry in levels.items():
+        if 0 < entry["level"] < entry["top"]:
+            between.append(f"{column} to level {entry['level']} of {entry['top']}")
     parts = []
     if between:
         parts.append(f"generalised {join_words(between)}")
@@ -426,7 +430,10 @@ class PlacedMetric(Placed, Utility):  # type: ignore[override]  # name, secret: 
     @property
     def words(self) -> str:
         """The metric, its columns and the table in a sentence."""
-        of = f" of {', '.join(self.method.about)}" if self.method.about else ""
+        if self.method.about:
+            of = f" of {', '.join(self.method.about)}"
+        else:
+            of = ""
         return f"{self.method.words}{of} in {self.table}"
 
     def applies(self, pair: Pair) -> str | None:

@@ -51,9 +51,11 @@ def load_plug_in(
 
 def describe_plug_in(point: importlib.metadata.EntryPoint) -> str:
     """A plug-in in the words of an error: where it is, and the package it came with."""
-    return f"plug-in {point.value!r}" + (
-        "" if point.dist is None else f" of package {point.dist.name}"
-    )
+    if point.dist is None:
+        package = ""
+    else:
+        package = f" of package {point.dist.name}"
+    return f"plug-in {point.value!r}" + package
 
 
 def refuse_name(point: importlib.metadata.EntryPoint, name: str, owner: str) -> ParameterError:

@@ -122,9 +122,9 @@ def _shared_placement(dataset: Table, population: Table, names: Sequence[str]) -
         # Zero for what only the population has: hierarchies made from frequencies must not see it.
         counts = {**dict.fromkeys(population_counts, 0), **table_counts}
         ladders.append(bind(dataset.schema[name].hierarchy, list(counts), list(counts.values())))
-    return Placement(
-        tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders])
-    )
+    levels = (0,) * len(names)
+    layout = Layout.of([len(ladder.labels[0]) for ladder in ladders])
+    return Placement(tuple(ladders), levels, layout)
 
 
 def matched(
@@ -147,12 +147,14 @@ def matched(
     people, classes_of_people = consistent(
         fine, classes, coverings_of(fine, classes, schema, originals)
     )
-    sums = np.bincount(
+    people_of_class = np.bincount(
         classes_of_people, weights=fine.records[people], minlength=len(classes)
-    ).astype(np.int64)
+    )
+    sums = people_of_class.astype(np.int64)
     lost = np.ones(len(fine), dtype=np.bool_)
     lost[people] = False
-    return dataclasses.replace(classes, population=sums), int(fine.records[lost].sum())
+    unmatched = fine.records[lost]
+    return dataclasses.replace(classes, population=sums), int(unmatched.sum())
 
 
 def _known_counts(

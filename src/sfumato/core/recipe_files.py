@@ -309,7 +309,8 @@ def _related(
     if len(tables) < len(specs):
         return {}
     # People first and every table behind its parent, which is the order of the ties.
-    links = problems.collect(links_of, {name: table.schema for name, table in tables.items()}) or ()
+    schemas = {name: table.schema for name, table in tables.items()}
+    links = problems.collect(links_of, schemas) or ()
     return {link.table: tables[link.table] for link in links}
 
 
@@ -433,16 +434,18 @@ def _objects(
 
 def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
-    name, fields = (
-        next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
-    )
+    if isinstance(spec, Mapping) and len(spec) == 1:
+        name, fields = next(iter(spec.items()))
+    else:
+        name, fields = spec, None
     if not isinstance(fields, Mapping):
         raise RecipeError(
             f"{where}: expected a metric and its bound, like 'means: {{columns: [cost], at_most:"
             " 0.01}'"
         )
     bounds = {key: value for key, value in fields.items() if key in (*BOUNDS, "refuse")}
-    plain = {name: {k: v for k, v in fields.items() if k not in bounds}}
+    options = {k: v for k, v in fields.items() if k not in bounds}
+    plain = {name: options}
     metric = registry.build("utility", plain, where, shape=shape)
     try:
         return Agreement(metric, **bounds)
@@ -468,7 +471,10 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         raise RecipeError(
             [f"{where}: {key!r} is not known.{did_you_mean(key, COLUMN_KEYS)}" for key in unknown]
         )
-    roles: Any = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+    if isinstance(spec["role"], str):
+        roles: Any = [spec["role"]]
+    else:
+        roles = spec["role"]
     if not isinstance(roles, list | tuple):
         raise RecipeError(
             f"{where}: role must be a word or a list of words, like quasi or [quasi, sensitive]"
@@ -550,16 +556,18 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
 def _table_dict(
     recipe: Recipe, description: TableDescription, base: Path, link: Link | None = None
 ) -> dict[str, Any]:
-    relative_file = (
-        description.file
-        if description.file is None or recipe.base == base
-        else os.path.relpath(recipe.base / description.file, base)
-    )
+    if description.file is None or recipe.base == base:
+        relative_file = description.file
+    else:
+        relative_file = os.path.relpath(recipe.base / description.file, base)
     file_entry = {} if relative_file is None else {"file": relative_file}
     if link is None:
         return {**file_entry, "columns": _columns_dict(recipe, description.schema, base)}
     own = {} if link.key is None else {"key": link.key}
-    above = {} if link.parent is None else {"belongs_to": {link.parent: link.foreign}}
+    if link.parent is None:
+        above = {}
+    else:
+        above = {"belongs_to": {link.parent: link.foreign}}
     rule = {} if link.orphans == "refuse" else {"orphans": link.orphans}
     columns = _columns_dict(recipe, description.schema.without(link.columns), base)
     return {**file_entry, **own, **above, **rule, "columns": columns}
@@ -652,9 +660,15 @@ def keeps_back(family: str, spec: object, shape: Shape = Shape.TABLE) -> bool:
     ... )
     (True, False)
     """
-    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
+    if isinstance(spec, Mapping) and spec:
+        name, fields = next(iter(spec.items()))
+    else:
+        name, fields = spec, {}
     cls = registry.method_class(family, str(name), fields, shape)
-    secret: tuple[str, ...] = () if cls is None else cls.secret
+    if cls is None:
+        secret: tuple[str, ...] = ()
+    else:
+        secret = cls.secret
     if family == "hierarchies":
         return bool(secret)
     return isinstance(fields, Mapping) and any(fields.get(field) == KEPT for field in secret)

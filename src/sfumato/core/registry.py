@@ -243,7 +243,10 @@ def asked_attack(spec: object, shape: Shape = Shape.TABLE) -> Attack:
     if isinstance(spec, str) and ":" in spec:
         spec = read_yaml(spec, "an attack")
     known_attacks = attacks(shape)
-    name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
+    if isinstance(spec, Mapping) and len(spec) == 1:
+        name = next(iter(spec))
+    else:
+        name = spec
     if not isinstance(name, str):
         raise ParameterError(
             "an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'"
@@ -262,8 +265,12 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
         metric: Utility = spec
         return metric
     known_metrics = family("utility", shape)
-    name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
-    fields = None if isinstance(spec, str) else next(iter(spec.values()), None)
+    spelling = spec if isinstance(spec, str) else next(iter(spec), "")
+    name = known_as(str(spelling))
+    if isinstance(spec, str):
+        fields = None
+    else:
+        fields = next(iter(spec.values()), None)
     if (
         shape not in ONE_TABLE
         and name not in known_metrics
@@ -281,7 +288,10 @@ def _for_shape(family_name: str, name: str, shape: Shape, members: Members) -> s
     if shape in ONE_TABLE:
         return f".{did_you_mean(name, members)}"
     shapes = serves(family_name, name)
-    also = f"; it serves {of_shape(shapes)}" if shapes else f".{did_you_mean(name, members)}"
+    if shapes:
+        also = f"; it serves {of_shape(shapes)}"
+    else:
+        also = f".{did_you_mean(name, members)}"
     return f" for data of shape {shape}{also}"
 
 
@@ -316,7 +326,9 @@ def find_class(family_name: str, name: str, shape: Shape | None = None) -> Any:
         return family(family_name)[name]
     shapes = serves(family_name, name)
     serving_shape = shape if shape in shapes else next(iter(shapes), None)
-    return None if serving_shape is None else family(family_name, serving_shape)[name]
+    if serving_shape is None:
+        return None
+    return family(family_name, serving_shape)[name]
 
 
 def utility_metrics() -> Members:
@@ -384,11 +396,9 @@ def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Sha
     try:
         if arguments is None:
             return members[name]()
-        return (
-            members[name](**arguments)
-            if isinstance(arguments, Mapping)
-            else members[name](arguments)
-        )
+        if isinstance(arguments, Mapping):
+            return members[name](**arguments)
+        return members[name](arguments)
     except TypeError as error:
         raise RecipeError(f"{prefix}{name}: {_error_words(error)}") from None
     except ParameterError as error:
@@ -411,9 +421,10 @@ def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], whe
                 f"{prefix}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k:"
                 " 5}}]"
             )
-        placing["aim"] = tuple(
-            build("models", model, f"{prefix}{name}, aim") for model in placing["aim"]
-        )
+        models = []
+        for model in placing["aim"]:
+            models.append(build("models", model, f"{prefix}{name}, aim"))
+        placing["aim"] = tuple(models)
     try:
         return PLACED[family_name](method, **placing)
     except ParameterError as error:
@@ -465,11 +476,15 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     """
     given_name, _, argument_text = text.partition(":")
     name = known_as(given_name.strip())
-    parts = next(csv.reader([argument_text], skipinitialspace=True), []) if argument_text else []
+    if argument_text:
+        parts = next(csv.reader([argument_text], skipinitialspace=True), [])
+    else:
+        parts = []
     assignments = [part.partition("=") for part in parts]
-    tables = [
-        value.strip() for key, equals, value in assignments if equals and key.strip() == "table"
-    ]
+    tables = []
+    for key, equals, value in assignments:
+        if equals and key.strip() == "table":
+            tables.append(value.strip())
     if tables and is_placed("models", name, {"table": tables[0]}, shape):
         if len(tables) > 1:
             raise ParameterError(f"{text}: table is given twice")
@@ -491,9 +506,10 @@ def _asked_model(text: str, cls: Any, parts: Sequence[str]) -> tuple[Any, tuple[
     arguments = _arguments(text, cls, parts)
     # Degrees may be left open in models that judge classes; every other field must be said.
     required = [f for f in required_fields(cls) if not (_judges_classes(cls) and is_number(cls, f))]
-    missing_fields = [
-        word for word in map(spelled(cls).__getitem__, required) if word not in arguments
-    ]
+    missing_fields = []
+    for word in map(spelled(cls).__getitem__, required):
+        if word not in arguments:
+            missing_fields.append(word)
     if missing_fields:
         form = ",".join(f"{field}={field.upper()}" for field in missing_fields)
         raise ParameterError(
@@ -521,11 +537,10 @@ def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
             key, value = names[position] if position < len(names) else "", part
         key = key.strip()
         if key not in names:
-            problem = (
-                f"has no parameter {key!r}.{did_you_mean(key, names)}"
-                if key
-                else f"has {len(names)} parameters"
-            )
+            if key:
+                problem = f"has no parameter {key!r}.{did_you_mean(key, names)}"
+            else:
+                problem = f"has {len(names)} parameters"
             raise ParameterError(f"{text}: {cls.name} {problem}")  # type: ignore[attr-defined]
         if key in arguments:
             raise ParameterError(f"{text}: {key} is given twice")
@@ -634,13 +649,12 @@ def describe(cls: type) -> dict[str, Any]:
         required = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
-        fields.append(
-            {
-                "name": spelled(cls)[field.name],
-                "meaning": _meaning(cls, field.name),
-                "required": required,
-            }
-        )
+        field_description = {
+            "name": spelled(cls)[field.name],
+            "meaning": _meaning(cls, field.name),
+            "required": required,
+        }
+        fields.append(field_description)
     doc = (cls.__doc__ or "").strip()
     plain = {
         "name": cls.name,  # type: ignore[attr-defined]
@@ -694,9 +708,10 @@ def implied_by(name: str) -> tuple[str, ...]:
 
 
 def _meaning(cls: Any, name: str) -> str:
-    description = (
-        cls.__pydantic_fields__[name].description if hasattr(cls, "__pydantic_fields__") else None
-    )
+    if hasattr(cls, "__pydantic_fields__"):
+        description = cls.__pydantic_fields__[name].description
+    else:
+        description = None
     return description or ""
 
 

@@ -69,7 +69,9 @@ def canonical(keys: pl.Series) -> pl.Series:
     # Whole keys with gaps are often read as floats: 7 became 7.0 and is the same key.
     if keys.dtype.is_float() and bool((keys.drop_nulls() == keys.drop_nulls().round(0)).all()):
         keys = keys.cast(pl.Int64, strict=False)
-    return keys if keys.dtype.is_integer() else keys.cast(pl.String).str.replace(WHOLE, "$1")
+    if keys.dtype.is_integer():
+        return keys
+    return keys.cast(pl.String).str.replace(WHOLE, "$1")
 
 
 def links_of(schemas: Mapping[str, Schema]) -> tuple[Link, ...]:
@@ -113,10 +115,11 @@ def _parent_problems(links: Mapping[str, Link]) -> list[str]:
         if link.parent == link.table:
             problems.append(f"table {link.table!r} belongs to itself")
         elif link.parent not in links:
-            problems.append(
+            problem = (
                 f"table {link.table!r} belongs to {link.parent!r}, and there is no such"
                 f" table.{did_you_mean(link.parent, links)}"
             )
+            problems.append(problem)
         elif links[link.parent].key is None:
             problems.append(
                 f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the"
@@ -132,11 +135,9 @@ def _cycle_problems(links: Mapping[str, Link]) -> list[str]:
     }:
         reached |= children
     circle = [name for name in links if name not in reached]
-    return (
-        [f"tables {', '.join(circle)} belong to each other in a circle, and to nobody's"]
-        if circle
-        else []
-    )
+    if circle:
+        return [f"tables {', '.join(circle)} belong to each other in a circle, and to nobody's"]
+    return []
 
 
 def _in_order(links: Mapping[str, Link]) -> list[Link]:
@@ -167,7 +168,10 @@ def with_keys(
     parents = dict(belongs_to or {})
     if problems := _said_problems(table, schema, key, parents, orphans):
         raise SchemaError(problems)
-    keys = {} if key is None else {key: Attribute((Role.KEY,), of=table)}
+    if key is None:
+        keys = {}
+    else:
+        keys = {key: Attribute((Role.KEY,), of=table)}
     keys |= {
         column: Attribute((Role.KEY,), of=parent, orphans=orphans)  # type: ignore[arg-type]
         for parent, column in parents.items()
@@ -205,7 +209,10 @@ def _said_problems(
             " of the other table"
         )
     for column in columns:
-        roles = set(schema[column].roles) if column in schema.attributes else set()
+        if column in schema.attributes:
+            roles = set(schema[column].roles)
+        else:
+            roles = set()
         if roles - LISTED_AS:
             role_words = join_words(str(role) for role in schema[column].roles)
             problems.append(

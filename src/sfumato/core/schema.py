@@ -128,7 +128,8 @@ class Attribute:
 
     def __post_init__(self) -> None:
         # In a fixed order, so that the same roles said in two ways are equal.
-        roles = tuple(sorted({_member(Role, r, "role") for r in self.roles}, key=list(Role).index))
+        members = {_member(Role, r, "role") for r in self.roles}
+        roles = tuple(sorted(members, key=list(Role).index))
         if not roles:
             raise ParameterError("a column needs at least one role: " + ", ".join(ANSWERS))
         if len(roles) > 1 and not set(roles) <= COMBINABLE:

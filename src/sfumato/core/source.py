@@ -104,14 +104,14 @@ class Intake:
         """The words of a recipe, all but the codes of single columns: those stand with their
         column.
         """
-        fields = {
-            name: getattr(self, name)
-            for name in KEYS
-            if name != "text" and getattr(self, name) is not None
-        }
-        rules = {
-            name: getattr(self, name) for name in TEXT_RULES if getattr(self, name) is not None
-        }
+        fields = {}
+        for name in KEYS:
+            if name != "text" and getattr(self, name) is not None:
+                fields[name] = getattr(self, name)
+        rules = {}
+        for name in TEXT_RULES:
+            if getattr(self, name) is not None:
+                rules[name] = getattr(self, name)
         codes = {} if self.missing_values is None else {"missing_values": list(self.missing_values)}
         return {**fields, **codes, **({"text": rules} if rules else {})}
 
@@ -168,14 +168,13 @@ class Intake:
             sentences.append(
                 f"Codes of their own were read as missing values in {', '.join(single)}."
             )
-        ways = [
-            words
-            for name, words in (
-                ("unicode", "Unicode normalisation (NFC)"),
-                ("blanks", "leaving out outer blanks"),
-            )
-            if getattr(self, name) is not None
-        ]
+        ways = []
+        for name, words in (
+            ("unicode", "Unicode normalisation (NFC)"),
+            ("blanks", "leaving out outer blanks"),
+        ):
+            if getattr(self, name) is not None:
+                ways.append(words)
         return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
 
 
@@ -288,10 +287,15 @@ def missing_column_problems(
         return [f"{source.name} has no {_column_names(missing)}: {share}; {ASK}"]
     hints = {name: nearest(str(name), columns) for name in missing}
     alike = [name for name in missing if not hints[name]]
-    sentences = [f"{source.name} has no {_column_names(alike)}"] if alike else []
-    return sentences + [
-        f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint
-    ]
+    if alike:
+        sentences = [f"{source.name} has no {_column_names(alike)}"]
+    else:
+        sentences = []
+    hints_with_columns = []
+    for name, hint in hints.items():
+        if hint:
+            hints_with_columns.append(f"{source.name} has no column {name!r}.{hint}")
+    return sentences + hints_with_columns
 
 
 def without_role(
@@ -304,11 +308,10 @@ def without_role(
     undecided = [i for i, name in enumerate(columns, start=1) if name not in decided]
     if not undecided:
         return []
-    which = (
-        _column_names([columns[i - 1] for i in undecided])
-        if confirmed(columns, source, decided)
-        else placed(undecided)
-    )
+    if confirmed(columns, source, decided):
+        which = _column_names([columns[i - 1] for i in undecided])
+    else:
+        which = placed(undecided)
     have = "have no role; give each" if len(undecided) > 1 else "has no role; give it"
     return [f"{which} of {source.name} {have} one ({roles}), 'keep' if it is none of the others"]
 
@@ -319,7 +322,10 @@ def _column_names(names: Sequence[str]) -> str:
 
 def and_more(which: Sequence[str], limit: int = MOST_NAMED) -> str:
     """A few of a list in a sentence, and how many more there are."""
-    remainder = f" and {len(which) - limit:,} more" if len(which) > limit else ""
+    if len(which) > limit:
+        remainder = f" and {len(which) - limit:,} more"
+    else:
+        remainder = ""
     return ", ".join(which[:limit]) + remainder
 
 

@@ -660,10 +660,15 @@ class Masked(Plan):
     def applied(self, dataset: Table) -> Table:
         """The dataset with the new values in place."""
         # Columns first: new values stand for all rows of the table, also for those that go.
-        masked = dataset.with_columns(dict(self.columns)) if self.columns else dataset
+        if self.columns:
+            masked = dataset.with_columns(dict(self.columns))
+        else:
+            masked = dataset
         for name, attribute in self.attributes.items():
             masked = masked.with_attribute(name, attribute)
-        return masked if self.rows is None else masked.take(self.rows)
+        if self.rows is None:
+            return masked
+        return masked.take(self.rows)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -39,7 +39,11 @@ def read_yaml(text: str, name: str, *, seconds: float | None = None) -> Any:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        document = _reader(None if seconds is None else time.thread_time() + seconds).load(text)
+        if seconds is None:
+            deadline = None
+        else:
+            deadline = time.thread_time() + seconds
+        document = _reader(deadline).load(text)
         size = _size(document, {})
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -113,9 +117,8 @@ def _size(node: Any, sizes: dict[int, int]) -> int:
         # While its parts are counted a node counts as too large: so one that contains itself is
         # noticed.
         sizes[id(node)] = MAX_NODES
-        sizes[id(node)] = 1 + sum(
-            _size(part, sizes) for part in (node.values() if isinstance(node, dict) else node)
-        )
+        parts = list(node.values()) if isinstance(node, dict) else node
+        sizes[id(node)] = 1 + sum(_size(part, sizes) for part in parts)
     return sizes[id(node)]
 
 
@@ -162,8 +165,6 @@ def _quoted(value: Any) -> Any:
         if not any(isinstance(part, list | dict) for part in value):
             parts.fa.set_flow_style()
         return parts
-    return (
-        DoubleQuotedScalarString(value)
-        if isinstance(value, str) and not WORDS.fullmatch(value)
-        else value
-    )
+    if isinstance(value, str) and not WORDS.fullmatch(value):
+        return DoubleQuotedScalarString(value)
+    return value

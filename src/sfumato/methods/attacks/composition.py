@@ -76,11 +76,10 @@ class Composition(Attack):
         """None when there are several releases with a sensitive column in common."""
         if not scene.others:
             return NothingToAttack("there is no other release of these people")
-        common = [
-            c
-            for c in targets(scene)
-            if all(c in release.released.columns for release in scene.others)
-        ]
+        common = []
+        for c in targets(scene):
+            if all(c in release.released.columns for release in scene.others):
+                common.append(c)
         reason = no_target(scene)
         if reason is not None:
             return reason
@@ -96,11 +95,10 @@ class Composition(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Intersect the classes of every person that is in all releases."""
-        common = [
-            c
-            for c in targets(scene)
-            if all(c in release.released.columns for release in scene.others)
-        ]
+        common = []
+        for c in targets(scene):
+            if all(c in release.released.columns for release in scene.others):
+                common.append(c)
         findings = [self._attack_column(scene, column) for column in common]
         return max(findings, key=lambda finding: finding.value)
 
@@ -207,11 +205,8 @@ def _common_people(first_table: Table, second_table: Table, columns: Sequence[st
     first_table.require(names)
     second_table.require(names)
     first, second = (_named_people(table, names) for table in (first_table, second_table))
-    matches = (
-        first.filter(pl.col("times") == 1)
-        .join(second.filter(pl.col("times") == 1), on="person")
-        .sort("row")
-    )
+    is_alone = pl.col("times") == 1
+    matches = first.filter(is_alone).join(second.filter(is_alone), on="person").sort("row")
     candidates = first.join(second, on="person", how="semi")["times"].sum()
     return CommonPeople(
         matches["row"].to_numpy(),
@@ -245,11 +240,10 @@ def _naming_columns(first_table: Table, second_table: Table) -> list[str]:
     quasi-identifiers.
     """
     for role in (Role.DROP, Role.QUASI):
-        shared = [
-            name
-            for name in first_table.schema.columns(role)
-            if name in second_table.schema.columns(role)
-        ]
+        shared = []
+        for name in first_table.schema.columns(role):
+            if name in second_table.schema.columns(role):
+                shared.append(name)
         if shared:
             return shared
     raise SchemaError(

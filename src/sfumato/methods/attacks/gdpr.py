@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, Intruder, Learns, NothingToAttack, Scene, cut_short
+from sfumato.core.groups import group_starts
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import alike_records, distinct, no_secret, targets
@@ -157,10 +158,11 @@ class SinglingOut(Attack):
         groups = [learnt_from, held_out]
         size = min(map(len, groups))  # as many controls as people learnt from
         people = [np.sort(draw.choice(group, size, replace=False)) for group in groups]
-        holders = [
-            {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
-            for rows_of_group in people
-        ]
+        holders = []
+        for rows_of_group in people:
+            holders.append(
+                {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
+            )
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
         outcomes = []
         naive = 0
@@ -248,12 +250,13 @@ class CellHolders:
         counts = np.bincount(self.original, minlength=len(reading.values))
         # starts[i] counts the rows before the i-th value in order; differences count runs of
         # values.
-        self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
+        self.starts = group_starts(counts[self.codes])
 
     @functools.cached_property
     def order(self) -> Ints:
         """The original rows by value: in the order of places on the line, of codes otherwise."""
-        rank = np.empty(len(self.codes), dtype=np.min_scalar_type(max(1, len(self.codes))))
+        rank_type = np.min_scalar_type(max(1, len(self.codes)))
+        rank = np.empty(len(self.codes), dtype=rank_type)
         rank[self.codes] = np.arange(len(self.codes))
         return np.argsort(rank[self.original], kind="stable")
 
@@ -266,7 +269,8 @@ class CellHolders:
             return np.array([0]), np.array([len(self.codes)])
         # A missing cell has no place on the line: what it stands for is a set of codes.
         if reading.labels[label] is None or not self.line:
-            is_held = np.concatenate([[False], reading.held_by(label)[self.codes], [False]])
+            held_in_order = reading.held_by(label)[self.codes]
+            is_held = np.concatenate([[False], held_in_order, [False]])
             # Padded by False: every second turn begins a run, the next one ends it.
             turns = np.flatnonzero(is_held[1:] != is_held[:-1])
             return turns[::2], turns[1::2]
@@ -297,10 +301,9 @@ class CellHolders:
         if reading.labels[label] is None or not self.line:
             return np.asarray(reading.held_by(label)[values])
         positions = reading.places[values]
-        return np.asarray(
-            (positions >= reading.low[label] - self.slack)
-            & (positions <= reading.high[label] + self.slack)
-        )
+        is_above = positions >= reading.low[label] - self.slack
+        is_below = positions <= reading.high[label] + self.slack
+        return np.asarray(is_above & is_below)
 
 
 def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> Ints:
@@ -350,7 +353,9 @@ class Half:
             around.files.own,
         )
         order, starts = around.by_kind
-        part = Surroundings(files, files.plain, around.targets, around.own, around.members)
+        part = Surroundings(
+            files, files.plain, targets=around.targets, own=around.own, members=around.members
+        )
         kind_of = np.asarray(released_kinds.kind_of[order[starts[:-1]]], dtype=np.int64)
         return cls(around, part, kind_of)
 
@@ -358,7 +363,7 @@ class Half:
     def having(self) -> tuple[Ints, Ints]:
         """The distinct records of all columns in order of those of these, and where each begins."""
         amounts = np.bincount(self.kind_of, minlength=len(self.part.files.released.records))
-        return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
+        return np.argsort(self.kind_of, kind="stable"), group_starts(amounts)
 
     def met(self, other_half: Half, target: int) -> tuple[bool, bool]:
         """Whether some released record is nearest to a target by both halves: as it is, and without
@@ -590,8 +595,8 @@ class Inference(Attack):
             **told_rates(*rates, naive, trials),
             "column": column,
             "matrix": secret.beliefs is not None,
+            "limited_by_work": trials < len(around.targets),
         }
-        details["limited_by_work"] = trials < len(around.targets)
         return Finding(
             self.name, risk.clipped, message, risk.interval, details=details, trials=trials
         )
@@ -693,10 +698,7 @@ class _Secret:
         """Cells that a guess from so many rows looks at, by the time they take."""
         if self.reading.scale != "category":
             return GUESS_CELLS + rows
-        if self.beliefs is None:
-            tallied = len(self.reading.labels)
-        else:
-            tallied = self.beliefs.size
+        tallied = len(self.reading.labels) if self.beliefs is None else self.beliefs.size
         return GUESS_CELLS + rows + tallied
 
     def right(self, guess: float | None, value: int) -> bool:
@@ -764,10 +766,9 @@ class Membership(Attack):
         details["limited_by_work"] = len(members) < planned_trials
         # The advantage over a coin with as many false alarms.
         value = max(0.0, caught - alarms)
-        interval = (
-            max(0.0, rate.centre - rate.error - alarms),
-            min(1.0, max(value, rate.centre + rate.error - alarms)),
-        )
+        low_advantage = rate.centre - rate.error - alarms
+        high_advantage = rate.centre + rate.error - alarms
+        interval = (max(0.0, low_advantage), min(1.0, max(value, high_advantage)))
         details["area_under_curve"] = area(members, non_members)
         if not scene.pair.aligned:
             message += (

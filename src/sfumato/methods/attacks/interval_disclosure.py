@@ -106,13 +106,14 @@ class IntervalDisclosure(Attack):
             f"the released {worst} is near the original one for {percent(rates[worst])} of the"
             f" records, by chance for {percent(guess[worst])}"
         )
+        details = {"column": worst, "per_column": rates}
         return Finding(
             self.name,
             rates[worst],
             message,
             baseline=guess[worst],
             victims=scene.pair.rows[certain],
-            details={"column": worst, "per_column": rates},
+            details=details,
         )
 
     def _targets(self, scene: Scene) -> tuple[str, ...]:
@@ -154,9 +155,9 @@ class IntervalDisclosure(Attack):
         for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
             # A range wider than the interval around its middle gives no value away.
             narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
-            hits.append(
-                narrow[label] & (position >= low[label] - 1e-12) & (position <= high[label] + 1e-12)
-            )
+            is_above = position >= low[label] - 1e-12
+            is_below = position <= high[label] + 1e-12
+            hits.append(narrow[label] & is_above & is_below)
         if hits[0].size:
             shares = np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64))
         else:
@@ -189,7 +190,9 @@ class IntervalDisclosure(Attack):
             width = int(window * len(sorted_values) / 200 + 1e-9)
             low = sorted_values[np.maximum(first - width, 0)]
             high = sorted_values[np.minimum(last + width, len(sorted_values) - 1)]
-            yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
+            low_ends = np.where(np.isnan(middle), np.nan, low)
+            high_ends = np.where(np.isnan(middle), np.nan, high)
+            yield low_ends, high_ends
 
     def _same_category(
         self, pair: TablePair, column: str, labels: Ints, values: Ints

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.attack import NOT_IN_FILE, Scene
+from sfumato.core.groups import group_starts
 from sfumato.methods.attacks.linkage.comparable_columns import refusal
 from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 from sfumato.methods.attacks.linkage.files import Files, files_of
@@ -76,11 +77,11 @@ class Surroundings:
         own = int(self.files.released.kind_of[self.own[target]])
         nearest_kinds = self.nearest(target, weights)
         # Where somebody else has the same record, it stays when the own one is taken out.
-        return nearest_kinds, (
-            nearest_kinds
-            if self.files.released.records[own] > 1
-            else self._near(target, weights, own)
-        )
+        if self.files.released.records[own] > 1:
+            close_kinds = nearest_kinds
+        else:
+            close_kinds = self._near(target, weights, own)
+        return nearest_kinds, close_kinds
 
     def nearest(self, target: int, weights: Floats | None = None) -> Near:
         """The first of these; without weights all columns count alike."""
@@ -154,9 +155,8 @@ class Surroundings:
     def by_kind(self) -> tuple[Ints, Ints]:
         """The released rows in order of their distinct record, and where those of each begin."""
         released_kinds = self.files.released
-        return np.argsort(released_kinds.kind_of, kind="stable"), np.concatenate(
-            [[0], np.cumsum(released_kinds.records)]
-        )
+        order = np.argsort(released_kinds.kind_of, kind="stable")
+        return order, group_starts(released_kinds.records)
 
     def rows(self, kinds: Ints) -> Ints:
         """The released rows that have some of the distinct records, in order."""
@@ -198,7 +198,11 @@ def surroundings(scene: Scene, purpose: str, limit: int | None = None) -> Surrou
         ]
         nobody = np.full(sum(map(len, sampled_groups)), NOT_IN_FILE, dtype=np.int64)
         return Surroundings(
-            files, files.plain, np.concatenate(sampled_groups), nobody, len(sampled_groups[0])
+            files,
+            files.plain,
+            targets=np.concatenate(sampled_groups),
+            own=nobody,
+            members=len(sampled_groups[0]),
         )
     released = np.full(len(scene.pair.original), -1, dtype=np.int64)
     released[scene.pair.rows] = np.arange(len(scene.pair.rows))
@@ -211,7 +215,11 @@ def surroundings(scene: Scene, purpose: str, limit: int | None = None) -> Surrou
         limit,
     )
     return Surroundings(
-        files, files.plain, target_rows, released[truth[target_rows]], len(target_rows)
+        files,
+        files.plain,
+        targets=target_rows,
+        own=released[truth[target_rows]],
+        members=len(target_rows),
     )
 
 

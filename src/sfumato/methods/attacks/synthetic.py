@@ -26,6 +26,7 @@ from sfumato.core.attack import (
     Scene,
     cut_short,
 )
+from sfumato.core.groups import group_starts
 from sfumato.core.pair import TablePair
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import UNITS, Role
@@ -230,9 +231,10 @@ def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[Flags, Flags]:
         before[str(number)], after[str(number)] = codes[reading.original], reading.released
     original = pl.DataFrame(before).with_row_index("row")
     column_names = list(before)
+    records = pl.len().alias("records")
     alone = (
         original.group_by(column_names)
-        .agg(pl.len().alias("records"), pl.col("row").first())
+        .agg(records, pl.col("row").first())
         .filter(pl.col("records") == 1)
     )
     # Once each: repeated released rows would repeat original rows in the join.
@@ -298,15 +300,16 @@ def _distances(scene: Scene, limit: int) -> Distances:
         target: around.cost(target) for target in around.sampled(scene, "distance to drawn rows")
     }
     attempted = np.array(sorted(far), dtype=np.int64)
-    costs = np.sqrt(np.array([far[target] for target in attempted.tolist()], dtype=np.float64))
+    costs_in_order = [far[target] for target in attempted.tolist()]
+    costs = np.sqrt(np.array(costs_in_order, dtype=np.float64))
     member = attempted < around.members
     person_rows = rows[around.targets[attempted]]
     return Distances(
         costs[member],
         costs[~member],
-        len(around.targets),
-        person_rows[member],
-        person_rows[~member],
+        wanted=len(around.targets),
+        member_rows=person_rows[member],
+        other_rows=person_rows[~member],
     )
 
 
@@ -342,14 +345,20 @@ def from_people(scene: Scene, file: Table, groups: Sequence[Ints], purpose: str)
     # The sought rows are nobody's: no own record is left out anywhere.
     nobody = np.full(len(file), NOT_IN_FILE, dtype=np.int64)
     # Group g holds the rows ends[g] up to ends[g + 1] of the people put together.
-    ends = np.cumsum([0, *map(len, groups)])
+    ends = group_starts([len(group) for group in groups])
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
         released_kinds = distinct([c.released[start:end] for c in columns])
         no_pairs = np.zeros((0, 2), dtype=np.int64)
         files = Files(columns, intruder_kinds, released_kinds, no_pairs, nobody)
         searches.append(
-            Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file))
+            Surroundings(
+                files,
+                arrays_of(files, rules),
+                targets=np.arange(len(file)),
+                own=nobody,
+                members=len(file),
+            )
         )
     table = np.full((len(searches), len(file)), np.nan)
     for row in scene.sampled(
@@ -475,7 +484,8 @@ class DrawnEvidence:
         """
         order, ends = self._order
         caught = np.cumsum(member[order])[ends] / max(1, int(member.sum()))
-        alarms = np.cumsum(~member[order])[ends] / max(1, int((~member).sum()))
+        false_alarms = np.cumsum(~member[order])[ends]
+        alarms = false_alarms / max(1, int((~member).sum()))
         # Both shares only grow with the threshold: the last one allowed catches most members.
         allowed = int(np.searchsorted(alarms, FEW_ALARMS, side="right"))
         if not allowed:
@@ -488,13 +498,15 @@ class DrawnEvidence:
         order = np.argsort(self.far, kind="stable")
         ordered = self.far[order]
         # No threshold parts people at equal distance, so only the last of a run is a threshold.
-        return order, np.flatnonzero(np.append(ordered[1:] > ordered[:-1] + 1e-12, True))
+        rises = ordered[1:] > ordered[:-1] + 1e-12
+        is_last = np.append(rises, True)
+        return order, np.flatnonzero(is_last)
 
 
 def _excess(hit: Flags, member: Flags) -> float:
-    return Successes(
-        int(hit[member].sum()), int(member.sum()), int(hit[~member].sum()), int((~member).sum())
-    ).excess
+    hits = hit[member].sum()
+    control_hits = hit[~member].sum()
+    return Successes(int(hits), int(member.sum()), int(control_hits), int((~member).sum())).excess
 
 
 def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, float]:
@@ -662,9 +674,8 @@ class ClosestRecord(Attack):
         rows = _sample_rows(scene, np.arange(len(scene.pair.released)), MOST_DRAWN, "which rows")
         near, control = from_people(scene, scene.pair.released.take(rows), alike, self.name)
         has_distance = ~np.isnan(near)
-        nearer = (near[has_distance] < control[has_distance] - 1e-12) + 0.5 * (
-            np.abs(near[has_distance] - control[has_distance]) <= 1e-12
-        )
+        gaps = np.abs(near[has_distance] - control[has_distance]) <= 1e-12
+        nearer = (near[has_distance] < control[has_distance] - 1e-12) + 0.5 * gaps
         value = float(nearer.mean())
         trials = int(has_distance.sum())
         beside = self._beside(scene)

@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.encoding import missing_in, tallied
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP, bind_column
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
@@ -66,7 +67,8 @@ def round_step(low: float, high: float, max_bins: int, *, whole: bool = False) -
     """
     if high <= low:
         return 1.0
-    power = math.floor(math.log10(max(LEAST, high / max_bins - low / max_bins))) - 1
+    width = high / max_bins - low / max_bins
+    power = math.floor(math.log10(max(LEAST, width))) - 1
     sizes = (step * 10.0**exponent for exponent in itertools.count(power) for step in STEPS)
     fits = (s for s in sizes if (not whole or s.is_integer()) and _bins(low, high, s) <= max_bins)
     return next(fits)
@@ -232,9 +234,8 @@ class Binned:
     @functools.cached_property
     def plain(self) -> bool:
         """Whether every released cell lies in one bin."""
-        return len(self.spread) == len(self.names) and np.array_equal(
-            self.spread, np.eye(len(self.names))
-        )
+        all_apart = len(self.spread) == len(self.names)
+        return all_apart and np.array_equal(self.spread, np.eye(len(self.names)))
 
 
 def binned(
@@ -359,7 +360,8 @@ def _quantile(values: Floats, upto: Ints, share: float) -> float:
     """The same of numbers in order, of which ``upto`` says how many there are up to each."""
     at = share * (int(upto[-1]) - 1)
     whole = math.floor(at)
-    positions = np.searchsorted(upto, [whole, whole + 1], side="right").clip(max=len(upto) - 1)
+    ranks = [whole, whole + 1]
+    positions = np.searchsorted(upto, ranks, side="right").clip(max=len(upto) - 1)
     low, high = values[positions]
     part = at - whole
     step = high - low
@@ -394,9 +396,11 @@ def _round(reading: Reading, max_bins: int) -> tuple[Floats, list[str]]:
         low = float(np.floor(low))
         high = float(np.ceil(high))
     edges = number_edges(low, high, max_bins, whole=whole)
+    is_below = (positions < edges[0]).any()
+    is_above = (positions >= edges[-1]).any()
     beyond = {
-        "below": bool((positions < edges[0]).any()),
-        "above": bool((positions >= edges[-1]).any()),
+        "below": bool(is_below),
+        "above": bool(is_above),
     }
     return np.array(edges), number_names(edges, whole=whole, **beyond)
 
@@ -478,10 +482,12 @@ def _most_frequent(
     if len(frequent) <= limit:
         return frequent.tolist()
     # The count of the last value that still fits; among equals the first by name.
-    last = np.partition(counts[frequent], len(frequent) - limit)[len(frequent) - limit]
+    cut = len(frequent) - limit
+    last = np.partition(counts[frequent], cut)[cut]
     above = frequent[counts[frequent] > last].tolist()
     tied = ((str(reading.values[v]), v) for v in frequent[counts[frequent] == last].tolist())
-    return [*above, *(v for _, v in heapq.nsmallest(limit - len(above), tied))]
+    first_tied = heapq.nsmallest(limit - len(above), tied)
+    return [*above, *(v for _, v in first_tied)]
 
 
 def _spread_of_sets(
@@ -513,7 +519,8 @@ def _spread_of_sets(
     shares = np.asarray(cells, dtype=np.float64).reshape(len(multi_valued), bins)
     within = shares.max(axis=1, initial=0.0) >= 1 - 1e-12
     kind[multi_valued[within]] = shares[within].argmax(axis=1)
-    kind[multi_valued[~within]] = bins + np.arange(int((~within).sum()))
+    outside = (~within).sum()
+    kind[multi_valued[~within]] = bins + np.arange(int(outside))
     return _Labels(kind, shares[~within])
 
 
@@ -530,9 +537,12 @@ def _sets(reading: Reading) -> tuple[Ints, Ints]:
     line = reading.places[order]
     first = np.searchsorted(line, reading.low - 1e-9, "left")
     last = np.searchsorted(line, reading.high + 1e-9, "right")
-    sizes = np.where(np.isnan(reading.low) | np.isnan(reading.high), 0, np.maximum(0, last - first))
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return starts, order[np.repeat(first - starts[:-1], sizes) + np.arange(starts[-1])]
+    has_no_range = np.isnan(reading.low) | np.isnan(reading.high)
+    sizes = np.where(has_no_range, 0, np.maximum(0, last - first))
+    starts = group_starts(sizes)
+    shifts = first - starts[:-1]
+    positions = np.repeat(shifts, sizes) + np.arange(starts[-1])
+    return starts, order[positions]
 
 
 def _everything(reading: Reading, attribute: Attribute) -> Ints:
@@ -592,10 +602,10 @@ def _without_unused(
     return Binned(
         reading.name,
         tuple(names[i] for i in used),
-        kernels.keys.map_codes(reading.before.narrow, fresh[bin_of]),
-        kernels.keys.map_codes(reading.after.narrow, new_kinds),
-        spread,
-        np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
+        original=kernels.keys.map_codes(reading.before.narrow, fresh[bin_of]),
+        released=kernels.keys.map_codes(reading.after.narrow, new_kinds),
+        spread=spread,
+        blind=np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
     )
 
 
@@ -646,9 +656,9 @@ def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
     """The same where a table of all kinds of cells would fill the memory: one combination that
     occurs after the other.
     """
-    first, counts = _combinations(
-        [column.released for column in columns], [len(column.spread) for column in columns]
-    )
+    codes = [column.released for column in columns]
+    sizes = [len(column.spread) for column in columns]
+    first, counts = _combinations(codes, sizes)
     shape = tuple(len(column.names) for column in columns)
     table = np.zeros((math.prod(shape[:-1]), shape[-1]))
     step = max(1, MOST_CELLS // max(1, *table.shape))
@@ -657,8 +667,10 @@ def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
         parts = counts[at : at + step, None].astype(np.float64)
         for column in columns[:-1]:
             spread = column.spread[column.released[rows]]
-            parts = (parts[:, :, None] * spread[:, None, :]).reshape(len(rows), -1)
-        table += parts.T @ columns[-1].spread[columns[-1].released[rows]]
+            products = parts[:, :, None] * spread[:, None, :]
+            parts = products.reshape(len(rows), -1)
+        last_column = columns[-1]
+        table += parts.T @ last_column.spread[last_column.released[rows]]
     return table.reshape(shape)
 
 

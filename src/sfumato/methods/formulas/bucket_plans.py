@@ -68,13 +68,15 @@ class BucketPlan:
         """The plan as plain data."""
         sizes = self.class_sizes
         smallest = min(sizes, default=0)
+        largest_class = max(sizes, default=0)
+        epsilon = implied_epsilon(self.t)
         return {
             **dataclasses.asdict(self),
             "feasible": self.feasible,
             "bucket_sizes": self.bucket_sizes,
             "smallest_class": smallest,
-            "largest_class": max(sizes, default=0),
-            "implied_epsilon": {**dataclasses.asdict(implied_epsilon(self.t))},
+            "largest_class": largest_class,
+            "implied_epsilon": {**dataclasses.asdict(epsilon)},
             "needed_epsilon": (
                 _finite(needed_epsilon(self.t, self.n, smallest)) if smallest else None
             ),
@@ -156,8 +158,16 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
         None,
     )
     if room is None:
-        return BucketPlan(n, k, t, bucket_number, 0, None, None)
-    return BucketPlan(n, k, t, bucket_number, room.classes, room.farthest(t), room.nearest(t))
+        return BucketPlan(n, k, t=t, buckets=bucket_number, classes=0, farthest=None, nearest=None)
+    return BucketPlan(
+        n,
+        k,
+        t=t,
+        buckets=bucket_number,
+        classes=room.classes,
+        farthest=room.farthest(t),
+        nearest=room.nearest(t),
+    )
 
 
 def _worth_trying(n: int, k: int, t: float, buckets: int) -> Iterator[int]:
@@ -233,7 +243,10 @@ class _Room:
         # Halving: whatever holds for a factor holds for any larger one.
         while high - low > TOLERANCE * high:
             middle = (low + high) / 2
-            low, high = (low, middle) if self.holds(middle) else (middle, high)
+            if self.holds(middle):
+                high = middle
+            else:
+                low = middle
         return high
 
     def farthest(self, t: float) -> float:
@@ -288,5 +301,8 @@ def _last(inside: int, end: int, fits: Callable[[int], bool]) -> int:
     # Halving between a count that fits and one that does not.
     while abs(end - inside) > 1:
         middle = (inside + end) // 2
-        inside, end = (middle, end) if fits(middle) else (inside, middle)
+        if fits(middle):
+            inside = middle
+        else:
+            end = middle
     return inside

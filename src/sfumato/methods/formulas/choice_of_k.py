@@ -131,11 +131,10 @@ def k_for(risk: float, strict: bool = True) -> int:
     if strict:
         # 1/0.2 may come out above 5 by rounding, and would ask for 6.
         return math.ceil(1 / risk * (1 - TOLERANCE))
-    paired = [
-        threshold.k
-        for threshold in published_thresholds()
-        if threshold.risk is not None and math.isclose(threshold.risk, risk)
-    ]
+    paired = []
+    for threshold in published_thresholds():
+        if threshold.risk is not None and math.isclose(threshold.risk, risk):
+            paired.append(threshold.k)
     # Of several published values the most careful one.
     return max(paired, default=max(1, round(1 / risk)))
 
@@ -181,7 +180,15 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
     sample = None
     if not (population is None or records is None):
         sample = _enough_in_sample(risk, strict, population, records)
-    return ChosenK(risk, strict, k_for(risk, strict=False), published, population, records, sample)
+    return ChosenK(
+        risk,
+        strict,
+        practice=k_for(risk, strict=False),
+        published=published,
+        population=population,
+        records=records,
+        sample=sample,
+    )
 
 
 def _enough_in_sample(risk: float, strict: int, population: int, records: int) -> int:

@@ -103,13 +103,15 @@ def combine(
             share = 1 / m
         else:
             share = (1 + ratio) / m
-        return Combined(mean, within * (ratio + share), math.inf, between, within)
+        return Combined(
+            mean, within * (ratio + share), degrees=math.inf, between=between, within=within
+        )
     if case == "partly":
         if between > 0:
             degrees = (m - 1) * (1 + m * within / between) ** 2
         else:
             degrees = math.inf
-        return Combined(mean, within + between / m, degrees, between, within)
+        return Combined(mean, within + between / m, degrees=degrees, between=between, within=within)
     # A difference of two estimates: with few copies it may come out negative.
     total = (1 + 1 / m) * between - within
     if between > 0:
@@ -117,8 +119,10 @@ def combine(
     else:
         degrees = math.inf
     if total >= 0:
-        return Combined(mean, total, degrees, between, within)
-    return Combined(mean, ratio * within, math.inf, between, within, adjusted=True)
+        return Combined(mean, total, degrees=degrees, between=between, within=within)
+    return Combined(
+        mean, ratio * within, degrees=math.inf, between=between, within=within, adjusted=True
+    )
 
 
 def _checked(

@@ -47,7 +47,8 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
         for column in np.flatnonzero(joined[row]).tolist():
             # The row takes a free column, rows before it have the set, rows behind it all the rest.
             free = before[(before >> column & 1) == 0]
-            counts[row, column] = int((first[free] * last[full ^ free ^ (1 << column)]).sum())
+            ways = (first[free] * last[full ^ free ^ (1 << column)]).sum()
+            counts[row, column] = int(ways)
     return int(first[full]), counts
 
 

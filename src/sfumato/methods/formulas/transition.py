@@ -38,7 +38,8 @@ def checked_matrix(matrix: Any) -> Floats:
             "a transition matrix holds probabilities; some entries are negative or missing"
         )
     # Rounding grows with the number of entries in a row.
-    wrong = int((np.abs(square.sum(axis=1) - 1) > TOLERANCE * len(square)).sum())
+    is_wrong = np.abs(square.sum(axis=1) - 1) > TOLERANCE * len(square)
+    wrong = int(is_wrong.sum())
     if wrong:
         raise ParameterError(
             f"the rows of a transition matrix add up to 1; {wrong} of {len(square)} do not"
@@ -105,7 +106,8 @@ def direct_invariant(shares: Any, theta: float) -> Floats:
         return np.ones((1, 1))
     # What leaves value i, p_i · leaving_i, is the same for all i: as much comes in as goes out.
     leaving = theta * p.min() / p
-    matrix = np.repeat(leaving[:, None] / (len(p) - 1), len(p), axis=1)
+    chances = leaving[:, None] / (len(p) - 1)
+    matrix = np.repeat(chances, len(p), axis=1)
     np.fill_diagonal(matrix, 1 - leaving)
     return matrix
 
@@ -129,7 +131,8 @@ def local_epsilon(matrix: Any) -> float:
     # A column that one row can produce and another cannot tells them apart for certain.
     if (lowest[highest > 0] == 0).any():
         return math.inf
-    return float((np.log(highest[highest > 0]) - np.log(lowest[highest > 0])).max())
+    ratios = np.log(highest[highest > 0]) - np.log(lowest[highest > 0])
+    return float(ratios.max())
 
 
 def estimate_frequencies(released_counts: Any, matrix: Any) -> Floats:

@@ -100,18 +100,25 @@ def ladder_by_nodes(
     losses = [repeated(0, leaves)]
     for level, level_names in enumerate(names, 1):
         if paths.measured:
-            losses.append(
-                np.array(
-                    [paths.loss[level].get(name, 1.0) for name in level_names if name is not None]
-                )
-            )
+            known_losses = []
+            for name in level_names:
+                if name is not None:
+                    known_losses.append(paths.loss[level].get(name, 1.0))
+            losses.append(np.array(known_losses))
         else:
             losses.append((counts[level] - 1.0) / (len(values) - 1.0))
     if missing:
         lowest = pl.concat([lowest, pl.Series(lowest.name, [None], dtype=pl.String)])
         _add_missing(names, ups, counts, losses)
     labels = (labels_of(lowest), *(tuple(level) for level in names))
-    return Ladder(labels, tuple(ups), tuple(counts), tuple(losses), paths.measured, bound=bound)
+    return Ladder(
+        labels,
+        tuple(ups),
+        leaves=tuple(counts),
+        loss=tuple(losses),
+        measured=paths.measured,
+        bound=bound,
+    )
 
 
 def _first_and_number(nodes: Ints) -> tuple[Ints, Ints]:

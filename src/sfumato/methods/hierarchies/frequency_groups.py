@@ -59,16 +59,18 @@ class Frequency(Hierarchy):
         keep = _halves(len(ranked)) if self.keep is None else self.keep
         depth = len(keep) + 2
         # Cells that hold one of the two labels already are nodes, not values to be ranked.
+        path_of_others = (self.other,) * (depth - 1) + (TOP,), min(1, len(keep))
         special = {
             TOP: ((TOP,) * depth, depth - 1),
-            self.other: ((self.other,) * (depth - 1) + (TOP,), min(1, len(keep))),
+            self.other: path_of_others,
         }
         tails = [tuple(i < n for n in keep) for i in range(len(ranked))]
-        pairs = [
-            special.get(v)
-            or ((v, *(v if frequent else self.other for frequent in tails[rank[v]]), TOP), 0)
-            for v in values
-        ]
+        pairs = []
+        for v in values:
+            pairs.append(
+                special.get(v)
+                or ((v, *(v if frequent else self.other for frequent in tails[rank[v]]), TOP), 0)
+            )
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], depth)
 
 

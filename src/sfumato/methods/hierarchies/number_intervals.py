@@ -174,18 +174,15 @@ class Grid:
                 raise InternalError("a finite number of a hierarchy could not be read back")
             limits.append(limit)
         numbers = [*limits, *(r.low for r in readings), *(r.high for r in readings)]
-        digits = max(0, -min(number[1] for number in numbers if number is not None))
+        least_power = min(number[1] for number in numbers if number is not None)
+        digits = max(0, -least_power)
         positions = [None if limit is None else on_axis(limit, digits) for limit in limits]
         origin, lower, upper, below, above, *widths = positions
-        return cls(
-            digits,
-            tuple(width for width in widths if width is not None),
-            origin or 0,
-            lower,
-            upper,
-            below,
-            above,
-        )
+        own_widths = []
+        for width in widths:
+            if width is not None:
+                own_widths.append(width)
+        return cls(digits, tuple(own_widths), origin or 0, lower, upper, below, above)
 
     def level(self, ends: Ends) -> int | None:
         """The level of the node a cell names: 0 for a number; None when it is no node of this
@@ -226,7 +223,11 @@ class Grid:
         """Whether labels like 20-24 can say it: whole numbers only, and no interval that starts
         below zero.
         """
-        positions = [p for pair in ends for p in pair if p is not None]
+        positions = []
+        for pair in ends:
+            for p in pair:
+                if p is not None:
+                    positions.append(p)
         unit = 10**self.digits
         if any(p % unit for p in (*self.widths, self.origin, *positions)):
             return False
@@ -287,7 +288,11 @@ class Grid:
             # An inner node stays itself on all levels below its own, and has its extent there.
             for rung in extents[:level]:
                 rung[text] = extent
-            rows.append((text,) * level + (above[level - 1 :] if len(above) > 1 else above))
+            if len(above) > 1:
+                above_labels = above[level - 1 :]
+            else:
+                above_labels = above
+            rows.append((text,) * level + above_labels)
         return rows, extents
 
 
@@ -441,13 +446,11 @@ class Intervals(Hierarchy):
         nodes = (positions - grid.origin) // grid.widths[0]
         # An open end is one node, whatever the number: its nearest regular node stands for it.
         if grid.below is not None:
-            nodes = np.where(
-                positions < grid.below, (grid.below - grid.origin) // grid.widths[0] - 1, nodes
-            )
+            below_node = (grid.below - grid.origin) // grid.widths[0] - 1
+            nodes = np.where(positions < grid.below, below_node, nodes)
         if grid.above is not None:
-            nodes = np.where(
-                positions >= grid.above, (grid.above - grid.origin) // grid.widths[0], nodes
-            )
+            above_node = (grid.above - grid.origin) // grid.widths[0]
+            nodes = np.where(positions >= grid.above, above_node, nodes)
         # The domain depends on the least and the greatest number, the form of labels on whether
         # there is a fraction.
         deciding = [int(positions.argmin()), int(positions.argmax())]

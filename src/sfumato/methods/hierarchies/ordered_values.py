@@ -55,7 +55,8 @@ class Order(Hierarchy):
     @classmethod
     def from_values(cls, counts: Mapping[str, int]) -> Order:
         """The values as a reader looks for them, by twos and fours."""
-        return cls([value for value, _ in in_reading_order(list(counts.items())) if value], [2, 4])
+        counted_values = list(counts.items())
+        return cls([value for value, _ in in_reading_order(counted_values) if value], [2, 4])
 
     def __post_init__(self) -> None:
         if len(set(self.values)) < len(self.values):

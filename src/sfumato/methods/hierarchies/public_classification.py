@@ -70,7 +70,8 @@ class Scheme:
         own = depth - 1 - len(labels)
         if own and labels[0] != text:  # a group has one name, or its members would be apart
             return None
-        return (text,) * (own + 1) + labels[1:] + (TOP,), own
+        path = (*(text,) * (own + 1), *labels[1:], TOP)
+        return path, own
 
 
 # How the codes of each are read.
@@ -390,9 +391,9 @@ class PublicClassification(CatchesOthers):
             )
         catch = self._catch()
         pairs = [_adopted(value, node, catch) for value, node in zip(values, nodes, strict=True)]
-        return category_paths(
-            [row for row, _ in pairs], [own for _, own in pairs], len(scheme.levels) + 1
-        )
+        rows = [row for row, _ in pairs]
+        own_levels = [own for _, own in pairs]
+        return category_paths(rows, own_levels, len(scheme.levels) + 1)
 
     def _catch(self) -> tuple[str, ...]:
         """The path of the label that adopts what is no code."""

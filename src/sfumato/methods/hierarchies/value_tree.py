@@ -96,7 +96,8 @@ class Tree(CatchesOthers):
         if not rows:
             return None
         try:
-            tree = cls(nested={rows[0][-1]: nested_paths([row[:-1] for row in rows])}, other=other)
+            paths_below = [row[:-1] for row in rows]
+            tree = cls(nested={rows[0][-1]: nested_paths(paths_below)}, other=other)
         except SfumatoError:
             return None
         # A tree counts levels from the top, so rows may come back with other levels than they had.

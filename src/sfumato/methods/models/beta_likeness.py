@@ -295,9 +295,8 @@ class DeltaDisclosure(SensitiveModel):
         if self.absent == "fail" and model.holds_within(self.sensitive, factor_of(self.delta)):
             return True
         if isinstance(model, BetaLikeness):
-            return BetaLikeness(self.sensitive, beta=math.expm1(min(self.delta, LARGEST))).implies(
-                model
-            )
+            stronger = BetaLikeness(self.sensitive, beta=math.expm1(min(self.delta, LARGEST)))
+            return stronger.implies(model)
         if not isinstance(model, DeltaDisclosure) or model.sensitive != self.sensitive:
             return False
         return self.delta <= model.delta and (self.absent == "fail" or model.absent == "skip")

@@ -90,6 +90,7 @@ class KConfusion(Model):
         likely = self._likely(evidence.posteriors, evidence.classes.total)
         failing = np.flatnonzero(likely < self.k)
         attained = int(likely.min()) if len(likely) else None
+        sizes = np.ones(len(failing), dtype=np.int64)
         return Verdict(
             model=self.name,
             promise=self.promise,
@@ -99,7 +100,7 @@ class KConfusion(Model):
             sentence=self._sentence(evidence, attained, len(failing)),
             per_class=likely,
             failing=failing,
-            failing_sizes=np.ones(len(failing), dtype=np.int64),
+            failing_sizes=sizes,
             records=len(failing),
         )
 
@@ -164,7 +165,8 @@ def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray
         )
     if not np.isfinite(table.data).all() or (table.data < 0).any():
         raise SchemaError("an attack gives probabilities that are negative or missing")
-    wrong = int((np.abs(table.sum(axis=1) - 1) > 1e-6).sum())
+    is_wrong = np.abs(table.sum(axis=1) - 1) > 1e-6
+    wrong = int(is_wrong.sum())
     if wrong:
         raise SchemaError(
             f"an attack gives {wrong:,} of {records:,} released records probabilities that do not"

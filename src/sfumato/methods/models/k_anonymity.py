@@ -83,6 +83,10 @@ class KAnonymity(Model):
         else:
             other_units = f"{attained - 1} other {units}"
             sentence = f"everyone shares the quasi-identifiers with at least {other_units}"
+        if evidence.wildcard is None:
+            missing_rule = "category"
+        else:
+            missing_rule = "wildcard"
         return Verdict(
             model=self.name,
             promise=self.promise,
@@ -95,7 +99,7 @@ class KAnonymity(Model):
             # not a second time where all fail, as where every row is distinct
             failing_sizes=sizes if len(failing) == len(sizes) else sizes[failing],
             records=short,
-            missing_rule="category" if evidence.wildcard is None else "wildcard",
+            missing_rule=missing_rule,
             crowd=self.k,
         )
 
@@ -119,7 +123,8 @@ class KAnonymity(Model):
 def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:
     """What holds when missing values match everything, and what would not hold otherwise."""
     # Sizes count equal records alone, unlike the frequencies of compatible ones.
-    hidden = int(evidence.classes.records[evidence.classes.sizes < k].sum())
+    small_classes = evidence.classes.records[evidence.classes.sizes < k]
+    hidden = int(small_classes.sum())
     sentence = (
         f"everyone could be at least {attained - 1} other records, where a missing value may stand"
         " for anything"

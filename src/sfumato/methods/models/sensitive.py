@@ -219,6 +219,10 @@ def verdict_of_worst(
     ``sentence`` is told.
     """
     attained = extreme(values, worst)
+    if attained is None:
+        shown_sentence = ""
+    else:
+        shown_sentence = sentence(evidence, failing, attained)
     return verdict(
         model,
         evidence,
@@ -226,7 +230,7 @@ def verdict_of_worst(
         attained=attained,
         required=required,
         per_class=values,
-        sentence="" if attained is None else sentence(evidence, failing, attained),
+        sentence=shown_sentence,
         counts_crowds=counts_crowds,
     )
 

@@ -137,9 +137,10 @@ class StochasticTCloseness(SensitiveModel):
             raise ParameterError(
                 f"the mechanism {self.mechanism} has the multiplicative distance only"
             )
-        wrong = [
-            row for row in (self.matrix or {}).values() if abs(sum(row.values()) - 1) > TOLERANCE
-        ]
+        wrong = []
+        for row in (self.matrix or {}).values():
+            if abs(sum(row.values()) - 1) > TOLERANCE:
+                wrong.append(row)
         if wrong:
             raise ParameterError(
                 f"every row of the matrix must sum to 1; {len(wrong)} of {len(self.matrix or {})}"
@@ -239,8 +240,9 @@ class StochasticTCloseness(SensitiveModel):
             matrix, outcomes = self._matrix_of(counts.labels)
             # Counts are kept as a sparse matrix is: class c has the entries starts[c] to starts[c +
             # 1].
+            class_counts = counts.counts.astype(np.float64)
             rows = csr_array(
-                (counts.counts.astype(np.float64), counts.codes, counts.starts),
+                (class_counts, counts.codes, counts.starts),
                 shape=(len(evidence.classes), len(matrix)),
             )
             # Expected shares of the outcomes: a mixture of the rows of the matrix.
@@ -271,7 +273,8 @@ class StochasticTCloseness(SensitiveModel):
                 " use laplace"
             )
         # How much of the density at a value reaches the next one.
-        decay = np.exp(-np.diff(values) / (self.scale or math.inf))
+        gaps = -np.diff(values)
+        decay = np.exp(gaps / (self.scale or math.inf))
         mass = np.zeros(len(values))
         mass[positions] = reference
         table = kernels.distributions.mix_densities(mass, decay) / reference.sum()
@@ -343,7 +346,8 @@ def _distances_to(
         return np.asarray(np.abs(mixed - table).sum(axis=1) / 2)
     if order is not None:
         # Both sum to 1, so the last running sum is 0 and left out.
-        steps = np.abs(np.cumsum((mixed - table)[:, order], axis=1))[:, :-1]
+        moved = np.cumsum((mixed - table)[:, order], axis=1)
+        steps = np.abs(moved)[:, :-1]
         return np.asarray(steps.sum(axis=1) / max(1, len(table) - 1))
     # Outcomes that are impossible in both have no ratio; 1 says that they do not differ.
     possible = (mixed > 0) | (table > 0)

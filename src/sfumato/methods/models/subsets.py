@@ -117,13 +117,11 @@ class KOnSubsets(_OnColumns):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest group of any subset, and the classes in too small ones."""
-        return _judge(
-            self,
-            self.k,
-            evidence,
-            self._smallest(evidence),
-            "column" if self.size == 1 else f"{self.size} columns",
-        )
+        if self.size == 1:
+            unit = "column"
+        else:
+            unit = f"{self.size} columns"
+        return _judge(self, self.k, evidence, self._smallest(evidence), unit)
 
     def implies(self, model: Model) -> bool:
         """A larger k on as many columns or more implies a smaller one, on all subsets and on named

@@ -128,11 +128,8 @@ def _measure_axis(
     positions = np.empty(len(order), dtype=np.int64)
     positions[order] = np.arange(len(order))
     numeric = attribute.kind is Kind.NUMERIC
-    return (
-        order,
-        positions,
-        np.array([keys[code] if numeric else 0.0 for code in order], dtype=np.float64),
-    )
+    numbers = [keys[code] if numeric else 0.0 for code in order]
+    return (order, positions, np.array(numbers, dtype=np.float64))
 
 
 def _nodes(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
@@ -373,7 +370,9 @@ class TCloseness(SensitiveModel):
         elif self.distance == "hierarchical":
             low = np.zeros_like(distances)
             high = equal
-        return max(0.0, float(low.max()) - slack), min(1.0, float(high.max()) + slack)
+        lower = max(0.0, float(low.max()) - slack)
+        upper = min(1.0, float(high.max()) + slack)
+        return lower, upper
 
     def implies(self, model: Model) -> bool:
         """A smaller t implies a larger one; the equal distance bounds all others in [0, 1], as
@@ -433,9 +432,8 @@ class TCloseness(SensitiveModel):
             factors = np.where(complete, np.maximum(largest, 1.0 / smallest), np.inf)
             compared = factors, factors
         elif self.distance == "hierarchical":
-            compared = kernels.distributions.measure_tree_distances(
-                *rows, *tree(counts, evidence.schema[str(self.sensitive)])
-            )
+            nodes = tree(counts, evidence.schema[str(self.sensitive)])
+            compared = kernels.distributions.measure_tree_distances(*rows, *nodes)
         else:
             column = str(self.sensitive)
             only_reference = which == "released"

@@ -87,9 +87,10 @@ def numeric_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...
     """The columns asked for, or all of the original that hold numbers."""
     if columns is not None:
         return quasi_of(pair, columns)
-    candidates = [
-        name for name in data_of(pair, None) if pair.original.schema[name].kind is Kind.NUMERIC
-    ]
+    candidates = []
+    for name in data_of(pair, None):
+        if pair.original.schema[name].kind is Kind.NUMERIC:
+            candidates.append(name)
     return tuple(name for name in candidates if _holds_numbers(pair, name))
 
 

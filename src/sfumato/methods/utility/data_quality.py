@@ -294,12 +294,13 @@ def _equal_rows(
     table = pair.original if side == "original" else pair.released
     left_texts = table.column(left_column).cast(pl.String)
     right_texts = table.column(right_column).cast(pl.String)
-    both_known = (
+    both_shown = (
         left_texts.is_not_null()
         & right_texts.is_not_null()
         & (left_texts != "*")
         & (right_texts != "*")
-    ).fill_null(value=False)
+    )
+    both_known = both_shown.fill_null(value=False)
     if operator == "=":
         is_equal = left_texts == right_texts
     else:
@@ -411,7 +412,8 @@ class Timeliness(Utility):
         end = day(self.today) or 0.0
         # A missing date is NaN, which is never recent.
         fresh = (end - days.after <= self.days).astype(np.float64)
-        raw = share_of(pair, float((end - days.before <= self.days).sum()))
+        is_near = end - days.before <= self.days
+        raw = share_of(pair, float(is_near.sum()))
         meaning = f"share of records that are at most {self.days:g} days old"
         return Measure(
             self.name,
@@ -463,12 +465,11 @@ class Uniqueness(ColumnUtility):
     def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
         """Distinct keys of what was released, over all records that there were."""
         names = [name for name in self.columns or original.quasi if name in released.columns]
-        codes = pl.DataFrame(
-            {
-                str(column_number): released.encoded(name).codes
-                for column_number, name in enumerate(names)
-            }
-        )
+        columns = {
+            str(column_number): released.encoded(name).codes
+            for column_number, name in enumerate(names)
+        }
+        codes = pl.DataFrame(columns)
         if not names:
             return None
         return min(1.0, codes.n_unique() / max(1, records))
@@ -549,12 +550,11 @@ class Validity(ColumnUtility):
         reading = pair.reading(name)
         blank = missing_in(reading.labels) | reading.everything
         if isinstance(rule, str):
-            good = np.array(
-                [
-                    label is not None and re.fullmatch(rule, label) is not None
-                    for label in reading.labels
-                ]
-            )
+            is_valid = [
+                label is not None and re.fullmatch(rule, label) is not None
+                for label in reading.labels
+            ]
+            good = np.array(is_valid)
         elif rule is not None:
             low, high = _limits(rule)
             # A label may be a number that has no place among the original values.

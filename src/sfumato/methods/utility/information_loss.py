@@ -351,14 +351,14 @@ def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     if cells is None:
         return most_bits, most_bits
     # Suppressed records have lost all their bits: those of all records less those released.
-    return cells.total(_bits_of_cells(cells)) + most_bits - cells.total(
-        every[cells.value]
-    ), most_bits
+    bits = cells.total(_bits_of_cells(cells)) + most_bits - cells.total(every[cells.value])
+    return bits, most_bits
 
 
 def _bits_of_cells(cells: Cells) -> Floats:
     """The bits that each distinct cell has lost."""
-    return np.maximum(0.0, np.log2(cells.records / np.maximum(1, cells.counts[cells.value])))
+    ratio = cells.records / np.maximum(1, cells.counts[cells.value])
+    return np.maximum(0.0, np.log2(ratio))
 
 
 def _rows_bits(pair: TablePair, names: Sequence[str]) -> Floats:
@@ -437,15 +437,15 @@ class Ambiguity(ColumnUtility):
                 logs = np.log(cells.leaves)
             # Where all cells lose alike no row needs to be looked up.
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
-            records += (
-                kernels.keys.map_codes(cells.which, logs)
-                if cells is not None and varied
-                else logs.max(initial=0.0)
-            )
+            if cells is not None and varied:
+                records += kernels.keys.map_codes(cells.which, logs)
+            else:
+                records += logs.max(initial=0.0)
+            loss_of_suppressed = math.exp(every)
             mean = share_lost(
                 pair,
                 pair.kept * math.exp(every) if cells is None else cells.total(cells.leaves),
-                loss_of_suppressed=math.exp(every),
+                loss_of_suppressed=loss_of_suppressed,
             )
             columns[name] = normalised(math.log(max(1.0, mean)), every, pair)
         # relative to the most ambiguous record, so that nothing overflows
@@ -453,9 +453,10 @@ class Ambiguity(ColumnUtility):
             worst = largest
         else:
             worst = float(records.max())
+        relative_records = np.exp(records - worst)
         relative = share_lost(
             pair,
-            added(pair, np.exp(records - worst)),
+            added(pair, relative_records),
             loss_of_suppressed=math.exp(min(0.0, largest - worst)),
         )
         log_mean = worst + math.log(relative)

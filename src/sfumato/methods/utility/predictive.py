@@ -170,17 +170,13 @@ class PredictiveAccuracy(ColumnUtility):
             (majority == truth).mean()
         )  # with nothing to learn from, everyone still knows the majority
         if len(released):
-            learned = float(
-                (
-                    predict(fit_classes(features.after, released_labels[released], classes), tested)
-                    == truth
-                ).mean()
+            predicted = predict(
+                fit_classes(features.after, released_labels[released], classes), tested
             )
-        return (
-            learned,
-            float((predict(fits, tested) == truth).mean()),
-            float((majority == truth).mean()),
-        )
+            learned = float((predicted == truth).mean())
+        is_right = predict(fits, tested) == truth
+        by_majority = float((majority == truth).mean())
+        return (learned, float(is_right.mean()), by_majority)
 
     def _released(self, pair: TablePair, learn: Ints) -> Ints:
         """The released rows to learn from: those of the people learned from, or as many of nobody's
@@ -278,20 +274,22 @@ class RegressionOverlap(Utility):
         old = self._fit(pair, features.before, before[rows_before])
         new = self._fit(pair, features.after, after[rows_after])
         # A predictor that was not released does not overlap: it counts with one 0.
-        overlaps_of: dict[str, list[float]] = {
-            name: [] if name in present else [0.0] for name in self.predictors
-        }
+        overlaps_of: dict[str, list[float]] = {}
+        for name in self.predictors:
+            if name in present:
+                overlaps_of[name] = []
+            else:
+                overlaps_of[name] = [0.0]
         # Coefficient 0 is the constant, which is not compared.
         for number, owner in enumerate(features.owners, start=1):
             if not np.isnan(old[1][number]):
                 overlaps_of[owner].append(_overlap(old, new, number))
         overlaps = list(chain.from_iterable(overlaps_of.values()))
         raw = float(np.mean(overlaps)) if overlaps else 1.0
-        columns = {
-            name: 1.0 - float(np.mean(column_overlaps))
-            for name, column_overlaps in overlaps_of.items()
-            if column_overlaps
-        }
+        columns = {}
+        for name, column_overlaps in overlaps_of.items():
+            if column_overlaps:
+                columns[name] = 1.0 - float(np.mean(column_overlaps))
         return Measure(self.name, 1.0 - raw, self.better, meaning, raw=raw, per_column=columns)
 
     def _values(self, pair: TablePair) -> list[str]:
@@ -339,7 +337,8 @@ class RegressionOverlap(Utility):
             covariance = fit.covariance
             factor = float(norm.ppf(0.5 + self.level / 2))
         centre[varying] = coefficients
-        width[varying] = factor * np.sqrt(np.maximum(0.0, np.diag(covariance)))
+        variances = np.maximum(0.0, np.diag(covariance))
+        width[varying] = factor * np.sqrt(variances)
         return centre, width
 
 
@@ -356,7 +355,8 @@ def _overlap(old: Estimate, new: Estimate, number: int) -> float:
             and width <= 0
             and spread <= 0
         )
-    return max(0.0, common) * (1 / (2 * width) + 1 / (2 * spread)) / 2
+    heights = 1 / (2 * width) + 1 / (2 * spread)
+    return max(0.0, common) * heights / 2
 
 
 # Propensity score mean squared error: can a model tell released records from original ones?
@@ -472,7 +472,8 @@ class Propensity(ColumnUtility):
         columns = {}
         for name in dict.fromkeys(features.owners):
             alone = features.of([name])
-            columns[name] = min(1.0, _fitted(alone, test.share, *_stacked(alone))[0] / best)
+            own_error = _fitted(alone, test.share, *_stacked(alone))[0]
+            columns[name] = min(1.0, own_error / best)
         beside_null = ""
         if self.permutations > 1:
             beside_null = (
@@ -576,7 +577,9 @@ def _stacked(features: Features) -> tuple[Floats, Floats]:
     ones.
     """
     rows = np.concatenate([features.before, features.after])
-    truth = np.concatenate([np.zeros(len(features.before)), np.ones(len(features.after))])
+    original_marks = np.zeros(len(features.before))
+    released_marks = np.ones(len(features.after))
+    truth = np.concatenate([original_marks, released_marks])
     # A column that is constant over both tables cannot tell them apart.
     return rows[:, rows.std(axis=0) > 0], truth
 
@@ -611,20 +614,42 @@ def _exchanged(
 
 
 def _tested(metric: Propensity, features: Features, people: Ints | None) -> PropensityTest:
-    share = len(features.after) / max(1, len(features.after) + len(features.before))
+    all_records = len(features.after) + len(features.before)
+    share = len(features.after) / max(1, all_records)
     stacked, truth = _stacked(features)
     pmse, scores, parameters = _fitted(features, share, stacked, truth)
     if not metric.permutations:
-        return PropensityTest(pmse, share, parameters, math.nan, math.nan, scores)
+        return PropensityTest(
+            pmse,
+            share,
+            parameters=parameters,
+            null_mean=math.nan,
+            null_deviation=math.nan,
+            scores=scores,
+        )
     if people is None:
         rows = len(stacked)
         expected = expected_for_synthetic_data(parameters, rows, share)
         spread = math.sqrt(2 * (parameters - 1)) * (1 - share) ** 2 * share / rows
-        return PropensityTest(pmse, share, parameters, expected, spread, scores)
-    null = _exchanged(metric, features, people, share, stacked, truth)
+        return PropensityTest(
+            pmse,
+            share,
+            parameters=parameters,
+            null_mean=expected,
+            null_deviation=spread,
+            scores=scores,
+        )
+    null = _exchanged(metric, features, people, share=share, stacked=stacked, truth=truth)
     mean = float(null.mean())
     if len(null) > 1:
         spread = float(null.std(ddof=1))
     else:
         spread = math.nan
-    return PropensityTest(pmse, share, parameters, mean if mean > ROUNDING else 0.0, spread, scores)
+    return PropensityTest(
+        pmse,
+        share,
+        parameters=parameters,
+        null_mean=mean if mean > ROUNDING else 0.0,
+        null_deviation=spread,
+        scores=scores,
+    )

@@ -74,9 +74,10 @@ class RuleSideEffects(ColumnUtility):
         before = TableItems.of(pair.original, names)
         present = [name for name in names if name in pair.released.columns]
         # Items are numbered by the labels of the original on both sides, so that rules compare.
-        labels_known = [
-            labels for name, labels in zip(names, before.labels, strict=True) if name in present
-        ]
+        labels_known = []
+        for name, labels in zip(names, before.labels, strict=True):
+            if name in present:
+                labels_known.append(labels)
         after = TableItems.of(pair.released, present, labels_known, canonical_order(pair.released))
         hidden_rules = all_parsed(self.hidden or ())
         # What is to be hidden is no loss when it is gone.

@@ -94,7 +94,8 @@ class SquaredError(ColumnUtility):
             total = total + column_error
             largest = largest + top
         raw = total / len(names) / count
-        value = normalised(raw, largest / len(names) / max(1, len(pair.original)), pair)
+        largest_mean = largest / len(names)
+        value = normalised(raw, largest_mean / max(1, len(pair.original)), pair)
         meaning = "mean squared distance of a cell from its original, over the range of its column"
         parts = partial(self._records, pair, names)
         return Measure(

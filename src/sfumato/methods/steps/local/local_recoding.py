@@ -74,9 +74,10 @@ def with_attributes_dropped(lattice: Lattice) -> Lattice:
 def _two_levels(lattice: Lattice) -> Lattice:
     ladders = tuple(ends_of(ladder) for ladder in lattice.base.ladders)
     droppable = [h == top > 0 for h, top in zip(lattice.high, lattice.tops, strict=True)]
+    base = dataclasses.replace(lattice.base, ladders=ladders)
     return dataclasses.replace(
         lattice,
-        base=dataclasses.replace(lattice.base, ladders=ladders),
+        base=base,
         low=(0,) * len(ladders),
         high=tuple(int(yes) for yes in droppable),
         budget=lattice.records,

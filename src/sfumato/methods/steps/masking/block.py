@@ -95,10 +95,10 @@ def block_of(
     return Block(
         tuple(columns),
         values,
-        order,
-        weights,
-        weights_column is not None,
-        strata,
+        order=order,
+        weights=weights,
+        weighted=weights_column is not None,
+        strata=strata,
         groups=tuple(groups for _, groups in shared),
         marks=tuple(marks[kind] for kind, _ in shared),
     )

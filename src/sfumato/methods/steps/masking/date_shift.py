@@ -120,7 +120,8 @@ class ShiftDates(ColumnStep):
                 f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest"
                 " and latest, or raise days"
             )
-        picked: Rows = low[units] + np.floor(draws * choices[units]).astype(np.int64)
+        offsets = np.floor(draws * choices[units]).astype(np.int64)
+        picked: Rows = low[units] + offsets
         picked += has_zero[units] & (picked >= 0)
         shifts = picked * (7 if self.keep_weekday else 1)
         shifted = {column.name: shift_column(column, table, shifts) for column in columns}

@@ -182,7 +182,7 @@ class AddNoise(ColumnStep):
                 "add_noise: one row has no variance to measure noise by; there must be two at least"
             )
         moments: Moments = self.facts(dataset, goal)
-        return _Adding(self, dataset, goal, self._block(dataset), moments).plan()
+        return _Adding(self, dataset, goal=goal, block=self._block(dataset), moments=moments).plan()
 
     def _block(self, dataset: Table) -> Block:
         return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
@@ -222,7 +222,11 @@ class _Adding:
             step.method == "sullivan" and is_category(dataset, name) for name in step.columns
         ]
         self.settling = Settling(
-            step.keep_integers, step.keep_zeros, step.lower, step.upper, step.keep_sums
+            step.keep_integers,
+            step.keep_zeros,
+            lower=step.lower,
+            upper=step.upper,
+            sums=step.keep_sums,
         )
         self.normals = standard_normals(block, goal, "add_noise")
         groups = moments.of_rows(dataset, step.within)[block.order]
@@ -246,11 +250,10 @@ class _Adding:
         masked = self._settled(self._noisy())
         preserved_numbers = KeptNumbers(self.block, masked)
         title = TITLES.get(self.step.method, self.step.method)
+        columns = {name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)}
         return Masked(
             actions=dict.fromkeys(self.step.columns, f"noise added ({title})"),
-            columns={
-                name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)
-            },
+            columns=columns,
             preserved=self._preserved(preserved_numbers),
             warnings=tuple(self._warnings(preserved_numbers)),
             public={"method": self.step.method, "alpha": self.step.alpha, "known_attack": ATTACK},
@@ -263,7 +266,14 @@ class _Adding:
         if step.method == "sullivan":
             # One record in twenty is redrawn where the recipe does not say.
             near = 0.05 if step.redraw is None else step.redraw
-            way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
+            way = Sullivan(
+                self.block,
+                self.goal,
+                normals=self.normals,
+                alpha=step.alpha,
+                near=near,
+                categories=self.categories,
+            )
             for rows in self.parts:
                 noisy[rows] = way.masked(rows)
             self.owner = {
@@ -293,13 +303,14 @@ class _Adding:
             # As many groups as rows: every row has a draw of its own.
             alone = int(block.groups[j].max()) + 1 == len(settled)
             for rows in self.parts:
+                scaled = self.step.method == "multiplicative"
                 settled[rows, j] = self.settling.settled(
                     noisy[rows, j],
                     block.values[rows, j],
                     block.weights[rows],
                     whole=whole,
                     alone=alone,
-                    scaled=self.step.method == "multiplicative",
+                    scaled=scaled,
                 )
         low = self.step.lower
         high = self.step.upper
@@ -353,11 +364,10 @@ class _Adding:
         ]
 
     def _warnings(self, preserved_numbers: KeptNumbers) -> list[str]:
-        warnings = [
-            f"column {name!r} does not vary: it was left as it is"
-            for j, name in enumerate(self.step.columns)
-            if not varies(self.block.values[:, j])
-        ]
+        warnings = []
+        for j, name in enumerate(self.step.columns):
+            if not varies(self.block.values[:, j]):
+                warnings.append(f"column {name!r} does not vary: it was left as it is")
         warnings += self._still()
         if self.pooled:
             warnings.append(

@@ -215,17 +215,16 @@ class Recode(ColumnStep):
         if self.breaks is not None:
             preserved.append(Preserved("order", tuple(self.columns), True, 0.0))
         words = "recoded into ranges" if self.breaks is not None else "recoded by a mapping"
+        values_after = {
+            name: self._after(columns[name], facts[name], goal) for name in self.columns
+        }
         return Masked(
             actions=dict.fromkeys(self.columns, words),
             columns=columns,
             attributes=after,
             preserved=tuple(preserved),
             warnings=tuple(warnings),
-            public={
-                "values_after": {
-                    name: self._after(columns[name], facts[name], goal) for name in self.columns
-                }
-            },
+            public={"values_after": values_after},
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -297,10 +296,12 @@ class Recode(ColumnStep):
         new = [None if text is None else self._new(text) for text in encoded.labels]
         if fixed:  # no record decides whether this is an error, or numbers
             if self.unmapped == "error":
-                new = [
-                    None if text is None else (self.mapping or {}).get(text)
-                    for text in encoded.labels
-                ]
+                new = []
+                for text in encoded.labels:
+                    if text is None:
+                        new.append(None)
+                    else:
+                        new.append((self.mapping or {}).get(text))
             return pl.Series(name, new, dtype=pl.String).gather(encoded.codes)
         unmapped_values = occurring - set(self.mapping or {})
         if unmapped_values and self.unmapped == "error":

@@ -20,6 +20,7 @@ from sfumato.core.design import (
     weights_of,
 )
 from sfumato.core.encoding import numbers_of
+from sfumato.core.groups import places_in_groups
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Keyed, Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
@@ -250,22 +251,31 @@ class Sample(Step):
         if old is not None:
             weights = weights * old
         share = sample.taken / sample.units
+        if sample.kind == "row":
+            rows_taken = sample.taken
+        else:
+            rows_taken = len(rows)
         facts = {
             "fraction": share,
             "method": self.method,
             "unit": sample.kind,
-            "rows": sample.taken if sample.kind == "row" else len(rows),
+            "rows": rows_taken,
         }
         exact = sample.kind == "row" and old is None
+        if self.weight is not None:
+            attributes = {self.weight: _WEIGHT}
+        else:
+            attributes = {}
+        owner = {"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata}
         return Masked(
             actions=dict(self._actions(dataset)),
             columns=self._weight_column(dataset, weights),
             rows=rows,
-            attributes={self.weight: _WEIGHT} if self.weight is not None else {},
+            attributes=attributes,
             preserved=tuple(_preserved(dataset, weights, self.weight, exact=exact)),
             warnings=tuple(self._warnings(dataset, sample)),
             public=facts,
-            owner={"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata},
+            owner=owner,
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -380,7 +390,7 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     unit_chances[picked] = chances[picked]
     per_row = np.empty(len(dataset))
     per_row[order] = unit_chances[units]
-    return _Drawn(per_row, kind, count, sample_size, int(strata.max()) + 1)
+    return _Drawn(per_row, kind, units=count, taken=sample_size, strata=int(strata.max()) + 1)
 
 
 # Rows drawn one by one: those with the smallest words of their stratum.
@@ -435,7 +445,8 @@ class _Smallest:
         codes, names = labelled_strata(rows, self.step.strata(rows.schema))
         words = self.draws.words(Marks.of(rows))
         order = np.argsort(codes, kind="stable")
-        parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+        ends = np.cumsum(np.bincount(codes, minlength=len(names)))
+        parts = np.split(words[order], ends[:-1])
         for name, part in zip(names, parts, strict=True):
             candidates = np.concatenate([self.kept[name], part])
             quota = self.quotas.each[name]
@@ -467,14 +478,18 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     total = sum(quotas.sizes.values())
     sample_size = sum(quotas.each.values())
     return _Drawn(
-        np.where(is_drawn, chances[codes], 0.0), "row", total, sample_size, len(quotas.sizes)
+        np.where(is_drawn, chances[codes], 0.0),
+        "row",
+        units=total,
+        taken=sample_size,
+        strata=len(quotas.sizes),
     )
 
 
 def _first_of_each(sequence: Rows, sizes: Rows, allocation: Rows) -> Rows:
     """The first ``allocation[h]`` of every stratum in a sequence that is sorted by stratum."""
     # The position of each unit within its stratum.
-    position = np.arange(len(sequence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    position = places_in_groups(sizes)
     return sequence[position < np.repeat(allocation, sizes)]
 
 
@@ -500,28 +515,29 @@ def _preserved(
         before = np.ones(len(dataset))
     else:
         before = old
-    off = abs(float(weights.sum()) - float(before.sum())) / max(float(before.sum()), 1e-300)
+    gap = abs(float(weights.sum()) - float(before.sum()))
+    off = gap / max(float(before.sum()), 1e-300)
     weight_name = dataset.schema.only(Role.WEIGHT) or weight
     if weight_name is None:
         preserved = []
     else:
         preserved = [Preserved("size of the population as the sum", (weight_name,), exact, off)]
-    numbers = [
-        n
-        for n, a in dataset.schema.attributes.items()
-        if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles
-    ]
+    numbers = []
+    for n, a in dataset.schema.attributes.items():
+        if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles:
+            numbers.append(n)
     numbers = [n for n in numbers if dataset.dtype(n).is_numeric()]
     values = [(n, numbers_of(dataset, n)) for n in numbers]
-    usable_columns = [
-        (n, v) for n, v in values if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST
-    ]
+    usable_columns = []
+    for n, v in values:
+        if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST:
+            usable_columns.append((n, v))
     if usable_columns:
         table = np.stack([v for _, v in usable_columns], axis=1)
-        mean_shifts = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(
-            table, axis=0
+        gaps = np.abs(means_of(table, weights) - means_of(table, before))
+        mean_shifts = gaps / np.nanstd(table, axis=0)
+        preserved_means = Preserved(
+            "means", tuple(n for n, _ in usable_columns), False, float(mean_shifts.max())
         )
-        preserved.append(
-            Preserved("means", tuple(n for n, _ in usable_columns), False, float(mean_shifts.max()))
-        )
+        preserved.append(preserved_means)
     return preserved

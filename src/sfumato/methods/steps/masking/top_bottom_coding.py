@@ -67,7 +67,8 @@ def quantile_of(values: NDArray[np.float64], weights: NDArray[np.float64], share
     present = np.flatnonzero(~np.isnan(values))
     order = present[np.argsort(values[present], kind="stable")]
     below = np.cumsum(weights[order])
-    position = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
+    sought = share * below[-1] * (1 - 1e-12)
+    position = int(np.searchsorted(below, sought))
     return float(values[order[min(position, len(order) - 1)]])
 
 
@@ -283,9 +284,9 @@ class _Coding:
             self._require_some(name, tails, counts)
             self.counts[name] = {end: counts[end] for end in tails}
             for threshold, rows in tails.values():
-                coded_values[rows, j] = self._replaced(
-                    name, self.block.values[rows, j], self.block.weights[rows], threshold, rows
-                )
+                values = self.block.values[rows, j]
+                weights = self.block.weights[rows]
+                coded_values[rows, j] = self._replaced(name, values, weights, threshold, rows)
             columns[name] = self._column(j, name, coded_values[:, j], tails)
         coded = [name for name in self.step.columns if sum(self.counts[name].values())]
         before = self.dataset.schema.attributes
@@ -337,7 +338,8 @@ class _Coding:
             copies = self.dataset.copies
         present = ~np.isnan(self.block.values[:, column_number])
         groups = {end: beyond for end, (_, beyond) in tails.items()}
-        stays = present & ~np.logical_or.reduce([np.zeros_like(present), *groups.values()])
+        is_coded = np.logical_or.reduce([np.zeros_like(present), *groups.values()])
+        stays = present & ~is_coded
         # Tails may overlap where thresholds cross; that is refused later.
         groups |= {"present": present, "stays": stays}
         return {end: int(copies[self.block.order][rows].sum()) for end, rows in groups.items()}
@@ -418,9 +420,13 @@ class _Coding:
         encoded = encode(column)
         texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
         for end, (threshold, rows) in tails.items():
-            threshold_text = label(threshold) if order is None else order[int(threshold)]
+            if order is None:
+                threshold_text = label(threshold)
+            else:
+                threshold_text = order[int(threshold)]
             text = self.step.label(end, threshold_text)
-            texts = texts.set(pl.Series(self.block.back(rows.astype(float)) > 0), text)
+            is_coded = self.block.back(rows.astype(float)) > 0
+            texts = texts.set(pl.Series(is_coded), text)
         return texts
 
     def _ordered(self, column: pl.Series, column_number: int, coded: Array) -> pl.Series:
@@ -430,10 +436,10 @@ class _Coding:
         ranks = self.block.values[:, column_number]
         if np.isin(coded[~np.isnan(coded)], ranks).all():
             return values_at(column, self.block.back(ranks), self.block.back(coded))
-        order = pl.Series([*(self.orders[column.name] or ()), None], dtype=pl.String)
-        return order.gather(
-            np.where(np.isnan(coded), len(order) - 1, coded).astype(np.int64)
-        ).alias(column.name)
+        listed_order = self.orders[column.name] or ()
+        order = pl.Series([*listed_order, None], dtype=pl.String)
+        positions = np.where(np.isnan(coded), len(order) - 1, coded)
+        return order.gather(positions.astype(np.int64)).alias(column.name)
 
     def _preserved(self, coded_values: Array) -> tuple[Preserved, ...]:
         names = self.block.names

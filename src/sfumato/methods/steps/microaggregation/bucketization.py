@@ -183,10 +183,12 @@ class Bucketize(Step):
             raise InternalError("bucketize: classes were made that do not keep k and t")
         released = self._released(ordered, quasi, groups, dict(self._bucket_of(buckets)))
         back = np.argsort(order)
+        columns = {name: column.values.gather(back) for name, column in released.items()}
+        attributes = {name: column.attribute for name, column in released.items()}
         return Masked(
             actions=self._actions(quasi),
-            columns={name: column.values.gather(back) for name, column in released.items()},
-            attributes={name: column.attribute for name, column in released.items()},
+            columns=columns,
+            attributes=attributes,
             warnings=tuple(self._warnings(dataset.schema, quasi)),
             public=self._facts(count, groups, distance) | grids_of(released),
             owner={**notes, **_worst(groups, buckets), "sse_over_sst": _lost(points, groups)},
@@ -300,9 +302,10 @@ class Bucketize(Step):
                 "bucketize: sensitive columns that are not in buckets stay as they are:"
                 f" {', '.join(unprotected[:8])}"
             )
-        ungrouped = [
-            name for name in schema.quasi if name not in quasi and name not in self.sensitive
-        ]
+        ungrouped = []
+        for name in schema.quasi:
+            if name not in quasi and name not in self.sensitive:
+                ungrouped.append(name)
         if ungrouped:
             yield (
                 "bucketize: quasi-identifiers that do not make classes tell people of a class"
@@ -328,9 +331,9 @@ def _worst(groups: Labels, buckets: Sequence[Labels]) -> dict[str, int]:
     which = max(range(len(counts_of)), key=lambda a: distance_of(counts_of[a]))
     counts = counts_of[which].astype(np.float64)
     with np.errstate(divide="ignore"):
-        ratios = np.log(counts / counts.sum(axis=1, keepdims=True)) - np.log(
-            counts.sum(axis=0) / counts.sum()
-        )
+        log_shares = np.log(counts / counts.sum(axis=1, keepdims=True))
+        log_totals = np.log(counts.sum(axis=0) / counts.sum())
+        ratios = log_shares - log_totals
     row, bucket = np.unravel_index(int(np.abs(ratios).argmax()), ratios.shape)
     return {
         "worst_class": int(row),

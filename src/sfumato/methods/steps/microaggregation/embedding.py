@@ -119,7 +119,8 @@ def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
         unit = DAY
     else:
         unit = 1
-    rounded = pl.Series(column.name, np.rint(ticks / unit) * unit).fill_nan(None).cast(pl.Int64)
+    whole_units = np.rint(ticks / unit) * unit
+    rounded = pl.Series(column.name, whole_units).fill_nan(None).cast(pl.Int64)
     dates = rounded.cast(own.to_physical().dtype).cast(own.dtype)
     if column.dtype == pl.String:
         return dates.dt.strftime("%Y-%m-%d")
@@ -164,7 +165,10 @@ def _scaled(values: Array, *, standardize: bool) -> Array:
     scores = np.zeros(len(values))
     if present.any():
         centred = values[present] - values[present].mean()
-        spread = float(values[present].std()) if standardize else 1.0
+        if standardize:
+            spread = float(values[present].std())
+        else:
+            spread = 1.0
         # Equal numbers may have a spread of 1e-17 by rounding: compare them instead.
         if np.ptp(values[present]) > 0 and spread > 0:
             scores[present] = centred / spread

@@ -70,13 +70,18 @@ def table_of(
     order = canonical_order(dataset)
     ordered = dataset.take(order)
     forms = {name: form_of(ordered, name, nominal) for name in columns}
-    lines = {
-        name: line_of(ordered, name, form) for name, form in forms.items() if form in ON_A_LINE
-    }
+    lines = {}
+    for name, form in forms.items():
+        if form in ON_A_LINE:
+            lines[name] = line_of(ordered, name, form)
     absent = np.stack([_absent(ordered, name, lines.get(name)) for name in columns], axis=1)
     parts, left_out = _parts(strata_of(ordered, within)[0], absent, missing, columns)
     _require_crowds(parts, k, len(dataset))
     weights_column = weights_of(ordered)
+    if weights_column is None:
+        row_weights = np.ones(len(order))
+    else:
+        row_weights = weights_column
     return GroupedTable(
         dataset=ordered,
         order=order,
@@ -84,7 +89,7 @@ def table_of(
         lines=lines,
         points=embedded(ordered, forms, lines, standardize=standardize),
         parts=parts,
-        weights=np.ones(len(order)) if weights_column is None else weights_column,
+        weights=row_weights,
         weighted=weights_column is not None,
         left_out=left_out,
     )

@@ -142,20 +142,19 @@ class InsensitiveMicroaggregate(ColumnStep):
         require_table(dataset, self.name, self.columns)
         attributes = dataset.schema.attributes
         declared = {name: attributes[name].bounds for name in self.columns if name in attributes}
-        bounds = {
-            name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns
-        }
+        bounds = {}
+        for name in self.columns:
+            bounds[name] = (self.bounds or {}).get(name) or declared.get(name)
         unbounded = [name for name, column_bounds in bounds.items() if column_bounds is None]
         if unbounded:
             raise SchemaError(
                 f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without"
                 " looking at the data: say bounds: {column: [lowest, highest]}"
             )
-        scales = {
-            name: Scale(*column_bounds)
-            for name, column_bounds in bounds.items()
-            if column_bounds is not None
-        }
+        scales = {}
+        for name, column_bounds in bounds.items():
+            if column_bounds is not None:
+                scales[name] = Scale(*column_bounds)
         require_numbers(dataset, self.columns, goal, self.name)
         self._require(dataset)
         draws = Draws.of(goal, self.name)
@@ -164,15 +163,16 @@ class InsensitiveMicroaggregate(ColumnStep):
         make = individually if self.method == "individual_ranking" else together
         released = make(dataset, scales, starts, share, draws, linked=self.linked)
         broken = LINKED if self.linked else None
+        public = {
+            **self._public_facts(draws, broken),
+            "noise_scale": self._noise(scales, len(starts)),
+        }
         return Masked(
             actions=dict.fromkeys(self.columns, f"averaged over groups of {self.k} with noise"),
             columns=released,
             attributes=self._attributes(dataset.schema),
             warnings=warnings(draws, self.name, broken),
-            public={
-                **self._public_facts(draws, broken),
-                "noise_scale": self._noise(scales, len(starts)),
-            },
+            public=public,
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -186,9 +186,10 @@ class InsensitiveMicroaggregate(ColumnStep):
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Any]:
-        attributes = {
-            name: schema.attributes[name] for name in self.columns if name in schema.attributes
-        }
+        attributes = {}
+        for name in self.columns:
+            if name in schema.attributes:
+                attributes[name] = schema.attributes[name]
         return {
             name: dataclasses.replace(a, hierarchy=None)
             for name, a in attributes.items()
@@ -203,9 +204,10 @@ class InsensitiveMicroaggregate(ColumnStep):
             )
         require_one_row_each(dataset, self.name)
         direct = dataset.schema.columns(Role.DROP)
-        other_columns = [
-            name for name in dataset.columns if name not in self.columns and name not in direct
-        ]
+        other_columns = []
+        for name in dataset.columns:
+            if name not in self.columns and name not in direct:
+                other_columns.append(name)
         if self.method == "total_order" and other_columns and not self.linked:
             raise SchemaError(
                 f"{self.name}: total_order releases whole records; {', '.join(other_columns[:8])}"
@@ -220,7 +222,8 @@ class InsensitiveMicroaggregate(ColumnStep):
         return {name: times * scale.width * unit_scale for name, scale in scales.items()}
 
     def _public_facts(self, draws: Draws, broken: str | None) -> dict[str, Any]:
-        return facts(
+        own_facts = {"method": self.method, "k": self.k, "columns_share_epsilon": len(self.columns)}
+        claim = facts(
             draws,
             epsilon=self.epsilon,
             delta=0.0,
@@ -231,4 +234,5 @@ class InsensitiveMicroaggregate(ColumnStep):
                 "ε is about these columns; whatever else is released of a record is not covered",
             ],
             broken=broken,
-        ) | {"method": self.method, "k": self.k, "columns_share_epsilon": len(self.columns)}
+        )
+        return claim | own_facts

@@ -50,7 +50,9 @@ def grouping(step: Any, table: GroupedTable, goal: Goal) -> dict[str, Found]:
     """
     rows = table.rows
     parts = [np.searchsorted(rows, part) for part in table.parts]
-    ground = PointGround(table.points[rows], parts, step.k, goal.stream, goal.progress)
+    ground = PointGround(
+        table.points[rows], parts, k=step.k, draw=goal.stream, progress=goal.progress
+    )
     if step.method == "individual_ranking":
         return {name: _ranked(step, table, ground, name) for name in table.forms}
     return dict.fromkeys(table.forms, _of_all(step, table, ground))

@@ -168,11 +168,8 @@ class Microaggregate(ColumnStep):
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and their means."""
-        require_table(
-            dataset,
-            self.name,
-            [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())],
-        )
+        required = [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())]
+        require_table(dataset, self.name, required)
         table = table_of(
             dataset,
             self.columns,
@@ -186,13 +183,14 @@ class Microaggregate(ColumnStep):
         groups = _with_gaps(table, groupings)
         columns = {name: _released(table, name, groups[name]) for name in self.columns}
         facts = preserved_facts(table, columns, groups)
+        columns_in_order = {
+            name: _in_table_order(column, table.order) for name, column in columns.items()
+        }
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"averaged over groups of at least {self.k} ({self.method})"
             ),
-            columns={
-                name: _in_table_order(column, table.order) for name, column in columns.items()
-            },
+            columns=columns_in_order,
             attributes=self._attributes(dataset.schema),
             preserved=facts.preserved,
             warnings=tuple(self._warnings(dataset.schema, table)),
@@ -218,9 +216,10 @@ class Microaggregate(ColumnStep):
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
         """The columns whose hierarchies do not list what is released."""
-        attributes = {
-            name: schema.attributes[name] for name in self.columns if name in schema.attributes
-        }
+        attributes = {}
+        for name in self.columns:
+            if name in schema.attributes:
+                attributes[name] = schema.attributes[name]
         gone = (
             Kind.NUMERIC,
             Kind.DATE,
@@ -264,7 +263,12 @@ def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str,
 
 def _released(table: GroupedTable, name: str, groups: Labels) -> pl.Series:
     return centres(
-        table.dataset, name, table.forms[name], table.lines.get(name), groups, table.weights
+        table.dataset,
+        name,
+        table.forms[name],
+        line=table.lines.get(name),
+        groups=groups,
+        weights=table.weights,
     )
 
 

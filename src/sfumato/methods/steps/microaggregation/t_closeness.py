@@ -129,12 +129,15 @@ class TClosenessMicroaggregate(Step):
         released = {name: write(ordered, name, groups) for name in quasi}
         back = np.argsort(order)
         words = f"released as {self.release_quasi} of {self.t:g}-close groups of at least {self.k}"
+        columns = {name: column.values.gather(back) for name, column in released.items()}
+        attributes = {name: column.attribute for name, column in released.items()}
+        distances = line.distances(groups)
         return Masked(
             actions=dict.fromkeys(quasi, words),
-            columns={name: column.values.gather(back) for name, column in released.items()},
-            attributes={name: column.attribute for name, column in released.items()},
+            columns=columns,
+            attributes=attributes,
             warnings=tuple(self._warnings(dataset.schema, quasi, int(groups.max()) + 1)),
-            public=self._facts(groups, float(line.distances(groups).max())) | grids_of(released),
+            public=self._facts(groups, float(distances.max())) | grids_of(released),
             owner={**notes, "sse_over_sst": _lost(points, groups), **self._bounds(len(dataset))},
         )
 

@@ -63,23 +63,24 @@ class Identities:
 
     def written(self, name: str, codes: Sequence[str], dtype: pl.DataType) -> pl.Series:
         """A column with the code of each row's identity; missing stays missing."""
-        return pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype).gather(self.rows[name])
+        texts = pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype)
+        return texts.gather(self.rows[name])
 
     def counted(self, name: str, copies: Ints | None = None) -> Ints:
         """How many rows of a column every identity has; ``copies`` says how many records each row
         stands for.
         """
-        return np.bincount(self.rows[name], copies, len(self.texts) + 1)[:-1].astype(np.int64)
+        amounts = np.bincount(self.rows[name], copies, len(self.texts) + 1)
+        return amounts[:-1].astype(np.int64)
 
 
 def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> Identities:
     """The identities of some columns, all in one list; together, the columns make one identity
     under the first's name.
     """
-    identities = {
-        name: _encoded(dataset, columns if together else (name,))
-        for name in (columns[:1] if together else columns)
-    }
+    identities = {}
+    for name in columns[:1] if together else columns:
+        identities[name] = _encoded(dataset, columns if together else (name,))
     lists = [[text for text in texts if text is not None] for texts, _ in identities.values()]
     every = sorted(
         lists[0] if len(lists) == 1 else set().union(*lists)
@@ -91,7 +92,8 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
                 **{text: i for i, text in enumerate(every)},
                 None: len(every),
             }
-            rows[name] = np.array([number_of_text[text] for text in texts], dtype=np.int64)[codes]
+            number_of_code = np.array([number_of_text[text] for text in texts], dtype=np.int64)
+            rows[name] = number_of_code[codes]
         else:
             rows[name] = codes
     return Identities(every, rows)
@@ -175,7 +177,9 @@ class Given:
     def codes_of(self, step: Pseudonymize, identities: Sequence[str], goal: Goal) -> Sequence[str]:
         """The pseudonyms of some identities."""
         if self.codes is None:
-            return made_by(step, Asked(identities, {}, self.key, step.domain, goal)).codes
+            return made_by(
+                step, Asked(identities, {}, key=self.key, domain=step.domain, goal=goal)
+            ).codes
         requested = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
         table = pl.DataFrame({"text": self.texts, "code": self.codes})
         return requested.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
@@ -202,11 +206,9 @@ class People:
         counts = {name: people.counted(name, rows.copies) for name in self.step.replaced}
         self.cells += int(sum(count.sum() for count in counts.values()))
         if not self.many:
-            self._merge(
-                pl.DataFrame(
-                    {"": pl.Series(people.texts, dtype=pl.String)} | _numbered(counts.values())
-                )
-            )
+            columns = {"": pl.Series(people.texts, dtype=pl.String)}
+            numbered_people = pl.DataFrame(columns | _numbered(counts.values()))
+            self._merge(numbered_people)
 
     def _merge(self, fresh: pl.DataFrame) -> None:
         if self.merged is None:
@@ -233,10 +235,12 @@ class People:
             identities = pl.DataFrame({"": []}, schema={"": pl.String})
         else:
             identities = self.merged.sort("")
-        repeated = {
-            name: int((identities[str(position)] > 1).sum()) if identities.width > 1 else 0
-            for position, name in enumerate(self.step.replaced)
-        }
+        repeated = {}
+        for position, name in enumerate(self.step.replaced):
+            if identities.width > 1:
+                repeated[name] = int((identities[str(position)] > 1).sum())
+            else:
+                repeated[name] = 0
         return self.step.given(identities[""].to_list(), repeated, self.key, self.goal).held()
 
     def _too_many(self) -> Given:
@@ -249,9 +253,22 @@ class People:
             " linked"
         )
         exactly = step.method != "fake"
-        preserved = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
+        preserved = Preserved(
+            "which values are equal",
+            step.replaced,
+            exactly=exactly,
+            off_by=0.0,
+            measured="not counted",
+        )
         owner = {"identities": f"more than {MOST_IDENTITIES:,}"}
-        return Given(None, None, (preserved,), (warning, *step.key_warnings()), owner, self.key)
+        return Given(
+            None,
+            None,
+            preserved=(preserved,),
+            warnings=(warning, *step.key_warnings()),
+            owner=owner,
+            key=self.key,
+        )
 
 
 def _numbered(counts: Iterable[Ints]) -> dict[str, pl.Series]:
@@ -460,9 +477,10 @@ class Pseudonymize(ColumnStep):
         else:
             assignment = goal.facts
             codes = assignment.codes_of(self, people.texts, goal)
+        columns = {name: people.written(name, codes, self._dtype()) for name in self.replaced}
         return Pseudonymized(
             actions=dict.fromkeys(self.replaced, f"pseudonymized ({self.method})"),
-            columns={name: people.written(name, codes, self._dtype()) for name in self.replaced},
+            columns=columns,
             attributes=attributes,
             preserved=assignment.preserved,
             warnings=assignment.warnings,
@@ -481,15 +499,17 @@ class Pseudonymize(ColumnStep):
             remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method)
         else:
             remembered = {}
-        request = Asked(texts, remembered, key, self.domain, goal)
+        request = Asked(texts, remembered, key=key, domain=self.domain, goal=goal)
         pseudonyms = made_by(self, request)
         ordered = request.ordered(pseudonyms.codes)
+        warnings = (*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal))
+        owner = {"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)}
         return Given(
             texts,
             ordered,
             preserved=(_preserved_equality(self.replaced, ordered),),
-            warnings=(*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal)),
-            owner={"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)},
+            warnings=warnings,
+            owner=owner,
             storing=self._storing(key, texts, ordered),
         )
 
@@ -560,13 +580,14 @@ class Pseudonymize(ColumnStep):
 
     def _linkable(self, repeated: Mapping[str, int], goal: Goal) -> Sequence[str]:
         """Warnings about what pseudonyms do not hide."""
-        warnings = [
-            f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one person"
-            " can be linked, and who knows some of them finds the others. Declare a person unit if"
-            " classes should count persons"
-            for name, count in repeated.items()
-            if count
-        ]
+        warnings = []
+        for name, count in repeated.items():
+            if count:
+                warnings.append(
+                    f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one"
+                    " person can be linked, and who knows some of them finds the others. Declare a"
+                    " person unit if classes should count persons"
+                )
         if self.vault and not Path(self.vault).exists():
             warnings.append(
                 f"there is no vault {self.vault} yet; it is made when the release is written"

@@ -55,9 +55,8 @@ def read_sealed(path: Path, key: bytes) -> bytes:
     head = stored[: start + NONCE_BYTES]
     ciphertext = stored[start + NONCE_BYTES :]
     try:
-        return AESGCM(_cipher_key(key, head[len(MAGIC) : start])).decrypt(
-            head[start:], ciphertext, head
-        )
+        cipher = AESGCM(_cipher_key(key, head[len(MAGIC) : start]))
+        return cipher.decrypt(head[start:], ciphertext, head)
     except InvalidTag:
         raise UnreadableInput(
             f"the vault {path} does not open: it was sealed with another key, or it was changed"
@@ -76,7 +75,8 @@ def write_sealed(path: Path, key: bytes, content: bytes) -> None:
     salt = secrets.token_bytes(SALT_BYTES)
     nonce = secrets.token_bytes(NONCE_BYTES)
     head = MAGIC + salt + nonce
-    write_whole(path, head + AESGCM(_cipher_key(key, salt)).encrypt(nonce, content, head))
+    ciphertext = AESGCM(_cipher_key(key, salt)).encrypt(nonce, content, head)
+    write_whole(path, head + ciphertext)
 
 
 def _cipher_key(key: bytes, salt: bytes) -> bytes:
@@ -196,25 +196,22 @@ def read_vault(path: Path, key: bytes) -> Vault:
         raise UnreadableInput(
             f"{path} is a vault of version {stored['sfumato_vault']}; this sfumato reads {VERSION}"
         )
-    domains = {
-        name: Domain(
-            content["method"], dict(zip(content["identities"], content["pseudonyms"], strict=True))
-        )
-        for name, content in stored["domains"].items()
-    }
+    domains = {}
+    for name, content in stored["domains"].items():
+        codes = dict(zip(content["identities"], content["pseudonyms"], strict=True))
+        domains[name] = Domain(content["method"], codes)
     return Vault(domains, stored["log_entries"], stored["log_head"])
 
 
 def write_vault(path: Path, key: bytes, vault: Vault) -> None:
     """Seal a vault into its file."""
-    domains = {
-        name: {
+    domains = {}
+    for name, d in vault.domains.items():
+        domains[name] = {
             "method": d.method,
             "identities": list(d.codes),
             "pseudonyms": list(d.codes.values()),
         }
-        for name, d in vault.domains.items()
-    }
     content = {
         "sfumato_vault": VERSION,
         "domains": domains,

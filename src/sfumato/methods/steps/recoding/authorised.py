@@ -61,7 +61,10 @@ class Authorised(Step):
         encoded = dataset.encoded(self.by)
         allowed = set(self.allowed)
         fits = np.array([label in allowed for label in encoded.labels], dtype=bool)
-        rows = np.flatnonzero(fits[encoded.codes]) if len(dataset) else np.zeros(0, dtype=np.int64)
+        if len(dataset):
+            rows = np.flatnonzero(fits[encoded.codes])
+        else:
+            rows = np.zeros(0, dtype=np.int64)
         if not len(rows):
             raise ReleaseRefused(
                 f"authorised: none of {len(dataset):,} rows belongs to somebody who allows this use"

@@ -87,11 +87,13 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     # Terms by chunks of n; the bound on all later terms falls below the largest one in the end.
     while True:
         n = np.arange(start, start + CHUNK)
-        worst = max(worst, float(binom.sf(np.floor(gamma * n + 1e-11), n, beta).max()))
+        tails = binom.sf(np.floor(gamma * n + 1e-11), n, beta)
+        worst = max(worst, float(tails.max()))
         start += CHUNK
         bound = math.exp(-start * fall)
         if worst >= bound or bound < LEAST_DELTA:
-            return min(1.0, max(worst, bound if bound < LEAST_DELTA else 0.0) * (1 + SAFETY))
+            delta = max(worst, bound if bound < LEAST_DELTA else 0.0)
+            return min(1.0, delta * (1 + SAFETY))
 
 
 def needed_k(delta: float, beta: float, epsilon: float) -> int:
@@ -115,7 +117,10 @@ def needed_k(delta: float, beta: float, epsilon: float) -> int:
             )
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if delta_of(middle, beta, epsilon) <= delta else (middle, high)
+        if delta_of(middle, beta, epsilon) <= delta:
+            high = middle
+        else:
+            low = middle
     if delta_of(low, beta, epsilon) <= delta:
         return low
     return high
@@ -288,16 +293,15 @@ class SafeAnonymize(Step):
 
     def account(self, schema: Schema) -> Account:
         """ε and δ for everything that is released."""
-        twice = (
-            2 * self.epsilon,
-            min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached),
-        )
+        factor = 1 + math.exp(min(self.epsilon, 700.0))
+        reached_twice = min(1.0, factor * self.reached)
+        twice = (2 * self.epsilon, reached_twice)
         return Account(
             Effect.ACCOUNTED,
             "",
-            None,
-            self.epsilon,
-            self.reached,
+            columns=None,
+            epsilon=self.epsilon,
+            delta=self.reached,
             neighbours="add_remove",
             replaced=twice,
         )

@@ -40,7 +40,10 @@ def effort_beyond(lattice: Lattice) -> int:
 def optimal(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """The optimum of the lattice under any model and objective, by branch and bound."""
     search = Search(lattice, progress).run()
-    notes = minimal_notes(lattice, k_minimal(search.feasible)) if lattice.objective.minimal else {}
+    if lattice.objective.minimal:
+        notes = minimal_notes(lattice, k_minimal(search.feasible))
+    else:
+        notes = {}
     return Outcome(search.best, search.closest, search.looked_at, notes, algorithm="optimal")
 
 

@@ -138,16 +138,16 @@ class HideRules(Step):
             table.transactions, hidden.transactions, sensitive, thresholds, self.largest
         )
         columns = _emptied(dataset, table, hidden)
-        amounts = {
-            name: series.null_count() - dataset.column(name).null_count()
-            for name, series in columns.items()
+        amounts = {}
+        for name, series in columns.items():
+            amounts[name] = series.null_count() - dataset.column(name).null_count()
+        attributes = {
+            name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)
         }
         return Masked(
             actions=dict.fromkeys(columns, "cells suppressed to hide rules"),
             columns=columns,
-            attributes={
-                name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)
-            },
+            attributes=attributes,
             warnings=warnings_of(hidden, effects),
             public={"method": self.method, "suppressed_cells": amounts},
             owner={"side_effects": effects.counts} | hidden.proved,
@@ -166,7 +166,9 @@ class HideRules(Step):
 
     def _may_empty(self, schema: Schema) -> list[str]:
         """The quasi-identifiers in which it may suppress cells."""
-        rule_columns = {name for rule in self.parsed for name in rule.columns}
+        rule_columns: set[str] = set()
+        for rule in self.parsed:
+            rule_columns.update(rule.columns)
         return [name for name in schema.quasi if name in rule_columns]
 
 
@@ -178,15 +180,13 @@ def _emptied(dataset: Table, table: TableItems, hidden: Hidden) -> dict[str, pl.
     """The columns in which cells are suppressed, without them."""
     at = np.flatnonzero(hidden.gone)
     rows = table.order[table.transactions.owners[at]]
-    names = np.array(
-        [table.column_of(item) for item in table.transactions.items[at].tolist()], dtype=object
-    )
+    column_names = [table.column_of(item) for item in table.transactions.items[at].tolist()]
+    names = np.array(column_names, dtype=object)
     columns = {}
     for name in sorted(set(names.tolist())):
         gone = np.zeros(len(dataset), dtype=np.bool_)
         gone[rows[names == name]] = True
         column = dataset.column(name)
-        columns[name] = column.zip_with(
-            pl.Series(~gone), pl.Series(name, [None], dtype=column.dtype)
-        )
+        nothing = pl.Series(name, [None], dtype=column.dtype)
+        columns[name] = column.zip_with(pl.Series(~gone), nothing)
     return columns

@@ -86,10 +86,12 @@ def least_important_columns(
     classes = _count_quasi(dataset, goal)
     allowed = math.floor(budget * len(classes.columns) + 1e-9)
     weights = normalised_weights(classes.columns, importance)
+    base = dataclasses.replace(
+        classes, ladders=tuple(all_or_nothing(ladder) for ladder in classes.ladders)
+    )
+    reference = {c: classes.counts[c].total() for c in needed(goal.models, dataset.schema).counts}
     lattice = Lattice(
-        base=dataclasses.replace(
-            classes, ladders=tuple(all_or_nothing(ladder) for ladder in classes.ladders)
-        ),
+        base=base,
         schema=dataset.schema,
         models=goal.models,
         objective=_importance(dataset, goal, classes.columns, allowed),
@@ -97,9 +99,7 @@ def least_important_columns(
         high=(1,) * len(weights),
         budget=0,
         weights=weights,
-        reference={
-            c: classes.counts[c].total() for c in needed(goal.models, dataset.schema).counts
-        },
+        reference=reference,
     )
     search = Search(lattice, goal.progress).run()
     if search.best is None or search.best.score > 1:
@@ -111,9 +111,11 @@ def least_important_columns(
         )
     gone = {name for name, level in zip(lattice.columns, search.best.node, strict=True) if level}
     quasi = dataset.schema.quasi
+    dropped = tuple(name for name in quasi if name in gone)
+    kept_columns = tuple(name for name in quasi if name not in gone)
     return DroppedColumns(
-        dropped=tuple(name for name in quasi if name in gone),
-        kept=tuple(name for name in quasi if name not in gone),
+        dropped=dropped,
+        kept=kept_columns,
         score=search.best.score,
         looked_at=search.looked_at,
     )
@@ -160,13 +162,12 @@ def ends_only(lattice: Lattice) -> Lattice:
     A column without a hierarchy stays as it is, and so does one whose levels are bounded below the
     top.
     """
-    neither = [
-        name
-        for name, low, high, top in zip(
-            lattice.columns, lattice.low, lattice.high, lattice.tops, strict=True
-        )
-        if 0 < low <= high < top
-    ]
+    neither = []
+    for name, low, high, top in zip(
+        lattice.columns, lattice.low, lattice.high, lattice.tops, strict=True
+    ):
+        if 0 < low <= high < top:
+            neither.append(name)
     if neither:
         raise ParameterError(
             "attribute suppression keeps a column as it is or suppresses all of it; the level"
@@ -271,7 +272,11 @@ class Suppress(Step):
             return least_important_columns(dataset, goal, self.importance, self.budget)
         if self.what == "cell":
             how = CellSuppression(
-                self.budget, self.importance, self.combinations, self.method, self.effort or EFFORT
+                self.budget,
+                self.importance,
+                combinations=self.combinations,
+                method=self.method,
+                effort=self.effort or EFFORT,
             )
             return how.plan(dataset, goal)
         return failing_records(dataset, goal, self.budget)
@@ -323,6 +328,8 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
     needs = needed(goal.models, dataset.schema)
     classes = count_needed(dataset, needs, goal.population)
     floor = (0,) * len(classes.columns)
+    budget_in_records = budget * classes.total + 1e-9
+    reference = {c: classes.counts[c].total() for c in needs.counts}
     lattice = Lattice(
         base=classes,
         schema=dataset.schema,
@@ -330,9 +337,9 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
         objective=objective_named("loss"),
         low=floor,
         high=floor,
-        budget=math.floor(budget * classes.total + 1e-9),
+        budget=math.floor(budget_in_records),
         weights=normalised_weights(classes.columns, {}),
-        reference={c: classes.counts[c].total() for c in needs.counts},
+        reference=reference,
     )
     judgement = lattice.judge(classes)
     if not judgement.feasible:
@@ -346,9 +353,8 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
             closest=judgement,
         )
     inside = classes.records > 0
-    parts = whole_classes(
-        np.where(lattice.failing(classes), SUPPRESSED, 0)[inside], classes.records[inside]
-    )
+    regions = np.where(lattice.failing(classes), SUPPRESSED, 0)
+    parts = whole_classes(regions[inside], classes.records[inside])
     return ClassRecoding(
         columns=classes.columns,
         placement=Placement(classes.ladders, classes.levels, classes.layout),

@@ -99,7 +99,8 @@ def answers_of(dataset: Table, columns: Sequence[str]) -> Answers:
     rows = np.flatnonzero(present)
     codes = np.full(len(dataset), -1, dtype=np.int64)
     codes[rows] = combined([joint[rows]])
-    holders = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
+    code_count = int(codes.max(initial=-1)) + 1
+    holders = np.full(code_count, -1, dtype=np.int64)
     # Written backwards, the first row with an answer stays.
     holders[codes[rows][::-1]] = rows[::-1]
     _require_few(columns, len(holders))
@@ -189,7 +190,8 @@ class Asking:
             masses = None
             if self.weighted:
                 masses = np.array([rounded(mass) for _, mass in entries])
-            strata[name] = np.array([count for count, _ in entries], dtype=np.int64), masses
+            amounts = [count for count, _ in entries]
+            strata[name] = np.array(amounts, dtype=np.int64), masses
         return AnswerCounts(labels, pool, strata)
 
 
@@ -224,7 +226,8 @@ def under_labels(answers: AnswerCounts, column: str, rows: Mapping[str, int]) ->
 
     # Counts in the order of the matrix; what no row has is 0.
     def spread(values: Any) -> Any:
-        return np.concatenate([values, np.zeros(len(strange), dtype=values.dtype)])[order]
+        padding = np.zeros(len(strange), dtype=values.dtype)
+        return np.concatenate([values, padding])[order]
 
     strata = {}
     for stratum, (counts, masses) in answers.strata.items():

@@ -325,7 +325,8 @@ def _frequencies(dataset: Table, answers: Answers, released: Codes) -> Preserved
     off = 0.0
     if present.any():
         # Half: every record that moves is missing in one value and too many in another.
-        off = float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300))
+        moved = np.abs(after - before).sum()
+        off = float(moved / max(2 * before.sum(), 1e-300))
     return Preserved(
         "frequencies" if weights is None else "weighted frequencies", answers.columns, False, off
     )

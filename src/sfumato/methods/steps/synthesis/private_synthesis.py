@@ -261,9 +261,10 @@ class SynthesizePrivately(Step):
         self._spend(relation, draws)
         # Who is set aside and which rows count is decided by draws, not by values.
         training_rows, held_out = self._split_rows(dataset, relation, draws)
+        sizes = {name: column_cells.size for name, column_cells in cells.items()}
         table = PrivateTable(
             coded(dataset, cells, training_rows),
-            {name: column_cells.size for name, column_cells in cells.items()},
+            sizes,
             rho=self.rho,
             rows=relation.contributions,
             draws=draws,
@@ -292,12 +293,13 @@ class SynthesizePrivately(Step):
         names = drawn_columns(dataset.schema, dataset.columns)
         bins = self.bins if isinstance(self.bins, dict) else {}
         usual = self.bins if isinstance(self.bins, int) else USUAL_BINS
-        require_table(
-            dataset, self.name, [*bins, *self.decimals, *self.other, *(self.leaves or ())]
-        )
+        required = [*bins, *self.decimals, *self.other, *(self.leaves or ())]
+        require_table(dataset, self.name, required)
         if not names:
             raise SchemaError(f"{self.name}: there is no column to draw")
-        public = Public(bins, usual, self.decimals, self.other, self.leaves or ())
+        public = Public(
+            bins, usual, decimals=self.decimals, other=self.other, leaves=self.leaves or ()
+        )
         return cells_of(dataset.schema, names, public, self.name)
 
     def _relation(self, schema: Schema, *, required: bool = False) -> Relation:
@@ -317,16 +319,14 @@ class SynthesizePrivately(Step):
 
     def _require(self, dataset: Table, cells: Mapping[str, Cells], draws: Draws) -> None:
         """Everything that can be wrong, before anything is spent."""
-        domains = {
-            name: column_cells.domain
-            for name, column_cells in cells.items()
-            if isinstance(column_cells, WordCells)
-        }
-        bounds = {
-            name: (column_cells.low, column_cells.high)
-            for name, column_cells in cells.items()
-            if isinstance(column_cells, NumberCells)
-        }
+        domains = {}
+        for name, column_cells in cells.items():
+            if isinstance(column_cells, WordCells):
+                domains[name] = column_cells.domain
+        bounds = {}
+        for name, column_cells in cells.items():
+            if isinstance(column_cells, NumberCells):
+                bounds[name] = (column_cells.low, column_cells.high)
         # Types of the columns are checked without looking at values.
         require_declared(dataset, declared(Schema({}), bounds=bounds, domains=domains))
         if self.method == "aim":
@@ -405,9 +405,12 @@ class SynthesizePrivately(Step):
             return counts, None
         # One coin a unit: all rows of a person are set aside together.
         first = np.unique(units[order], return_index=True)[1]
-        aside = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.bool_)
+        unit_count = int(units.max(initial=-1)) + 1
+        aside = np.zeros(unit_count, dtype=np.bool_)
         aside[units[order][np.sort(first)]] = draws.kept(len(first), self.holdout)
-        return counts & ~aside[units], np.flatnonzero(aside[units]).astype(np.int64)
+        used = counts & ~aside[units]
+        aside_rows = np.flatnonzero(aside[units])
+        return used, aside_rows.astype(np.int64)
 
     def _draw_cells(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
         if self.method == "aim":
@@ -433,10 +436,11 @@ class SynthesizePrivately(Step):
 
     def _by_aim(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
         with ModelWorker(table.sizes, seconds=self.seconds) as fitter:
+            workload = aim.workload_of(table.columns, self.workload or 2)
             rounds = aim.choose_and_measure(
                 table,
                 fitter,
-                workload=aim.workload_of(table.columns, self.workload or 2),
+                workload=workload,
                 rounds=self._rounds(len(table.columns)),
                 model_mb=self.model_mb or 8.0,
                 progress=goal.progress,
@@ -451,12 +455,10 @@ class SynthesizePrivately(Step):
         self, cells: Mapping[str, Cells], draws_made: DrawnCells, draws: Draws
     ) -> pl.DataFrame:
         rng = np.random.default_rng(draws.seed())
-        return pl.DataFrame(
-            [
-                column_cells.values(draws_made.cells[name], rng)
-                for name, column_cells in cells.items()
-            ]
-        )
+        columns = [
+            column_cells.values(draws_made.cells[name], rng) for name, column_cells in cells.items()
+        ]
+        return pl.DataFrame(columns)
 
     def _warnings(self, draws_made: DrawnCells, schema: Schema) -> Iterator[str]:
         if draws_made.drowned:
@@ -488,7 +490,7 @@ class SynthesizePrivately(Step):
             {"columns": list(measurement.clique), "sigma": measurement.sigma}
             for measurement in draws_made.measured
         ]
-        return public_facts | {
+        own_facts = {
             "method": self.method,
             "unit_of_privacy": _words_of(relation),
             "rho": float(self.rho),
@@ -497,6 +499,7 @@ class SynthesizePrivately(Step):
             "rows_drawn": rows,
             **({} if draws_made.rounds is None else {"rounds": draws_made.rounds}),
         }
+        return public_facts | own_facts
 
 
 @functools.lru_cache(maxsize=64)

@@ -72,7 +72,8 @@ class Clause:
                 return np.asarray(np.isin(raw, numbers))
             if self.sign == "between":
                 return np.asarray((raw >= numbers[0]) & (raw <= numbers[1]))
-            return np.asarray(COMPARED[self.sign](raw, numbers[0]) & ~gone)
+            is_met = COMPARED[self.sign](raw, numbers[0])
+            return np.asarray(is_met & ~gone)
 
     def _levels(self, material: Material) -> Mask:
         labels = material.labels
@@ -172,11 +173,11 @@ class UnitRule:
         number: int,
     ) -> Mask:
         """The units in which it does not hold."""
-        meets = np.logical_and.reduce(
-            [c.meets(materials[c.column], raw[c.column]) for c in self.conditions]
-        )
+        met_conditions = [c.meets(materials[c.column], raw[c.column]) for c in self.conditions]
+        meets = np.logical_and.reduce(met_conditions)
         counts = np.bincount(units, weights=meets, minlength=number)
-        return ~np.asarray(COMPARED[self.sign](counts, self.count), dtype=np.bool_)
+        is_met = COMPARED[self.sign](counts, self.count)
+        return ~np.asarray(is_met, dtype=np.bool_)
 
 
 class _Reader:
@@ -410,10 +411,9 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
         # Enough records, and all of them with one value of the target.
         sure = (joint.sum(axis=1) >= LEAST_ROWS) & ((joint > 0).sum(axis=1) == 1)
         for code in range(target.levels):
-            labels = [
-                premise.labels[level]
-                for level in np.flatnonzero(sure & (joint[:, code] > 0)).tolist()
-            ]
+            labels = []
+            for level in np.flatnonzero(sure & (joint[:, code] > 0)).tolist():
+                labels.append(premise.labels[level])
             # A missing value is no member of a list: it needs a premise of its own.
             if None in labels:
                 yield RowRule((Clause(premise.name, "missing"),), _exactly(target, code))
@@ -438,9 +438,9 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
         ):  # a value that occurs on both sides belongs to neither
             run -= 1
         if run >= LEAST_ROWS:
-            yield RowRule(
-                (_up_to(premise, sign, values[run - 1]),), _exactly(target, int(codes[0]))
-            )
+            premises = (_up_to(premise, sign, values[run - 1]),)
+            conclusion = _exactly(target, int(codes[0]))
+            yield RowRule(premises, conclusion)
 
 
 def _up_to(premise: Material, sign: str, value: float) -> Clause:

@@ -299,11 +299,10 @@ def require_drawable(
     """The columns that are drawn, and those that are constant; columns in which everybody differs
     are refused.
     """
-    unique = [
-        name
-        for name, material in materials.items()
-        if material.form is not ColumnForm.NUMBERS and _all_differ(material)
-    ]
+    unique = []
+    for name, material in materials.items():
+        if material.form is not ColumnForm.NUMBERS and _all_differ(material):
+            unique.append(name)
     if unique:
         raise SchemaError(
             f"synthesize: every record of {source} has a value of its own in {', '.join(unique)};"

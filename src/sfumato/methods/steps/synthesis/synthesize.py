@@ -215,9 +215,10 @@ class Synthesize(Step):
         parsed(self.rules)
         partly = not self.draws_anew
         if self.method == "copula":
-            tree_options = [
-                name for name, usual in BY_TREES.items() if getattr(self, name) != usual
-            ]
+            tree_options = []
+            for name, usual in BY_TREES.items():
+                if getattr(self, name) != usual:
+                    tree_options.append(name)
             if tree_options:
                 raise ParameterError(
                     f"synthesize: {', '.join(tree_options)} are for method: trees; a copula does"
@@ -390,7 +391,9 @@ class _Run:
             )
         special = {name: tuple(codes) for name, codes in step.special.items()}
         arranged = self._arranged(names)
-        materials = materials_of(dataset, names, arranged, special, step.smoothing, self.rows)
+        materials = materials_of(
+            dataset, names, arranged, special=special, smoothing=step.smoothing, among=self.rows
+        )
         wrong = [name for name in special if materials[name].form is not ColumnForm.NUMBERS]
         if wrong:
             raise ParameterError(
@@ -423,12 +426,12 @@ class _Run:
         return Groundwork(
             materials,
             order,
-            about,
-            unit_rules,
-            step.predictors,
-            step.min_leaf,
-            step.method,
-            step.marginals == "exact",
+            rules=about,
+            unit_rules=unit_rules,
+            predictors=step.predictors,
+            min_leaf=step.min_leaf,
+            method=step.method,
+            exact=step.marginals == "exact",
         )
 
     def _arranged(self, names: Sequence[str]) -> Rows:
@@ -472,14 +475,14 @@ class _Run:
         numbers = np.unique(self.units[self.rows], return_inverse=True)[1].astype(np.int64)
         raw = {name: material.raw for name, material in training.items()}
         count = int(numbers.max()) + 1
-        broken = [
-            (rule.title, int(rule.broken(training, raw, numbers, count).sum())) for rule in rules
-        ]
-        problems = [
-            f"synthesize: {title} does not hold in {households:,} household(s)"
-            for title, households in broken
-            if households
-        ]
+        broken = []
+        for rule in rules:
+            is_broken = rule.broken(training, raw, numbers, count)
+            broken.append((rule.title, int(is_broken.sum())))
+        problems = []
+        for title, households in broken:
+            if households:
+                problems.append(f"synthesize: {title} does not hold in {households:,} household(s)")
         if problems:
             raise SchemaError(problems)
 
@@ -511,10 +514,11 @@ class _Run:
         if self.units is None:
             return rules
         shared = self._shared(training)
-        mixed = [
-            r.conclusion.column in shared and any(c.column not in shared for c in r.premise)
-            for r in rules
-        ]
+        mixed = []
+        for r in rules:
+            mixed.append(
+                r.conclusion.column in shared and any(c.column not in shared for c in r.premise)
+            )
         return tuple(rule for rule, wrong in zip(rules, mixed, strict=True) if not wrong)
 
     def _shared(self, training: Mapping[str, Material]) -> list[str]:
@@ -523,9 +527,8 @@ class _Run:
             units = np.zeros(0, dtype=np.int64)
         else:
             units = self.units
-        ranked = UnitRows.of(
-            np.unique(units[self.rows], return_inverse=True)[1].astype(np.int64), ()
-        )
+        _, unit_numbers = np.unique(units[self.rows], return_inverse=True)
+        ranked = UnitRows.of(unit_numbers.astype(np.int64), ())
         return [name for name, material in training.items() if shared_by_units(material, ranked)]
 
     def _targets(
@@ -566,11 +569,10 @@ class _Run:
         """
         weights = self.dataset.schema.columns(Role.WEIGHT)
         excluded = {*columns_in(parsed(self.step.rules)), *self.step.special}
-        numbers = [
-            name
-            for name in weights
-            if self.dataset.column(name).dtype.is_numeric() and name not in excluded
-        ]
+        numbers = []
+        for name in weights:
+            if self.dataset.column(name).dtype.is_numeric() and name not in excluded:
+                numbers.append(name)
         if unscaled := [name for name in weights if name not in numbers]:
             self.warnings.append(
                 f"synthesize: {', '.join(unscaled)} is drawn as it is, since rules or special codes"
@@ -603,9 +605,8 @@ class _Run:
         strata = strata_of(self.dataset, names)[0][self.canonical]
         if self.units is not None:
             # Pairs of unit and stratum beyond one for each unit: such units lie in several strata.
-            torn = len(np.unique(np.stack([self.units, strata]), axis=1).T) - len(
-                np.unique(self.units)
-            )
+            pairs = np.stack([self.units, strata])
+            torn = len(np.unique(pairs, axis=1).T) - len(np.unique(self.units))
             if torn:
                 raise SchemaError(
                     "synthesize: some households lie in more than one stratum; choose strata that"
@@ -622,7 +623,12 @@ class _Run:
     def _fully(self, ground: Groundwork) -> Synthetic:
         step = self.step
         copies = fully_drawn(
-            ground, self._strata(ground), self.units, step.records, step.copies, self._streams
+            ground,
+            self._strata(ground),
+            self.units,
+            size=step.records,
+            copies=step.copies,
+            streams=self._streams,
         )
         totals = self._totals()
         tables = [with_totals(self._table(copy), totals) for copy in copies]
@@ -660,7 +666,8 @@ class _Run:
             elif name in copy.columns:
                 columns.append(self._cells(name, copy.columns[name]))
             elif name in synthetic_names:
-                columns.append(column.gather(np.full(height, self.canonical[self.rows[0]])))
+                example_row = self.canonical[self.rows[0]]
+                columns.append(column.gather(np.full(height, example_row)))
         return pl.DataFrame(columns)
 
     def _cells(self, name: str, draw: Drawn) -> pl.Series:
@@ -690,9 +697,8 @@ class _Run:
         actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
         self.owner["replaced_records"] = len(at_risk)
         totals = self._totals() if self.held.any() else {}
-        return self._build_plan(
-            [with_totals(pl.DataFrame(columns), totals)], retained_rows, actions, ground, totals
-        )
+        drawn_table = with_totals(pl.DataFrame(columns), totals)
+        return self._build_plan([drawn_table], retained_rows, actions, ground, totals)
 
     def _at_risk(self) -> Rows:
         """The places, among the records learnt from, of those whose values are replaced."""
@@ -745,6 +751,10 @@ class _Run:
             numbered = {COPY: Attribute((Role.KEEP,), Kind.NUMERIC)}
         else:
             numbered = {}
+        if step.aside:
+            held_out = np.sort(self.canonical[self.held])
+        else:
+            held_out = None
         return Synthetic(
             actions=all_actions,
             attributes=numbered,
@@ -754,5 +764,5 @@ class _Run:
             owner=self.owner,
             table=stacked(tables, self.dataset.schema.units),
             origin=origin,
-            held_out=np.sort(self.canonical[self.held]) if step.aside else None,
+            held_out=held_out,
         )
