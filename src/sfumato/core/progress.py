@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Protocol
 
 from sfumato import kernels
@@ -17,11 +16,6 @@ class Progress(Protocol):
 def must_compile() -> bool:
     """Whether this is the first run on this machine, which compiles the fast loops."""
     return not kernels.compiled_before()
-
-
-def compiled_folder() -> Path:
-    """Where what was compiled is kept for the next run: the fast loops."""
-    return kernels.cache_folder()
 
 
 def silent(share: float, words: str = "") -> None:

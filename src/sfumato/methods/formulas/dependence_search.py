@@ -8,7 +8,7 @@ nothing is found does not say that there is no dependence: none of these kinds w
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -750,8 +750,3 @@ def linkage_words(linkage: Linkage, k: int | None) -> str:
     if k:
         message += f", and fewer than {k} records fit {percent(linkage.exposed)} of people"
     return message
-
-
-def by_pair(dependences: Iterable[Dependence]) -> Mapping[tuple[tuple[str, ...], str], Dependence]:
-    """Dependences by their columns and quasi-identifier."""
-    return {(dependence.columns, dependence.quasi): dependence for dependence in dependences}

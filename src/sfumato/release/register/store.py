@@ -54,12 +54,13 @@ class RegisterStart(Entry):
 
 
 @dataclasses.dataclass(frozen=True)
-class PlannedRelease(Entry):
-    """A release, before it stands: ``hashes`` are its people, ``rows`` the records of a published
-    table (see :class:`RegisteredPeople`).
-    """
+class ReleaseFacts:
+    """What is said of a release for good: before it stands, and as the register knows it.
 
-    large_fields: ClassVar[tuple[str, ...]] = ("hashes", "rows")
+    ``people`` is how many persons it shows or suppressed. ``table`` says how the cells of a
+    published table add up and which are suppressed, without labels and values; None for a release
+    of records.
+    """
 
     created: str
     recipient: str
@@ -76,6 +77,16 @@ class PlannedRelease(Entry):
     folder: str
     note: str
     table: Mapping[str, Any] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedRelease(ReleaseFacts, Entry):
+    """A release, before it stands: ``hashes`` are its people, ``rows`` the records of a published
+    table (see :class:`RegisteredPeople`).
+    """
+
+    large_fields: ClassVar[tuple[str, ...]] = ("hashes", "rows")
+
     hashes: str
     rows: str
 
@@ -100,35 +111,15 @@ REGISTER = JournalKind(
 
 
 @dataclasses.dataclass(frozen=True)
-class RegisteredRelease:
-    """One release, as the register knows it. ``number`` is its row; ``people`` how many persons it
-    shows or suppressed.
-
-    ``table`` says how the cells of a published table add up and which are suppressed, without
-    labels and values; None for a release of records.
-    """
+class RegisteredRelease(ReleaseFacts):
+    """One release, as the register knows it; ``number`` is its row."""
 
     number: int
-    created: str
-    recipient: str
-    source: str
-    certificate: str
-    input: str
-    person: tuple[str, ...]
-    people: int
-    records: int
-    k: int | None
-    classes: bool
-    epsilon: float | None
-    delta: float | None
-    folder: str
-    note: str = ""
     state: State = "planned"
-    table: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; of a table how many cells it has and how many are suppressed."""
-        fields = {**dataclasses.asdict(self), "table": None}
+        fields = {"number": self.number, **dataclasses.asdict(self), "table": None}
         if self.table is not None:
             suppressed = len(self.table["suppressed"])
             fields["table"] = {

@@ -238,15 +238,6 @@ def _sample_size(sample: Mapping[str, Any]) -> str:
     return f"{number(sample['records'])} of {number(sample['of'])} records"
 
 
-def fold_rest(visible: Sequence[Block], folded: Sequence[Block], title: str) -> list[Block]:
-    """Blocks that matter most, and others behind a click; all at once where nothing else is
-    shown.
-    """
-    if not folded:
-        return list(visible)
-    return [*visible, FoldBlock(title, tuple(folded), unfolded=not visible)]
-
-
 def charts_under(title: str, chart: ChartBlock | None) -> list[Block]:
     """A chart below its heading, or nothing."""
     return [] if chart is None else [Heading(title, 3), chart]
