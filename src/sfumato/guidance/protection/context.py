@@ -45,7 +45,7 @@ class ProtectionContext:
     ('first release of these people (its owner says so)',)
     """
 
-    answers: ContextAnswers = ContextAnswers()
+    answers: ContextAnswers = dataclasses.field(default_factory=ContextAnswers)
     not_known: Mapping[str, str] = dataclasses.field(default_factory=dict)
     first_release: str | None = None
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core import registry
 from sfumato.core.data import Context
-from sfumato.core.progress import Progress, silent
+from sfumato.core.progress import Progress, part_of, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Role, Schema
@@ -40,6 +39,8 @@ from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.release.make import make_release
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sfumato.methods.formulas.dependence_search import Dependence
     from sfumato.release.table_release import TableRelease
 
@@ -133,7 +134,7 @@ def search(
     data: SearchInput,
     *,
     seed: Seed,
-    control: np.ndarray | None,
+    control: NDArray[np.int64] | None,
     workers: int | None = 1,
     progress: Progress = silent,
 ) -> SearchResult:
@@ -143,25 +144,38 @@ def search(
     is tried again; the way that loses less of all columns wins. ``control`` are rows that no
     synthetic candidate may see: who is set aside at the end.
     """
-    best = _search_once(data, seed=seed, control=control, workers=workers, progress=progress)
+    sample = drawn_from(data.dataset)
+    terms = CommonTerms(seed, ONLY_LINKAGE, SECONDS, LOOKED_FOR, data.keep)
+    trials = methods_of(data)
+    drawn = [trial for trial in trials if trial.family == "synthetic"]
+    others = [trial for trial in trials if trial.family != "synthetic"]
+    first = _compared(sample, others, terms, workers, part_of(progress, 0.0, 0.6))
+    if control is not None and drawn:
+        # Whoever is set aside in the end is not seen by the search: who tunes by them has no
+        # control any more.
+        rows = np.setdiff1d(np.arange(len(data.dataset)), control)
+        seen = drawn_from(dataclasses.replace(data.dataset.take(rows), origin=None))
+        of_drawn = dataclasses.replace(terms, attacks=FOR_DRAWN)
+        first |= _compared(seen, drawn, of_drawn, 1, part_of(progress, 0.6, 0.7))
+    best = _in_order(data, first, len(sample))
     best_loss = _loss_of_all(data, best)
+    # Masked and synthetic records have no labels that other columns could undo.
+    limited = {name: pair for name, pair in first.items() if pair[0].other_promise}
     left_out: tuple[LeftOut, ...] = ()
-    repaired = data
-    latest: SearchResult | None = best
+    repaired, latest = data, best
     for _ in range(MOST_REPAIRS):
-        undone = None if latest is None else _undone(repaired, latest, seed)
-        if undone is None:
+        undone = _undone(repaired, latest, seed)
+        more = () if undone is None else columns_to_leave_out(undone, data.keep)
+        if not more:
             break
-        found = columns_to_leave_out(undone, data.keep)
-        if not found:
-            break
-        left_out = (*left_out, *found)
+        left_out = (*left_out, *more)
         repaired = data.without([entry.column for entry in left_out])
         if not repaired.recipe.schema.quasi:
             break
-        latest = _search_once(
-            repaired, seed=seed, control=None, workers=workers, progress=progress
-        )
+        again = [trial for trial in methods_of(repaired) if not trial.other_promise]
+        described = sample.described_by(repaired.recipe)
+        outcomes = _compared(described, again, terms, workers, part_of(progress, 0.7, 1.0))
+        latest = _in_order(data, outcomes | limited, len(sample))
         loss = _loss_of_all(data, latest)
         if loss < best_loss:
             best, best_loss = dataclasses.replace(latest, left_out=left_out), loss
@@ -176,41 +190,34 @@ def search(
     return best
 
 
-def _search_once(
-    data: SearchInput,
-    *,
-    seed: Seed,
-    control: np.ndarray | None,
+Outcomes = dict[str, tuple[TriedMeans, CandidateOutcome]]
+"""Candidates by their names, and what came of each."""
+
+
+def _compared(
+    sample: Table,
+    trials: Sequence[TriedMeans],
+    terms: CommonTerms,
     workers: int | None,
     progress: Progress,
-) -> SearchResult:
-    """One search under given roles; without ``control`` no synthetic candidate is tried."""
-    trials = methods_of(data)
-    drawn = [trial for trial in trials if trial.family == "synthetic"]
-    others = [trial for trial in trials if trial.family != "synthetic"]
-    sample = drawn_from(data.dataset)
-    terms = CommonTerms(seed, ONLY_LINKAGE, SECONDS, LOOKED_FOR, data.keep)
-    candidates = [trial.candidate for trial in others]
+) -> Outcomes:
+    """Try candidates alike."""
+    candidates = [trial.candidate for trial in trials]
     comparison = compare(sample, candidates, terms=terms, workers=workers, progress=progress)
-    outcomes = list(comparison.outcomes)
-    tried = list(others)
-    if control is not None and drawn:
-        # Whoever is set aside in the end is not seen by the search: who tunes by them has no
-        # control any more.
-        rows = np.setdiff1d(np.arange(len(data.dataset)), control)
-        seen = drawn_from(dataclasses.replace(data.dataset.take(rows), origin=None))
-        terms = dataclasses.replace(terms, attacks=FOR_DRAWN)
-        own = [trial.candidate for trial in drawn]
-        outcomes += compare(seen, own, terms=terms, workers=1).outcomes
-        tried += drawn
-    everything = on_one_map(data.dataset.source.name, outcomes)
-    order = _ranked_or_none(everything, tried, keep=bool(data.keep))
-    return SearchResult(tuple(tried), everything, order, len(sample))
+    pairs = zip(trials, comparison.outcomes, strict=True)
+    return {trial.name: (trial, outcome) for trial, outcome in pairs}
 
 
-def _ranked_or_none(
-    comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool
-) -> Ranked:
+def _in_order(data: SearchInput, outcomes: Outcomes, rows: int) -> SearchResult:
+    """All candidates on one map, best first."""
+    trials = tuple(trial for trial, _ in outcomes.values())
+    everything = tuple(outcome for _, outcome in outcomes.values())
+    comparison = on_one_map(data.dataset.source.name, everything)
+    order = _ranked_or_none(comparison, trials, keep=bool(data.keep))
+    return SearchResult(trials, comparison, order, rows)
+
+
+def _ranked_or_none(comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool) -> Ranked:
     """All candidates in order; nobody can win where nothing holds."""
     try:
         return ranked(comparison, tried, keep=keep)
@@ -227,15 +234,6 @@ def methods_of(data: SearchInput) -> tuple[TriedMeans, ...]:
     proposed = None if data.profile_step is None else dict(data.profile_step)
     trials = list(candidates_for(data.dataset, data.recipe, data.terms, proposed))
     classes = trials[0].candidate.recipe
-    ranges = registry.build("steps", {"k_optimize": {}})
-    trials.append(
-        TriedMeans(
-            Candidate(
-                "ranges for whole columns", dataclasses.replace(classes, steps=(ranges,))
-            ),
-            "global recoding",
-        )
-    )
     if data.own_steps:
         own = dataclasses.replace(classes, steps=data.own_steps)
         trials.insert(0, TriedMeans(Candidate("as the recipe says", own), "your recipe"))

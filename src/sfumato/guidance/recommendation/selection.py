@@ -90,9 +90,7 @@ large a part of what the other one loses.
 """
 
 
-def _groupable_first(
-    outcomes: list[CandidateOutcome], yardstick: str
-) -> list[CandidateOutcome]:
+def _groupable_first(outcomes: list[CandidateOutcome], yardstick: str) -> list[CandidateOutcome]:
     """The same order, but the first candidate of which all columns can be grouped goes before those
     that lose only a little less.
 

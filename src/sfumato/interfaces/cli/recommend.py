@@ -132,8 +132,8 @@ def recommend(
     dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=recipe)
     # JSON and silence are for programs, which answer no questions.
     if sys.stdin.isatty() and not files.json and not quiet:
-        answers = _ask_questions(answers, answered)
-        answers = _ask_roles(answers, dataset, recipe)
+        answers = ask_context(answers, answered)
+        answers = ask_roles(answers, dataset, recipe)
     for question, worst in answers.assumed.items():
         tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
     with progress("trying candidates", quiet=quiet) as on_progress:
@@ -163,7 +163,7 @@ def recommend(
         tell(f"share  {share}: data, certificate, report\nkeep   {owner}", quiet=quiet)
 
 
-def _ask_questions(answers: ContextAnswers, answered: set[str]) -> ContextAnswers:
+def ask_context(answers: ContextAnswers, answered: set[str]) -> ContextAnswers:
     """Ask somebody at a terminal what is not answered yet; a wrong answer is asked for again."""
     from sfumato.guidance.recommendation.answers import QUESTIONS
 
@@ -181,7 +181,7 @@ def _ask_questions(answers: ContextAnswers, answered: set[str]) -> ContextAnswer
     return answers
 
 
-def _ask_roles(answers: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
+def ask_roles(answers: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
     """Ask somebody at a terminal for the roles of columns that a profile cannot decide on."""
     from sfumato.guidance.recommendation.inspection import open_decisions
 

@@ -93,10 +93,7 @@ def can_be_grouped(reading: Reading) -> bool:
         return False
     # Codes that have no place in a listed order are meant by labels one by one.
     unplaced = [
-        value
-        for label, values in reading.unplaced.items()
-        if is_label[label]
-        for value in values
+        value for label, values in reading.unplaced.items() if is_label[label] for value in values
     ]
     return len(set(unplaced)) == len(unplaced)
 
