@@ -272,7 +272,7 @@ def attacks_against_original(
             specs.append(spec)
     context = AttackContext(population=original.inputs.population)
     options: dict[str, Any] = {"only": specs, "seconds": LONGEST}
-    # a run tries them with the seed of the release, `sfumato attack --keep` with 0
+    # a run tries them with the seed of the release, `sfumato attack --certify` with 0
     claim = _compare_attacks(section, release.attack(context, **options))
     if claim.status == "holds":
         return claim

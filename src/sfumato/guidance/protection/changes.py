@@ -8,15 +8,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
-from sfumato.core.schema import Kind, Role
+from sfumato.core.schema import Kind, Role, Schema
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.guidance.recommendation.answers import roles_of
+from sfumato.guidance.recommendation.inspection import decided
+from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
 if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
 
 CHANGES = {
@@ -211,3 +215,64 @@ def short_number(value: float) -> str:
     ('500', '0.25')
     """
     return f"{value:.6g}"
+
+
+# What a change does to one recipe.
+
+
+def changed_recipe(recipe: Recipe, change: Change, table: Table) -> Recipe | None:
+    """The recipe with one more change; None where its steps cannot hold it."""
+    plan = plan_changes((change,), table)
+    if change.action == "drop":
+        return recipe_without(recipe, (str(change.column),))
+    if change.action == "role":
+        schema = decided(table, recipe.schema, plan.roles)
+        return dataclasses.replace(recipe, schema=schema)
+    if change.action == "coarser":
+        return with_levels(recipe, plan.levels)
+    if change.action == "k":
+        models = (with_class_size(model, int(change.value)) for model in recipe.meet)
+        return dataclasses.replace(recipe, meet=tuple(models))
+    return dataclasses.replace(recipe, steps=(*plan.first_steps, *recipe.steps))
+
+
+def recipe_without(recipe: Recipe, columns: Collection[str]) -> Recipe:
+    """A recipe where some columns are dropped, and with them what is promised of them and the steps
+    that work on nothing else.
+    """
+    gone = set(columns)
+    meet = tuple(m for m in recipe.meet if getattr(m, "sensitive", None) not in gone)
+    steps = []
+    for step in recipe.steps:
+        own = getattr(step, "columns", None)
+        left = None if own is None else [name for name in own if name not in gone]
+        if own is None or len(left or ()) == len(own):
+            steps.append(step)
+        elif left and not isinstance(own, Mapping):
+            steps.append(dataclasses.replace(step, columns=tuple(left)))
+    schema = without_columns(recipe.schema, columns)
+    return dataclasses.replace(recipe, schema=schema, meet=meet, steps=tuple(steps))
+
+
+def without_columns(schema: Schema, columns: Collection[str]) -> Schema:
+    """The schema where some columns are dropped."""
+    for name in columns:
+        schema = schema.replace(name, roles=(Role.DROP,), hierarchy=None)
+    return schema
+
+
+def with_levels(recipe: Recipe, levels: Mapping[str, int]) -> Recipe | None:
+    """A recipe whose last step begins at these levels; None where it has no levels of columns."""
+    bounds = {name: level for name, level in levels.items() if name in recipe.schema.quasi}
+    if not bounds:
+        return recipe
+    last = recipe.steps[-1]
+    begun = last.begun_at(bounds) if isinstance(last, GlobalRecoding) else None
+    if begun is None:
+        return None
+    return dataclasses.replace(recipe, steps=(*recipe.steps[:-1], begun))
+
+
+def with_class_size(model: Any, k: int) -> Any:
+    """The promise of a class size with another one; any other promise as it is."""
+    return dataclasses.replace(model, k=k) if isinstance(model, KAnonymity) else model

@@ -5,8 +5,9 @@ search, and the release of the whole table that wins.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,14 @@ from sfumato.errors import (
     did_you_mean,
 )
 from sfumato.guidance.profiling.proposed_steps import means_for
-from sfumato.guidance.protection.changes import Change, ChangePlan, changes_of, plan_changes
+from sfumato.guidance.protection.changes import (
+    Change,
+    ChangePlan,
+    changes_of,
+    plan_changes,
+    recipe_without,
+)
+from sfumato.guidance.protection.choice import Choice
 from sfumato.guidance.protection.context import ProtectionContext
 from sfumato.guidance.protection.protection import Method
 from sfumato.guidance.protection.search import (
@@ -33,12 +41,13 @@ from sfumato.guidance.protection.search import (
     columns_to_leave_out,
     methods_of,
     search,
-    without_columns,
 )
-from sfumato.guidance.recommendation.inspection import Looked, looked_at, table_of
+from sfumato.guidance.protection.trial import TrialGround
+from sfumato.guidance.recommendation.inspection import Looked, drawn_from, looked_at, table_of
 from sfumato.guidance.recommendation.terms import ProposedTerms, terms_for
 from sfumato.methods.attacks.linkage.success_rates import Z95
 from sfumato.methods.steps.synthesis.synthesize import Synthesize
+from sfumato.release.decision.attacks import EVERYBODY, SAMPLE
 from sfumato.release.decision.tiers import class_size
 from sfumato.release.make import make_release
 
@@ -46,11 +55,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.table import Table
     from sfumato.release.decision.terms import DecisionTerms
     from sfumato.release.table_release import TableRelease
 
-EVERYBODY, SAMPLE = 5000, 2000
-"""Up to so many people everybody is tried; of more a sample."""
 SEARCH_SEED_BITS = 62
 MOST_LEFT_OUT = 8
 """Columns that may be left out because they undo a release of the whole table."""
@@ -128,26 +136,44 @@ class Inquiry:
             progress=progress,
         )
 
-    def make_winner(self, found: SearchResult, progress: Progress) -> Winner:
-        """The release of the whole table by the best candidate that holds there.
+    @functools.cached_property
+    def ground(self) -> TrialGround:
+        """What trials are made on: the rows and the seed of the search."""
+        return TrialGround(
+            drawn_from(self.data.dataset), self.terms, self.search_seed, self.data.recipe.schema
+        )
 
-        First every candidate that promises classes, as it is; then, where columns undo them on all
-        rows, without these; candidates that keep limits only come last.
+    @property
+    def table(self) -> Table:
+        """The original, with its roles."""
+        return self.inspected.dataset
+
+    def make_winner(self, found: SearchResult, choice: Choice, progress: Progress) -> Winner:
+        """The release of the whole table by the candidate that was chosen, else by the next one
+        that holds there.
+
+        First all that promise classes, as they are; then, where columns undo them on all rows,
+        without these; candidates that keep limits only come last.
         """
         failures: dict[str, str] = {}
         promising = [n for n in found.can_win if not found.candidate(n).other_promise]
         others = [name for name in found.can_win if name not in promising]
-        attempts = [(name, 0) for name in promising]
-        attempts += [(name, MOST_LEFT_OUT) for name in promising]
+        choices = {name: Choice(name, found.candidate(name).candidate.recipe) for name in others}
+        for name in promising:
+            choices[name] = Choice(name, found.candidate(name).candidate.recipe)
+        choices[choice.name] = choice
+        first = sorted(promising, key=lambda name: name != choice.name)
+        attempts = [(name, 0) for name in first]
+        attempts += [(name, MOST_LEFT_OUT) for name in first]
         attempts += [(name, 0) for name in others]
         for name, most_left_out in attempts:
-            recipe = found.candidate(name).candidate.recipe
-            made = self._make(recipe, most_left_out, progress)
+            made = self._make(choices[name].recipe, most_left_out, progress)
             if isinstance(made, str):
                 failures[name] = made
                 continue
             release, left_out = made
-            return Winner(release, found, name, (*found.left_out, *left_out), failures)
+            method = _method_of(found, name, failures)
+            return Winner(release, choices[name], method, (*found.left_out, *left_out))
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
         raise Unsatisfiable(f"nothing that was tried holds on the whole table: {reasons}")
 
@@ -177,34 +203,25 @@ class Inquiry:
                 return "; ".join(release.undone_by)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Winner:
-    """The release of the whole table, the search it came from, and why better ones are not it."""
+    """The release of the whole table, the choice that it is made by, how it is told, and what had
+    to be left out.
+    """
 
     release: TableRelease
-    found: SearchResult
-    name: str
+    choice: Choice
+    method: Method
     left_out: tuple[LeftOut, ...]
-    failures: dict[str, str]
-
-    @property
-    def method(self) -> Method:
-        """How it was made, and why the others were not taken."""
-        trial = self.found.candidate(self.name)
-        why_not = dict(self.found.ranked.why_not)
-        for name, reason in self.failures.items():
-            why_not[name] = f"{name} is refused on all rows: {reason}"
-        why_not.pop(self.name, None)
-        return Method(self.name, trial.family, why_not, self.found.rows)
 
 
-def recipe_without(recipe: Recipe, columns: Sequence[str]) -> Recipe:
-    """A recipe where some columns are dropped, and with them what is promised of them."""
-    gone = set(columns)
-    meet = tuple(m for m in recipe.meet if getattr(m, "sensitive", None) not in gone)
-    steps = tuple(s for s in recipe.steps if not gone & set(getattr(s, "columns", None) or ()))
-    schema = without_columns(recipe.schema, columns)
-    return dataclasses.replace(recipe, schema=schema, meet=meet, steps=steps)
+def _method_of(found: SearchResult, name: str, failures: Mapping[str, str]) -> Method:
+    """How the release was made, and why the others were not taken."""
+    why_not = dict(found.ranked.why_not)
+    for refused, reason in failures.items():
+        why_not[refused] = f"{refused} is refused on all rows: {reason}"
+    why_not.pop(name, None)
+    return Method(name, found.candidate(name).family, why_not, found.rows)
 
 
 def _broken_of(release: TableRelease) -> str:

@@ -1,4 +1,6 @@
-"""The outcome of ``protect``: the release, the decision about it, and what its owner should know."""
+"""The outcome of ``protect``: the release, the decision about it, and what its owner should
+know.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +59,9 @@ class Method:
 class Protection(Reportable):
     """What ``protect`` made of a table, and the decision about it.
 
-    ``left_out`` are columns that had to go, ``trade_offs`` which column costs most of the detail,
-    and ``after`` what changed since an earlier release. All of it is the owner's.
+    ``left_out`` are columns that had to go, ``notes`` why classes are larger than asked for and
+    which column costs most of the detail, and ``after`` what changed since an earlier release. All
+    of it is the owner's.
     """
 
     release: TableRelease
@@ -69,7 +72,7 @@ class Protection(Reportable):
     method: Method
     changes: tuple[Change, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    trade_offs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     after: NextRelease | None = None
     draft: Path | None = dataclasses.field(default=None)
     workplace: Workplace | None = dataclasses.field(default=None)
@@ -100,7 +103,7 @@ class Protection(Reportable):
             },
             "changes": [change.text for change in self.changes],
             "left_out": [entry.sentence for entry in self.left_out],
-            "trade_offs": list(self.trade_offs),
+            "notes": list(self.notes),
             **({} if self.after is None else {"after": self.after.to_dict()}),
         }
 
@@ -109,7 +112,7 @@ class Protection(Reportable):
         release before.
         """
         blocks: list[Block] = list(self.decision.blocks())
-        sentences = [entry.sentence for entry in self.left_out] + list(self.trade_offs)
+        sentences = [entry.sentence for entry in self.left_out] + list(self.notes)
         if self.after is not None:
             sentences += self.after.sentences
         # The fold with all terms stands last.
@@ -146,6 +149,7 @@ def write_owners_files(
     changes: Sequence[Change],
     left_out: Sequence[LeftOut],
     original: str | None,
+    after: str | Path | None,
 ) -> None:
     """Write the recipe and what was answered into the owner's folder, for the release after this
     one.
@@ -165,5 +169,6 @@ def write_owners_files(
         "changes": [change.text for change in changes],
         "left_out": [entry.sentence for entry in left_out],
         "original": original,
+        "after": None if after is None else str(Path(after).resolve()),
     }
     (owner / FILE).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")

@@ -30,12 +30,11 @@ from sfumato.guidance.comparison import (
     compare,
     on_one_map,
 )
-from sfumato.guidance.protection.changes import ChangePlan
+from sfumato.guidance.protection.changes import ChangePlan, with_levels, without_columns
 from sfumato.guidance.recommendation.candidates import TriedMeans, candidates_for
 from sfumato.guidance.recommendation.inspection import drawn_from
 from sfumato.guidance.recommendation.selection import Ranked, ranked
 from sfumato.guidance.recommendation.terms import ProposedTerms
-from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.release.make import make_release
 
 if TYPE_CHECKING:
@@ -121,13 +120,6 @@ class SearchResult:
     def can_win(self) -> tuple[str, ...]:
         """The candidates that keep what they promise, best first."""
         return self.ranked.order[: self.ranked.can_win]
-
-
-def without_columns(schema: Schema, columns: Collection[str]) -> Schema:
-    """The schema where some columns are dropped."""
-    for name in columns:
-        schema = schema.replace(name, roles=(Role.DROP,), hierarchy=None)
-    return schema
 
 
 def search(
@@ -243,19 +235,12 @@ def methods_of(data: SearchInput) -> tuple[TriedMeans, ...]:
 
 def _with_changes(trial: TriedMeans, changes: ChangePlan) -> TriedMeans | None:
     """A candidate after the changes; None where its step cannot hold the levels they ask for."""
-    recipe = trial.candidate.recipe
-    steps = recipe.steps
-    levels = {c: level for c, level in changes.levels.items() if c in recipe.schema.quasi}
-    if levels:
-        if not isinstance(steps[-1], GlobalRecoding):
-            return None
-        begun = steps[-1].begun_at(levels)
-        if begun is None:
-            return None
-        steps = (*steps[:-1], begun)
+    recipe = with_levels(trial.candidate.recipe, changes.levels)
+    if recipe is None:
+        return None
     limits = recipe.limits if trial.other_promise else {}
     changed = dataclasses.replace(
-        recipe, steps=(*changes.first_steps, *steps), limits=limits, proposed_from="protect"
+        recipe, steps=(*changes.first_steps, *recipe.steps), limits=limits, proposed_from="protect"
     )
     return dataclasses.replace(trial, candidate=Candidate(trial.name, changed))
 

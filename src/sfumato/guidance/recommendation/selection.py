@@ -99,12 +99,22 @@ def _groupable_first(outcomes: list[CandidateOutcome], yardstick: str) -> list[C
     best = outcomes[0].utilities.get(yardstick) if outcomes else None
     if best is None:
         return outcomes
-    allowed = max(best + MORE_LOSS, best * (1 + MORE_OF_LOSS))
+    allowed = loss_allowed(best)
     for outcome in outcomes:
         loss = outcome.utilities.get(yardstick, float("inf"))
         if _is_groupable(outcome) and loss <= allowed + 1e-12:
             return [outcome, *(other for other in outcomes if other is not outcome)]
     return outcomes
+
+
+def loss_allowed(least: float) -> float:
+    """How much a release may lose by whose labels records can be grouped, where another one loses
+    least.
+
+    >>> round(loss_allowed(0.2), 3), round(loss_allowed(0.8), 3)
+    (0.3, 1.0)
+    """
+    return max(least + MORE_LOSS, least * (1 + MORE_OF_LOSS))
 
 
 def yardstick_of(outcomes: Sequence[CandidateOutcome], *, keep: bool) -> str:

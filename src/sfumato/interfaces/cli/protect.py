@@ -12,7 +12,6 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.options import CommandOption
-from sfumato.core.words import join_words
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
 class ProtectFiles(ShowOptions):
     """Where the release goes, and what it starts from."""
 
-    output: Annotated[
-        Path, CommandOption("folder for the release", ("--output", "-o"))
-    ] = Path("release")
+    output: Annotated[Path, CommandOption("folder for the release", ("--output", "-o"))] = Path(
+        "release"
+    )
     change: Annotated[
         list[str] | None,
         CommandOption("one change: 'drop ward', 'round cost 500', 'k 11'; repeat it"),
@@ -46,9 +45,14 @@ class ProtectFiles(ShowOptions):
         Path | None,
         CommandOption("roles from a recipe; its steps are tried too", ("--recipe", "-r")),
     ] = None
-    answers: Annotated[
-        Path | None, CommandOption("answers in a YAML file; flags go before it")
-    ] = None
+    answers: Annotated[Path | None, CommandOption("answers in a YAML file; flags go before it")] = (
+        None
+    )
+    sign: Annotated[Path | None, CommandOption("private key (PEM): sign the certificate")] = None
+    publish_attacks: Annotated[
+        bool,
+        CommandOption("put attack results into the shared certificate", ("--publish-attacks",)),
+    ] = False
     no_input: Annotated[
         bool, CommandOption("ask nothing: exit 2 with what is open", ("--no-input",))
     ] = False
@@ -115,7 +119,10 @@ def protect(
         changes=files.change or (),
         earlier=files.after,
         earlier_original=files.earlier,
+        source=_place(data),
         target=files.output,
+        sign=files.sign,
+        publish_attacks=files.publish_attacks,
         workers=files.workers,
     )
     with progress("looking at the table", quiet=quiet) as on_progress:
@@ -177,6 +184,11 @@ def _ask(
     if reply in ("no", "n"):
         return dataclasses.replace(context, first_release=OWNERS_WORD)
     return context
+
+
+def _place(data: str) -> str | None:
+    """Where the table is, for the release after this one; None: it has no place."""
+    return str(Path(data).resolve()) if data != "-" and Path(data).exists() else None
 
 
 def _tell_places(

@@ -5,6 +5,7 @@ defended.
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -15,7 +16,7 @@ from rich.markup import escape
 from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
-from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
+from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell, tell_next
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
@@ -161,6 +162,11 @@ def recommend(
     if files.run is not None:
         share, owner = files.run / "share", files.run / "owner"
         tell(f"share  {share}: data, certificate, report\nkeep   {owner}", quiet=quiet)
+        line = f"sfumato attack {shlex.quote(str(files.run))} --original {shlex.quote(data)}"
+    else:
+        recipe_file = shlex.quote(str(files.output / "recipe.yaml"))
+        line = f"sfumato run {shlex.quote(data)} -r {recipe_file} -o out/"
+    tell_next(line, quiet=quiet)
 
 
 def ask_context(answers: ContextAnswers, answered: set[str]) -> ContextAnswers:
