@@ -13,7 +13,6 @@ import sfumato as sf
 from sfumato.errors import OutputError, UnreadableInput
 from sfumato.policy.compile import Use
 from sfumato.policy.comply import comply
-from sfumato.policy.enforce import drift
 from sfumato.policy.people import Policies
 from sfumato.policy.policy import Policy, PrivacyModel, Pseudonymization, Recipient, Retention
 from tests.policy.written_policies import (
@@ -139,19 +138,6 @@ def test_drift_is_named_part_by_part(folder):
         "policy 'study' drifted since the release: purpose research, recipients changed",
         "policy 'study' drifted since the release: purpose research, retention added",
     )
-
-
-def test_drift_of_a_datum_and_of_the_whole():
-    record = {"policies": [{"name": "study", "digest": "x", "parts": {"purpose gone": "1"}}]}
-    told = drift(record, Policies.one(study()))
-    assert "policy 'study' drifted since the release: purpose gone gone" in told
-    assert "policy 'study' drifted since the release: purpose research, datum Age added" in told
-    assert drift({"policies": []}, Policies.one(study())) == [
-        "policy 'study' is not one of those the release was made under"
-    ]
-    assert drift(record, Policies()) == [
-        "policy 'study', under which the release was made, was not given"
-    ]
 
 
 @pytest.mark.slow

@@ -80,6 +80,15 @@ class Folder:
         lock = read_lock(self.folder / "owner") or {}
         return str(lock.get("made_for", first["format"]))
 
+    @property
+    def seed(self) -> Seed:
+        """The seed of the release: ``run`` and ``attack`` try with it, and so does ``verify``."""
+        lock = read_json(self.folder / "owner" / "lock.json")
+        try:
+            return Seed.of(lock["seed"])
+        except (KeyError, TypeError, ParameterError):
+            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
+
     def require_committed(self, name: str, digests: Iterable[str]) -> None:
         """Raise unless an input with one of these digests is the one that the release was made
         from.
@@ -157,11 +166,7 @@ class Folder:
     def _sampled(self, original: LazyTable, population: Table | None) -> TablePair:
         """The sample that the release was measured on."""
         self.require_committed(original.source.name, _digests(original))
-        lock = read_json(self.folder / "owner" / "lock.json")
-        try:
-            Seed.of(lock["seed"])
-        except (KeyError, TypeError, ParameterError):
-            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
+        lock = {**read_json(self.folder / "owner" / "lock.json"), "seed": self.seed.text}
         release = make_table_again(
             self.certificate, original, self.recipe, lock, ReplayInputs(population=population)
         )

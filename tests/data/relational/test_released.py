@@ -141,19 +141,6 @@ def test_the_owner_keeps_who_is_who(folder, out):
     assert shared["cost"].to_list() == original["cost"][kept["original_row"]].to_list()
 
 
-def test_a_written_release_is_measured_beside_its_original(folder, out):
-    from sfumato.release.folder import read_release
-    from sfumato.release.originals import original_of
-
-    written = read_release(out)
-    before = original_of(folder / "clinic", written.certificate, out / "owner")
-    measures = {m.name: m for m in sf.evaluate(before, written.beside(before).released).measures}
-    visits = pl.read_csv(out / "share" / "visits.csv").height
-    assert measures["rows_kept"].per_column["visits"] == pytest.approx(
-        visits / len(before["visits"])
-    )
-
-
 def test_check_judges_the_files_of_a_folder(folder, out):
     assert all(sf.check(out / "share", folder / "recipe.yaml"))
     tables = {

@@ -15,7 +15,6 @@ from sfumato.guidance.recommendation.answers import (
 )
 from sfumato.guidance.recommendation.terms import (
     CLASS_SIZES,
-    bars_for,
     exposure_of,
     harm_of,
     terms_for,
@@ -101,19 +100,6 @@ def test_diversity_is_asked_for_where_there_are_values_to_choose_from():
 def test_every_threshold_has_a_source_and_how_far_it_was_checked():
     for reason in terms_for(ContextAnswers(), NOTHING, {}, 100).reasons:
         assert reason.source and reason.seen and reason.why
-
-
-def test_bars_speak_of_the_numeric_part_only():
-    for bar in bars_for(11):
-        assert "the numeric part of" in bar.sentence and " as of " in bar.sentence
-        assert "complian" not in bar.sentence.lower()
-    by_name = {bar.name: bar for bar in bars_for(11)}
-    assert by_name["EMA Policy 0070, Health Canada PRCI"].met
-    assert (
-        "do not claim a risk of at most 0.09"
-        in by_name["EMA Policy 0070, Health Canada PRCI"].sentence
-    )  # 1/11 > 0.09
-    assert not by_name["Ontario IPC 2025, high"].met
 
 
 def test_answers_come_back_from_their_file(tmp_path):

@@ -19,7 +19,7 @@ from sfumato.guidance.comparison import KEPT_ERROR
 from sfumato.guidance.recommendation import recommend
 from sfumato.guidance.recommendation.answers import ContextAnswers, answers_from
 from sfumato.guidance.recommendation.candidates import PROFILE, candidates_for
-from sfumato.guidance.recommendation.inspection import drawn_from, looked_at, table_of
+from sfumato.guidance.recommendation.inspection import looked_at, table_of
 from sfumato.guidance.recommendation.recommend import unknown_of
 from sfumato.guidance.recommendation.selection import ranked
 
@@ -133,17 +133,6 @@ def test_open_decisions_stop_it_and_are_listed():
     )
 
 
-def test_a_decision_for_quasi_brings_a_hierarchy():
-    frame = pl.DataFrame(
-        {"code": [f"{i % 7}{i % 3}" for i in range(60)], "age": list(range(20, 80))}
-    )
-    looked = looked_at(
-        table_of(frame), ContextAnswers(decide={"code": "quasi", "age": "quasi+sensitive"}), None
-    )
-    assert looked.recipe.schema["code"].hierarchy is not None
-    assert looked.recipe.schema.sensitive == ("age",)
-
-
 def test_a_column_that_is_not_there_is_named():
     with pytest.raises(SchemaError, match="no column 'agee'"):
         sf.recommend(sf.examples.hospital(rows=50), {"keep": "agee"})
@@ -204,20 +193,6 @@ def test_masked_and_drawn_records_win_only_where_nothing_keeps_the_promises(hosp
     order = ranked(comparison, hospital.tried, keep=False)
     assert not order.promising
     assert hospital.outcome(order.best).holds
-
-
-def test_a_sample_holds_whole_persons_and_no_order():
-    visits = sf.examples.visits(rows=900)
-    drawn = drawn_from(visits, 300)
-    assert 0 < len(drawn) <= 300
-    sizes = dict(visits.to_polars().group_by("patient").len().rows())
-    assert all(
-        count == sizes[patient]
-        for patient, count in drawn.to_polars().group_by("patient").len().rows()
-    )
-    again = drawn_from(visits.take(np.arange(len(visits))[::-1].copy()), 300)
-    assert again.to_polars().sort(drawn.columns).equals(drawn.to_polars().sort(drawn.columns))
-    assert len(drawn_from(sf.examples.hospital(rows=500), 200)) == 200
 
 
 def test_what_is_refused_on_the_whole_table_gives_way_to_the_next(hospital, monkeypatch):

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.interfaces.web import login_links, server
-from sfumato.interfaces.web.folders import forget_recent, project_of, recent, remember
+from sfumato.interfaces.web import login_links
 from sfumato.interfaces.web.project import Project
 from tests.interfaces.web.pem import self_signed
 
@@ -144,20 +143,6 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
         assert refused.code == code and says in " ".join(refused.err.split()), words
 
 
-def test_names_and_addresses_of_a_place() -> None:
-    assert server.Reach().names(8123) == {"127.0.0.1:8123", "localhost:8123"}
-    assert server.Reach(port=80).names(80) == {
-        "127.0.0.1:80",
-        "localhost:80",
-        "127.0.0.1",
-        "localhost",
-    }
-    assert server.Reach("::1").names(443) == {"[::1]:443", "[::1]"}
-    assert server.Reach("Bench.example").names(8443) == {"bench.example:8443"}
-    assert server.Reach().address(8123, "t") == "http://127.0.0.1:8123/?token=t"
-    assert server.Reach("::1").address(8123, "t") == "https://[::1]:8123/?token=t"
-
-
 def test_a_missing_extra_is_named(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -165,38 +150,3 @@ def test_a_missing_extra_is_named(
     missing = serve()
     assert missing.code == 2 and "pip install 'sfumato[web]'" in missing.err
     assert not (tmp_path / "home").exists()
-
-
-def test_a_table_has_its_project_and_the_last_ones_are_listed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    one, other = project_of(Path("/a/visits.csv")), project_of(Path("/b/visits.csv"))
-    assert one == project_of(Path("/a/visits.csv")) != other and one.name.startswith("visits-")
-    assert project_of(Path("/a/a b\"'<.csv")).name.startswith("a-b-") and project_of(
-        Path("/a/….csv")
-    ).name.startswith("table-")
-    held = Project.open(project_of(None))
-    assert (
-        held.folder.name == "untitled-1" and project_of(None).name == "untitled-2"
-    )  # somebody is about to use the first
-    held.close()
-    assert project_of(None).name == "untitled-1"
-    for folder in (one, other):
-        folder.mkdir(parents=True)
-        (folder / "project.json").write_text("{}")
-        remember(folder, "visits.csv", 7)
-    remember(one, "visits.csv", 8)
-    assert [(entry["folder"], entry["records"]) for entry in recent()] == [
-        (str(one), 8),
-        (str(other), 7),
-    ]
-    (one / "project.json").unlink()
-    assert [(entry["folder"], entry["there"]) for entry in recent()] == [
-        (str(one), False),
-        (str(other), True),
-    ]
-    forget_recent(str(one))
-    assert [entry["folder"] for entry in recent()] == [str(other)] and not recent(besides=other)
-    (tmp_path / "sfumato" / "recent.json").write_text('[1, {"folder": 3}]')
-    assert recent() == []

@@ -244,34 +244,6 @@ def test_a_table_that_kills_its_process_is_not_opened_for_ever(
     run(story)
 
 
-def test_a_table_is_read_as_the_recipe_says_also_when_that_changes(tmp_path: Path) -> None:
-    table = tmp_path / "visits.csv"
-    table.write_text("age;sex\n" + "30;f\n-9;m\n" * 20)
-
-    async def story() -> None:
-        import dataclasses
-
-        workbench = Workbench(Project.open(tmp_path / "project"), first={"path": str(table)})
-        try:
-            await workbench.begin()
-            assert (await workbench.answer("today"))["sizes"] == [20]
-            reads = workbench.opened
-            intake = dataclasses.replace(workbench.recipe.intake, missing_values=(-9,))
-            workbench.edit(dataclasses.replace(workbench.recipe, intake=intake), "missing: -9")
-            await until(lambda: workbench.opened is not reads and workbench.opened is not None)
-            assert not workbench.opened["changed"] and workbench.trouble == ""
-            table.unlink()
-            await workbench._try(workbench.reopen())
-            assert (
-                "no such file" in workbench.trouble.lower()
-                or "does not exist" in workbench.trouble.lower()
-            )
-        finally:
-            workbench.close()
-
-    run(story)
-
-
 def with_k(project: Project, k: int) -> Any:
     import dataclasses
 

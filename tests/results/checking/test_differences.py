@@ -187,6 +187,32 @@ def test_leaves_of_trees_are_cells(people, tmp_path):
         assert session.check(tree(50.5)).passes
 
 
+def test_means_in_leaves_of_trees_are_sums_as_those_of_tables(people, tmp_path):
+    """A tree cut at 60 and a table of sums by sex cut at 61: the sexes add up, and what is left is
+    the income of those aged 61, although no cell of the table is near a leaf.
+    """
+    low = int((people["age"] <= 60).sum())
+    young = people.filter(pl.col("age") <= 60)["income"].mean()
+    old = people.filter(pl.col("age") > 60)["income"].mean()
+    everybody = people["income"].mean()
+    inner = SimpleNamespace(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[0, -2, -2],
+        threshold=[60.5, -2.0, -2.0],
+        n_node_samples=[400, low, 400 - low],
+        impurity=[0.5, 0.4, 0.3],
+        value=np.array([everybody, young, old]).reshape(3, 1, 1),
+    )
+    tree = SimpleNamespace(tree_=inner, feature_names_in_=["age"])
+    by_pension = people.group_by("pensioner", "sex").agg(pl.col("income").sum().alias("income_sum"))
+    with sf.output_session(tmp_path / "out", people) as session:
+        assert session.add(tree, "Tree", column="income").passes
+        assert told(session.check(by_pension, tells={"income_sum": "sum(income)"}))
+        by_age = people.group_by("old", "sex").agg(pl.col("income").sum().alias("income_sum"))
+        assert session.check(by_age, tells={"income_sum": "sum(income)"}).passes
+
+
 # Counts that are known to be small
 
 
