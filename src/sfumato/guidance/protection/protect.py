@@ -5,9 +5,9 @@ afresh, verify it, and end with one decision.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from sfumato.core.exchange import Workplace
 from sfumato.core.options import CommandOption
@@ -15,7 +15,11 @@ from sfumato.core.progress import Progress, part_of, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError
 from sfumato.guidance.protection.choice import choose_candidate
-from sfumato.guidance.protection.context import ProtectionContext, context_from
+from sfumato.guidance.protection.context import (
+    ContextKeywords,
+    ProtectionContext,
+    context_from,
+)
 from sfumato.guidance.protection.helpful_changes import measured_changes
 from sfumato.guidance.protection.inquiry import Inquiry, Winner
 from sfumato.guidance.protection.kept import kept_of
@@ -30,24 +34,24 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.guidance.protection.changes import Change
     from sfumato.guidance.protection.next_release import NextRelease
+    from sfumato.guidance.recommendation.answers import ContextAnswers
     from sfumato.release.decision.decision import MeasuredChange
     from sfumato.release.decision.earlier_releases import EarlierRelease
 
 
 @dataclasses.dataclass(frozen=True)
 class ProtectOptions:
-    """What :func:`protect_table` takes besides its everyday keywords.
+    """What :func:`protect` takes besides its everyday keywords.
 
     ``recipe`` gives the roles instead of a profile, and its steps are a candidate too. ``earlier``
     is the folder of a release of the same people, whose answers and recipe are taken again, and
     ``earlier_original`` the table it was made of, where that is not where it was. ``source`` is
     where the table is, for the release after this one. ``target`` is the folder that the release
-    will be written to: it is made beside it. ``sign`` is a private key, and ``publish_attacks`` puts
-    what attacks found into the shared certificate.
+    will be written to: it is made beside it. ``sign`` is a private key, and ``publish_attacks``
+    puts what attacks found into the shared certificate.
     """
 
     recipe: Recipe | str | Path | None = None
-    changes: Sequence[str | Change] = ()
     earlier: str | Path | None = None
     earlier_original: Any = None
     source: str | None = None
@@ -57,30 +61,56 @@ class ProtectOptions:
     workers: int | None = 1
 
 
-def protect_table(
+def protect(
     table: Any,
-    context: ProtectionContext | None = None,
+    answers: ProtectionContext | ContextAnswers | Mapping[str, Any] | str | Path | None = None,
     *,
+    changes: Sequence[str | Change] = (),
     seed: Annotated[
         int | str | Seed | None,
         CommandOption("hexadecimal, to repeat a run; short ones mark a rehearsal", typed=str),
     ] = None,
     options: ProtectOptions = ProtectOptions(),
     progress: Progress = silent,
+    **context: Unpack[ContextKeywords],
 ) -> Protection:
-    """Make a release of a table, and decide what it is good for.
+    """Make the release of a table that loses least, attack it, verify it, and decide who may have
+    it.
 
-    Candidates of all families are tried on 10,000 rows at most, on seeds and samples of their own;
-    the winner is made of all rows, attacked afresh and verified from the written files. See
-    :func:`sfumato.protect`.
+    ``context`` answers who receives it (``recipient``, ``contract``), how bad it would be for
+    people to be recognised (``harm``), of how many people the table was drawn (``population``),
+    what must survive (``keep``, ``analyses``), which role columns have (``decide``), and what the
+    owner assumes (``not_known``: column → reason; ``first_release``: the reason, or True). The same
+    can be a mapping or a YAML file (``answers``). What is not answered counts as the worst case; a
+    column that only its owner can judge is never guessed.
+
+    Candidates of all families are tried on 10,000 rows at most, on seeds and samples of their own.
+    The winner is made of all rows, attacked afresh and verified from the written files; the
+    decision (``.decision``) follows from that alone. Single changes that would help are measured;
+    each is applied by ``changes=["drop ward"]``. :meth:`Protection.write` puts the release into a
+    folder.
+
+    >>> import sfumato as sf
+    >>> protection = sf.protect(
+    ...     sf.examples.visits(rows=300),
+    ...     recipient="internal",
+    ...     contract=True,
+    ...     harm="low",
+    ...     population=80_000_000,
+    ...     first_release=True,
+    ...     seed=1,
+    ... )
+    >>> protection.decision.tier.value, protection.release.decision.requested.value
+    ('internal', 'internal')
     """
+    owners_context = None if answers is None and not context else context_from(answers, **context)
     if options.earlier is not None:
-        return _protect_next(table, context, Seed.of(seed), options, progress)
+        return _protect_next(table, owners_context, Seed.of(seed), changes, options, progress)
     inquiry = Inquiry.of(
         table,
-        context_from(context),
+        owners_context or ProtectionContext(),
         recipe=options.recipe,
-        changes=options.changes,
+        changes=changes,
         seed=Seed.of(seed),
     )
     found = inquiry.search(options.workers, part_of(progress, 0.05, 0.5))
@@ -93,6 +123,7 @@ def _protect_next(
     table: Any,
     context: ProtectionContext | None,
     seed: Seed,
+    changes: Sequence[str | Change],
     options: ProtectOptions,
     progress: Progress,
 ) -> Protection:
@@ -108,7 +139,7 @@ def _protect_next(
         context,
         folder=Path(str(options.earlier)),
         earlier_original=options.earlier_original,
-        changes=options.changes,
+        changes=changes,
         seed=seed,
         progress=part_of(progress, 0.0, 0.6),
     )

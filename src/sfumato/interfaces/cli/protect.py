@@ -75,7 +75,7 @@ class AssumptionOptions:
 
 
 @command(
-    "sfumato.guidance.protection.protect:protect_table",
+    "sfumato.guidance.protection.protect:protect",
     "sfumato.guidance.protection.protection:Protection.write",
 )
 def protect(
@@ -98,7 +98,8 @@ def protect(
     """
     from sfumato.core import recipe_files as recipes
     from sfumato.core.exchange import refuse_existing
-    from sfumato.guidance.protection.protect import ProtectOptions, protect_table
+    from sfumato.guidance.protection.protect import ProtectOptions
+    from sfumato.guidance.protection.protect import protect as protect_data
     from sfumato.release.decision.tiers import Tier
 
     quiet, force = files.quiet, writing.get("force", False)
@@ -116,7 +117,6 @@ def protect(
             tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
     options = ProtectOptions(
         recipe=recipe,
-        changes=files.change or (),
         earlier=files.after,
         earlier_original=files.earlier,
         source=_place(data),
@@ -126,8 +126,9 @@ def protect(
         workers=files.workers,
     )
     with progress("looking at the table", quiet=quiet) as on_progress:
-        protection = protect_table(
-            dataset, context, **making, options=options, progress=on_progress
+        making["options"] = options
+        protection = protect_data(
+            dataset, context, changes=files.change or (), **making, progress=on_progress
         )
     is_written = protection.decision.tier is not Tier.NONE
     if is_written:
