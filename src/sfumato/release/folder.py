@@ -4,11 +4,13 @@ found.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.exchange import in_place
@@ -32,7 +34,13 @@ from sfumato.release.replay import (
 from sfumato.release.sealing import seal
 from sfumato.release.shared_folder import SharedFolder
 from sfumato.release.table_sections import sections
-from sfumato.release.written_files import ALIGNMENT, ORIGINAL_PERSON, ORIGINAL_ROW, read_json
+from sfumato.release.written_files import (
+    ALIGNMENT,
+    ORIGINAL_PERSON,
+    ORIGINAL_ROW,
+    read_json,
+    replace_file,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
@@ -116,9 +124,20 @@ class Folder:
                 "the certificate is signed; give the key (--sign) to sign what is added to it too"
             )
 
-    def add(self, key: str, section: Mapping[str, Any], *, sign: Path | None = None) -> None:
+    def add(
+        self,
+        key: str,
+        section: Mapping[str, Any],
+        *,
+        sign: Path | None = None,
+        owner_files: Mapping[str, bytes] = MappingProxyType({}),
+        draft: bool = False,
+    ) -> None:
         """Write what was found into the certificate, and make both reports again: all of it or
         nothing.
+
+        ``owner_files`` are written into the owner's folder with it. A ``draft`` is a folder that
+        nobody sees yet: it is changed as it stands.
         """
         self.require_key(sign)
         if any(not step.replayable for step in self.recipe.steps):
@@ -132,15 +151,15 @@ class Folder:
                 f"{self.folder / 'share'} was changed since it was certified: {untouched.detail}"
             )
         body = plain_json({**self.certificate, **self.record.get("words", {}), key: dict(section)})
-        with in_place(self.folder, force=True) as draft:
-            shutil.copytree(self.folder, draft, dirs_exist_ok=True, copy_function=linked)
-            seal(
-                draft,
-                body,
-                self.record,
-                sign=sign,
-                pictures=(draft / "share" / "pictures").is_dir(),
-            )
+        with contextlib.ExitStack() as stack:
+            target = self.folder
+            if not draft:
+                target = stack.enter_context(in_place(self.folder, force=True))
+                shutil.copytree(self.folder, target, dirs_exist_ok=True, copy_function=linked)
+            for name, data in owner_files.items():
+                replace_file(target / "owner" / name, data)
+            pictures = (target / "share" / "pictures").is_dir()
+            seal(target, body, self.record, sign=sign, pictures=pictures)
 
     def beside(self, original: Any, population: Table | None = None) -> Any:
         """The release beside the original it was made from, as the owner's alignment says: a pair

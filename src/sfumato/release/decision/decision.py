@@ -41,6 +41,7 @@ class TermOutcome:
 
     ``sentence`` says what was found, ``limit`` what the tier allows the upper end of ``figure``.
     ``people_needed`` is how many people would settle what is not shown, where a number would.
+    ``attack`` and ``intruder``, or ``column``, name what it is about in the evidence.
     """
 
     term: str
@@ -50,6 +51,9 @@ class TermOutcome:
     figure: Figure | None = None
     limit: float | None = None
     people_needed: int | None = None
+    attack: str = ""
+    intruder: str = ""
+    column: str = ""
 
     @property
     def is_broken(self) -> bool:

@@ -93,6 +93,11 @@ class KMember(Step):
     name: ClassVar[str] = "k_member"
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 
+    @property
+    def coarsens(self) -> bool:
+        """Cells become what holds those of their group."""
+        return True
+
     def __post_init__(self) -> None:
         require_steps("KMember", self.grid)
 

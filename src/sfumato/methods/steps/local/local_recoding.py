@@ -136,6 +136,11 @@ class LocalRecoding(Step):
     tells: ClassVar[tuple[str, ...]] = ("method",)
     retold: ClassVar[tuple[str, ...]] = ("method", "grid")
 
+    @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
+
     def __post_init__(self) -> None:
         if self.budget and self.suppress != "tuple":
             raise ParameterError("LocalRecoding: a budget of records needs suppress='tuple'")

@@ -254,6 +254,11 @@ class Mondrian(Step):
     name: ClassVar[str] = "mondrian"
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 
+    @property
+    def coarsens(self) -> bool:
+        """Cells become ranges and sets that hold them."""
+        return True
+
     def __post_init__(self) -> None:
         require_steps("Mondrian", self.grid)
         if self.mode == "single" and self.budget:

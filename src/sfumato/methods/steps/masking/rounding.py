@@ -92,6 +92,13 @@ class Round(ColumnStep):
     )
 
     @property
+    def coarsens(self) -> bool:
+        """The nearest multiple stands for all values about it; random rounding puts another in its
+        place.
+        """
+        return self.method == "deterministic"
+
+    @property
     def span(self) -> Span:
         """Number by number, unless totals are controlled."""
         spans = {"deterministic": Span.CELLS, "random": Span.RECORDS, "controlled": Span.TABLE}

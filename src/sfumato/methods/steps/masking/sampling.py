@@ -159,6 +159,11 @@ class Sample(Step):
     retold: ClassVar[tuple[str, ...]] = ("fraction",)
 
     @property
+    def coarsens(self) -> bool:
+        """Records are left out."""
+        return True
+
+    @property
     def span(self) -> Span:
         """Row by row, unless rows are sorted first, or whole units are asked for."""
         if self.method != "systematic" and self.unit in (None, "row"):

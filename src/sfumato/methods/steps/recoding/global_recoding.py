@@ -212,6 +212,11 @@ class GlobalRecoding(Step):
     fineness: ClassVar[Fineness] = "table"
     surveys: ClassVar[bool] = True
 
+    @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
+
     def __post_init__(self) -> None:
         objective = objective_named(self.objective)
         choose(self.algorithm, effort=self.effort, seconds=self.seconds)

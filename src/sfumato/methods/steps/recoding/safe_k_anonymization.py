@@ -257,6 +257,11 @@ class SafeAnonymize(Step):
     accounting: ClassVar[Declaration] = Declaration(Effect.ACCOUNTED, "(ε, δ) for all columns")
     replayable: ClassVar[bool] = False
 
+    @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
+
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.k is None):
             raise ParameterError("SafeAnonymize: give either delta or k")

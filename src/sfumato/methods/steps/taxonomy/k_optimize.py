@@ -280,6 +280,11 @@ class KOptimize(Step):
     retold: ClassVar[tuple[str, ...]] = ("grid",)
     fineness: ClassVar[Fineness] = "none"
 
+    @property
+    def coarsens(self) -> bool:
+        """Cells become ranges and sets that hold them."""
+        return True
+
     def __post_init__(self) -> None:
         if (self.objective == "classification") != (self.label is not None):
             raise ParameterError(
