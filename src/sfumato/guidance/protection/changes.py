@@ -242,16 +242,24 @@ def recipe_without(recipe: Recipe, columns: Collection[str]) -> Recipe:
     """
     gone = set(columns)
     meet = tuple(m for m in recipe.meet if getattr(m, "sensitive", None) not in gone)
-    steps = []
-    for step in recipe.steps:
-        own = getattr(step, "columns", None)
-        left = None if own is None else [name for name in own if name not in gone]
-        if own is None or len(left or ()) == len(own):
-            steps.append(step)
-        elif left and not isinstance(own, Mapping):
-            steps.append(dataclasses.replace(step, columns=tuple(left)))
+    steps = tuple(
+        changed for step in recipe.steps if (changed := _step_without(step, gone)) is not None
+    )
     schema = without_columns(recipe.schema, columns)
-    return dataclasses.replace(recipe, schema=schema, meet=meet, steps=tuple(steps))
+    return dataclasses.replace(recipe, schema=schema, meet=meet, steps=steps)
+
+
+def _step_without(step: Any, gone: Collection[str]) -> Any:
+    """The step without some columns; None where it works on no other."""
+    columns = getattr(step, "columns", None)
+    if isinstance(columns, Mapping):
+        # A column that follows another one, such as {diagnosis: ward}.
+        left: Any = {c: o for c, o in columns.items() if c not in gone and o not in gone}
+    else:
+        left = columns and tuple(name for name in columns if name not in gone)
+    if not columns or len(left) == len(columns):
+        return step
+    return dataclasses.replace(step, columns=left) if left else None
 
 
 def without_columns(schema: Schema, columns: Collection[str]) -> Schema:

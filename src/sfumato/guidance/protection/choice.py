@@ -151,7 +151,7 @@ def _sizes(asked: int, records: int) -> Iterator[int]:
 
 
 def _tried(ground: TrialGround, name: str, recipe: Recipe) -> Choice | None:
-    trial = ground.run(recipe)
+    trial = ground.run(recipe, ground.terms.requested)
     if trial is None:
         return None
     meets = not trial.broken(ground.terms.requested)

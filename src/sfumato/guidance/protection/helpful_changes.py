@@ -60,24 +60,28 @@ class Limit:
 def measured_changes(
     ground: TrialGround,
     recipe: Recipe,
-    base: Trial,
     decision: Decision,
     evidence: DecisionEvidence,
     *,
     keep: Sequence[str] = (),
     progress: Progress = silent,
 ) -> tuple[MeasuredChange, ...]:
-    """Changes that were tried, those that help most first; ``base`` is the trial without any."""
+    """Changes of a recipe that were tried, those that help most first."""
     limit = limit_of(decision, evidence)
     said = _of_assumptions(decision)
     if limit is None:
+        return said
+    base = ground.run(recipe, limit.tier)
+    if base is None:
         return said
     changes = list(_worth_trying(limit, recipe, ground, keep))[:MOST_TRIED]
     results = []
     for number, change in enumerate(changes):
         progress(number / len(changes), f"measuring: {change.description}")
         changed = changed_recipe(recipe, change, ground.sample)
-        trial = None if changed is None or not changed.schema.quasi else ground.run(changed)
+        trial = None
+        if changed is not None and changed.schema.quasi:
+            trial = ground.run(changed, limit.tier)
         if trial is None:
             continue
         result = _measured(change, trial, base, limit)

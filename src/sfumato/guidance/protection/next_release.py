@@ -106,7 +106,7 @@ class Predecessor:
                 " owner (or run the recipe again: sfumato run --like)"
             )
         document = read_json(file)
-        if not isinstance(document, dict) or document.get("sfumato_protection") != 1:
+        if document.get("sfumato_protection") != 1:
             raise UnreadableInput(f"{file} cannot be understood; it was damaged or edited")
         return cls(folder, document)
 
@@ -194,7 +194,7 @@ def inquire_next(
     data = SearchInput(inspected.dataset, recipe, proposed, plan, merged.answers.keep)
     inquiry = Inquiry(inspected, merged, merged.terms(recipe), own_changes, data, seed)
     release, how = _made(inquiry, folder, recipe, part_of(progress, 0.1, 0.9))
-    trial = inquiry.ground.run(release.recipe)
+    trial = inquiry.ground.run(release.recipe, inquiry.terms.requested)
     after = NextRelease(
         str(folder),
         new,

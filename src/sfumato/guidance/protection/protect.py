@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from sfumato.guidance.protection.changes import Change
     from sfumato.guidance.protection.next_release import NextRelease
     from sfumato.guidance.recommendation.answers import ContextAnswers
-    from sfumato.release.decision.decision import MeasuredChange
     from sfumato.release.decision.earlier_releases import EarlierRelease
 
 
@@ -188,21 +187,19 @@ def finish(
         progress=part_of(progress, 0.1, 0.6),
     )
     decision = decide(inquiry.terms, evidence)
-    changes: tuple[MeasuredChange, ...] = ()
-    notes: list[str] = [winner.choice.reason] if winner.choice.reason else []
-    if winner.choice.trial is not None:
-        changes = measured_changes(
-            inquiry.ground,
-            winner.choice.recipe,
-            winner.choice.trial,
-            decision,
-            evidence,
-            keep=inquiry.data.keep,
-            progress=part_of(progress, 0.6, 0.95),
-        )
-        trade_off = trade_off_of(inquiry.ground, winner.choice.recipe, winner.choice.trial)
-        if trade_off is not None:
-            notes.append(trade_off.sentence)
+    recipe = release.recipe
+    changes = measured_changes(
+        inquiry.ground,
+        recipe,
+        decision,
+        evidence,
+        keep=inquiry.data.keep,
+        progress=part_of(progress, 0.6, 0.95),
+    )
+    notes = [winner.choice.reason] if winner.choice.reason else []
+    trade_off = trade_off_of(inquiry.ground, recipe)
+    if trade_off is not None:
+        notes.append(trade_off.sentence)
     decision = decision.with_findings(changes=changes, kept=kept_of(release))
     write_decision(
         folder,

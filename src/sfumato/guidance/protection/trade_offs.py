@@ -12,7 +12,7 @@ from sfumato.release.evaluation import evaluate
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
-    from sfumato.guidance.protection.trial import Trial, TrialGround
+    from sfumato.guidance.protection.trial import TrialGround
     from sfumato.release.table_release import TableRelease
 
 MOST_COLUMNS = 4
@@ -47,12 +47,13 @@ class TradeOff:
         )
 
 
-def trade_off_of(ground: TrialGround, recipe: Recipe, base: Trial) -> TradeOff | None:
+def trade_off_of(ground: TrialGround, recipe: Recipe) -> TradeOff | None:
     """The column without which the others would lose least, if they would lose much less."""
-    losses = _losses(base.release)
-    if len(losses) < FEWEST:
+    base = ground.make(recipe)
+    losses = {} if base is None else _losses(base)
+    if base is None or len(losses) < FEWEST:
         return None
-    table = base.release.original
+    table = base.original
     by_values = sorted(losses, key=lambda name: (-table.column(name).n_unique(), name))
     found = []
     for name in by_values[:MOST_COLUMNS]:

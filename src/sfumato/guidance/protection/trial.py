@@ -14,18 +14,11 @@ from sfumato.core.data import Context
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.methods.utility.squared_error import SquaredError
-from sfumato.release.decision.attacks import (
-    AttackedRelease,
-    find_implied,
-    guess_attributes,
-    try_attacks,
-)
+from sfumato.release.decision.attacks import AttackedRelease
 from sfumato.release.decision.decide import decide
-from sfumato.release.decision.evidence import (
-    DecisionEvidence,
-    FileEvidence,
-    VerificationEvidence,
-)
+from sfumato.release.decision.evidence import VerificationEvidence
+from sfumato.release.decision.preview import preview_evidence
+from sfumato.release.decision.tiers import Tier
 from sfumato.release.make import make_release
 
 if TYPE_CHECKING:
@@ -35,11 +28,16 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.release.decision.decision import Decision, TermOutcome
     from sfumato.release.decision.terms import DecisionTerms
-    from sfumato.release.decision.tiers import Tier
     from sfumato.release.table_release import TableRelease
 
 NOT_TRIED = ("T8", "T10")
 """Terms that no trial can tell: earlier releases, and the written folder."""
+TERMS_OF = {
+    Tier.INTERNAL: ("T1", "T2", "T4", "T5", "T6"),
+    Tier.CONTRACT: ("T1", "T2", "T4", "T5", "T6", "T9"),
+    Tier.PUBLICATION: ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T9"),
+}
+"""What a tier asks for: only that is tried."""
 SAID_LATER = "said when the release is decided on"
 
 
@@ -94,15 +92,15 @@ class TrialGround:
             return None
         return release
 
-    def run(self, recipe: Recipe) -> Trial | None:
-        """Try a recipe; None where there is no such release."""
+    def run(self, recipe: Recipe, tier: Tier) -> Trial | None:
+        """Try a recipe for a tier; None where there is no such release."""
         release = self.make(recipe)
         if release is None:
             return None
-        return Trial(release, self.decide(release), self.loss(release))
+        return Trial(release, self.decide(release, tier), self.loss(release))
 
-    def decide(self, release: TableRelease) -> Decision:
-        """What would be decided of a release in memory."""
+    def decide(self, release: TableRelease, tier: Tier) -> Decision:
+        """What would be decided of a release in memory, by the terms that a tier asks for."""
         attacked = AttackedRelease(
             release.pair,
             steps=release.recipe.steps,
@@ -110,23 +108,9 @@ class TrialGround:
             terms=self.terms,
             seed=self.seed,
         )
-        after = release.after
-        persons = None if attacked.pair.persons is None else attacked.people
-        evidence = DecisionEvidence(
-            kinds=attacked.kinds,
-            trial=attacked.trial,
-            file=FileEvidence(
-                release.released.records,
-                persons,
-                after.classes,
-                after.smallest_class or 0,
-                tuple(release.released.schema.quasi),
-            ),
-            sensitive=attacked.sensitive,
-            attacks=try_attacks(attacked),
-            attributes=guess_attributes(attacked),
-            dependences=find_implied(attacked),
-            verification=VerificationEvidence(with_original=True, made_again=True),
+        evidence = preview_evidence(attacked, TERMS_OF[tier])
+        evidence = dataclasses.replace(
+            evidence, verification=VerificationEvidence(with_original=True, made_again=True)
         )
         # Whether it is the first release is asked, not tried.
         terms = dataclasses.replace(self.terms, first_release=SAID_LATER)
