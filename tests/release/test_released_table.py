@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.release.released_table import range_of_period, read_labels
+from sfumato.release.label_ranges import range_of_period, read_labels
 
 PEOPLE = sf.examples.hospital(rows=300)
 ACCEPT = {"diagnosis": {"implies": "occupation", "because": "croup is a disease of children"}}

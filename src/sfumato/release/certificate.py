@@ -422,6 +422,16 @@ class SyntheticSection(Section):
     held_out: Count = ABSENT
 
 
+class LabelsSection(Section):
+    """What the labels of a recoded column look like; widths and overlap for numbers and dates."""
+
+    labels: Count
+    scale: Literal["number", "date"] = ABSENT
+    narrowest: float = ABSENT
+    widest: float = ABSENT
+    overlap: bool = ABSENT
+
+
 class TableCertificate(RecordsCertificate):
     """The certificate of one table."""
 
@@ -432,6 +442,7 @@ class TableCertificate(RecordsCertificate):
     missing_rule: dict[str, str]
     classes: ClassesSection
     suppressed_records: Count | None
+    labels: dict[str, LabelsSection] = ABSENT
     story: Story = ABSENT
     implied: ImpliedSection = ABSENT
     decision: DecisionSection = ABSENT

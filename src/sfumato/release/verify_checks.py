@@ -68,6 +68,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "implied": (table_checks.implied_of_recipe,),
     "decision": (decision_of_file, decision_of_owner),
     "classes": (table_checks.class_sizes, table_checks.default_readers),
+    "labels": (table_checks.labels_of_file,),
     "verdicts": (promise_checks.promises_kept, original_checks.promises_against_original),
     "limits": (recipe_checks.limits_kept, original_checks.limits_against_original),
     # beside the original

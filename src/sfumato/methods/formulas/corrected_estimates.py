@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Estimate:
+class CorrectedEstimate:
     """An estimate and its standard error."""
 
     value: float
@@ -39,7 +39,7 @@ class Estimate:
         return self.value - reach, self.value + reach
 
 
-def mean(values: ArrayLike, *, fraction: float = 0.0) -> Estimate:
+def mean(values: ArrayLike, *, fraction: float = 0.0) -> CorrectedEstimate:
     r"""The mean, for values that were rounded, given noise of mean 0, or microaggregated.
 
     Its expectation is the mean of the original values. The standard error
@@ -54,7 +54,7 @@ def mean(values: ArrayLike, *, fraction: float = 0.0) -> Estimate:
     if not 0 <= fraction <= 1:
         raise ParameterError("fraction is a share from 0 to 1")
     error = float(numbers.std(ddof=1)) / math.sqrt(len(numbers)) * math.sqrt(1 - fraction)
-    return Estimate(float(numbers.mean()), error)
+    return CorrectedEstimate(float(numbers.mean()), error)
 
 
 def variance_of_rounded(
@@ -102,7 +102,9 @@ def variance_of_microaggregated(values: ArrayLike, lost: float) -> float:
     return _variance(values) / (1 - lost)
 
 
-def slope_with_noise(noisy: ArrayLike, outcome: ArrayLike, noise_variance: float) -> Estimate:
+def slope_with_noise(
+    noisy: ArrayLike, outcome: ArrayLike, noise_variance: float
+) -> CorrectedEstimate:
     r"""The slope of a regression of ``outcome`` on a column that got independent noise.
 
     Least squares on noisy values is too flat by the factor
@@ -133,10 +135,10 @@ def slope_with_noise(noisy: ArrayLike, outcome: ArrayLike, noise_variance: float
     residuals = y - y.mean() - slope * centred
     residual_variance = float(residuals @ residuals) / (len(x) - 2)
     variance = (spread * residual_variance + slope**2 * noise_variance**2) / true_spread**2
-    return Estimate(slope, math.sqrt(variance / (len(x) - 1)))
+    return CorrectedEstimate(slope, math.sqrt(variance / (len(x) - 1)))
 
 
-def counts_after_pram(counts: ArrayLike, matrix: Any) -> tuple[Estimate, ...]:
+def counts_after_pram(counts: ArrayLike, matrix: Any) -> tuple[CorrectedEstimate, ...]:
     r"""The original counts of a column that PRAM changed, each with its standard error.
 
     With the matrix P (row: original value) and released counts c, :math:`\hat t = P^{-T} c` is
@@ -159,7 +161,8 @@ def counts_after_pram(counts: ArrayLike, matrix: Any) -> tuple[Estimate, ...]:
     spread = inverse.T @ covariance @ inverse
     errors = np.sqrt(np.maximum(np.diag(spread), 0))
     return tuple(
-        Estimate(float(value), float(error)) for value, error in zip(estimated, errors, strict=True)
+        CorrectedEstimate(float(value), float(error))
+        for value, error in zip(estimated, errors, strict=True)
     )
 
 

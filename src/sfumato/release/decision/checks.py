@@ -82,7 +82,8 @@ def decision_of_owner(
     certificate: Fields, shared: SharedFolder, original: Original
 ) -> Iterator[Claim]:
     """The owner's record is the one that was certified, and its evidence leads to the decision."""
-    from sfumato.release.decision.record import DECISION_FILE, read_record
+    from sfumato.release.decision.record import read_record
+    from sfumato.release.sealing import DECISION_FILE
 
     section = certificate["decision"]
     file = None if original.owner is None else original.owner / DECISION_FILE

@@ -189,7 +189,10 @@ class Decision(Reportable):
         assumed, what was not judged, and every line behind a fold.
         """
         met = self.exit_code == 0
-        blocks: list[Block] = [VerdictBlock(met, self.headline, self.tier.meaning, headline=True)]
+        blocks: list[Block] = [
+            VerdictBlock(met, self.headline, headline=True),
+            Paragraph(self.tier.meaning),
+        ]
         blocks += [Paragraph(sentence) for sentence in self.refusals]
         if self.changes:
             blocks.append(Paragraph(f"What would help: {changes_in_words(self.changes)}."))

@@ -26,13 +26,12 @@ from sfumato.release.decision.documents import canonical_json
 from sfumato.release.decision.evidence import DecisionEvidence
 from sfumato.release.decision.terms import DecisionTerms
 from sfumato.release.folder import read_release
+from sfumato.release.sealing import DECISION_FILE
 from sfumato.release.written_files import replace_file
 
 if TYPE_CHECKING:
     from sfumato.release.folder import Folder
 
-DECISION_FILE = "decision.json"
-"""In the owner's folder."""
 RECORD_VERSION = 1
 MAX_BYTES = 64 * MEGABYTE
 SALT_BYTES = 32
