@@ -14,7 +14,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.data import Context
 from sfumato.core.progress import Progress, part_of
 from sfumato.core.randomness import Seed
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.words import count_of, join_words
 from sfumato.errors import (
     ParameterError,
@@ -243,9 +243,8 @@ def _fitted(
             " earlier release works on; protect the table without --after"
         )
     attributes = {name: a for name, a in schema.attributes.items() if name not in missing}
+    attributes |= {name: Attribute((Role.DROP,)) for name in new}
     schema = Schema(attributes)
-    for name in new:
-        schema = schema.replace(name, roles=(Role.DROP,))
     wanted = {name: word for name, word in context.answers.decide.items() if name in new}
     schema = decided(dataset, schema, wanted)
     left_out = tuple(name for name in new if name not in wanted)
