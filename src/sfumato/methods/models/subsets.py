@@ -57,6 +57,11 @@ class _OnColumns(Model, Protocol):
         ...
 
 
+GroupSize = Annotated[
+    int, Field(ge=1, examples=[5], description="smallest group that is acceptable")
+]
+
+
 @parameters
 class KOnSubsets(_OnColumns):
     r"""Whatever ``size`` quasi-identifiers an intruder knows, at least k records share their
@@ -82,7 +87,7 @@ class KOnSubsets(_OnColumns):
     smallest group has 1
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
+    k: GroupSize
     size: Annotated[
         int, Field(ge=1, examples=[2], description="how many quasi-identifiers an intruder knows")
     ]
@@ -149,7 +154,7 @@ class KOnCombinations(_OnColumns):
     Reference: as there.
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
+    k: GroupSize
     combinations: Annotated[
         Sequence[Combination],
         AfterValidator(tuple),

@@ -226,14 +226,14 @@ class Entries:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Released:
+class ReleasedPeople:
     """The released people of a pair, and a released row of each."""
 
     person_of_row: Ints
     rows: Ints
 
     @classmethod
-    def of(cls, pair: TablePair, seed: Seed) -> Released:
+    def of(cls, pair: TablePair, seed: Seed) -> ReleasedPeople:
         """One row of each person, drawn at random."""
         persons = pair.rows if pair.persons is None else pair.persons[pair.rows]
         order = seed.stream("attribute risk: which row of a person").permutation(len(persons))
@@ -256,7 +256,7 @@ def attribute_evidence(
     record. ``accounted``: an ε is certified, which bounds what the own record adds where nobody was
     set aside to measure it.
     """
-    released = Released.of(pair, seed) if pair.aligned else None
+    released = ReleasedPeople.of(pair, seed) if pair.aligned else None
     for column in columns:
         distinct = len(pair.reading(column).labels)
         reason = _out_of_place(pair, column, distinct)
@@ -288,7 +288,7 @@ def _out_of_place(pair: TablePair, column: str, distinct: int) -> str | None:
 
 
 def _by_classes(
-    pair: TablePair, column: str, released: Released, *, seed: Seed, budget: GuessBudget
+    pair: TablePair, column: str, released: ReleasedPeople, *, seed: Seed, budget: GuessBudget
 ) -> AttributeEvidence:
     secret = Secret.of(pair, column)
     known = [name for name in pair.quasi if name != column]
@@ -326,7 +326,7 @@ class _ClassGuesses:
         entries: Entries,
         everybody: Entries,
         whole: GuessedCrowd,
-        released: Released,
+        released: ReleasedPeople,
     ) -> None:
         self.secret, self.classes, self.entries = secret, classes, entries
         self.everybody, self.whole, self.released = everybody, whole, released
@@ -395,7 +395,7 @@ class _ClassGuesses:
 
 
 def _by_nearest(
-    pair: TablePair, column: str, released: Released, *, seed: Seed, budget: GuessBudget
+    pair: TablePair, column: str, released: ReleasedPeople, *, seed: Seed, budget: GuessBudget
 ) -> AttributeEvidence:
     # One record of each person, so that the own record is all there is of them.
     alone = pair.of_released(released.rows) if pair.persons is not None else pair

@@ -16,6 +16,7 @@ from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
 from sfumato.core.step import ONE_RECORD
 from sfumato.errors import ParameterError
+from sfumato.release import VERBS
 from sfumato.release.decision.attacks import (
     EVERYBODY,
     SAMPLE,
@@ -110,9 +111,7 @@ def collect_evidence(
 
 def _verification(folder: Path, original: Table) -> VerificationEvidence:
     """What verifying the folder beside the original says, without the decision itself."""
-    from sfumato.release.verify import verify
-
-    verification = verify(
+    verification: Verification = VERBS["verify"](
         folder / "share",
         original=original,
         owner=folder / "owner",

@@ -26,7 +26,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import LARGEST, SMALLEST, by_appearance
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Strata, require_table
 from sfumato.methods.steps.masking.weighted_moments import means_of, varies
 
 if TYPE_CHECKING:
@@ -140,9 +140,7 @@ class Sample(Step):
     method: Annotated[
         Literal["simple", "stratified", "systematic"], Field(description="how units are drawn")
     ] = "simple"
-    within: Annotated[
-        Names | None, Field(description="columns that make the strata; None: those with that role")
-    ] = None
+    within: Strata = None
     allocation: Annotated[
         Literal["proportional", "equal"], Field(description="stratified: how many of each stratum")
     ] = "proportional"

@@ -17,6 +17,7 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
+from sfumato.methods.steps.step_fields import SuppressionBudget
 from sfumato.methods.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -268,9 +269,7 @@ class KOptimize(Step):
         Field(min_length=1, description="column to classify by, for classification"),
     ] = None
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 1.0
+    budget: SuppressionBudget = 1.0
     effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = (
         20_000
     )
