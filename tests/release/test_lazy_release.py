@@ -103,7 +103,7 @@ def test_the_commands_take_a_release_in_parts(written: Path, command: Any) -> No
     )
     assert done.code == 0, done.err
     assert "attacks" in json.loads((share / "certificate.json").read_text())
-    done = command("evaluate", written, "--original", original, "--metric", "loss", "--keep")
+    done = command("evaluate", written, "--original", original, "--metric", "loss", "--certify")
     assert done.code == 0, done.err
     assert command("verify", share, "--original", original).code == 0
 

@@ -20,3 +20,14 @@ def must_compile() -> bool:
 
 def silent(share: float, words: str = "") -> None:
     """Tell nobody."""
+
+
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """The progress of a part of the work, as that of the whole.
+
+    >>> shares = []
+    >>> part_of(lambda share, words="": shares.append(share), 0.5, 1.0)(0.5)
+    >>> shares
+    [0.75]
+    """
+    return lambda share, words="": progress(start + (end - start) * share, words)

@@ -104,8 +104,8 @@ def measured_utility(release: Release, names: Collection[str]) -> dict[str, floa
     """The measures that a certificate tells of a release, by name.
 
     ``names`` are those of a certificate. The metrics of every ``run`` are measured first; only
-    where the certificate tells others, which ``evaluate --keep`` put there, all metrics without a
-    parameter are measured.
+    where the certificate tells others, which ``evaluate --certify`` put there, all metrics without
+    a parameter are measured.
     """
     from sfumato.release.table_release import TableRelease
 

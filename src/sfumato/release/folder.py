@@ -143,7 +143,7 @@ class Folder:
         if any(not step.replayable for step in self.recipe.steps):
             raise ParameterError(
                 "this release certifies an ε; what is found by comparing it with the original"
-                " cannot be published with it (--no-keep looks without writing)"
+                " cannot be published with it; leave out --certify, then it is only shown"
             )
         untouched = folder_claim(self.certificate, self.folder / "share")
         if untouched.status == "fails":

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sfumato.release.attack_report import AttackReport
     from sfumato.release.attack_run import AttackContext, AttackKeywords
     from sfumato.release.column_changes import ColumnChange
+    from sfumato.release.decision.decision import Decision
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.explanation import Explanation
     from sfumato.release.report.headline import Headline
@@ -97,6 +98,8 @@ class Release(Reportable):
     """The format whose values were told apart from the start."""
     columns: tuple[ColumnChange, ...] = ()
     """What happened to each column, where the data are one table."""
+    decision: Decision | None = None
+    """Who may have it, where that was decided (:func:`sfumato.protect`)."""
 
     # How a run makes it; see release/make.py.
 

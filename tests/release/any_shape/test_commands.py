@@ -79,14 +79,14 @@ def test_assess_says_the_risk_today(sfumato, data, recipe):
 
 
 def test_attack_and_evaluate_add_what_they_find(sfumato, out, data, tmp_path, recipe):
-    code, shown, _ = sfumato("attack", out, "--original", data, "--attack", "alone")
+    code, shown, _ = sfumato("attack", out, "--original", data, "--attack", "alone", "--certify")
     assert code == 0 and "1 attack, tried on" in shown and "against 5 people" in shown
     certificate = json.loads((out / "share" / "certificate.json").read_text())
     assert [t["attack"] for t in certificate["attacks"]["tried"]] == ["alone"] and not certificate[
         "attacks"
     ]["skipped"]
     code, shown, _ = sfumato(
-        "evaluate", out, "--original", data, "--metric", "letters_lost", "--keep"
+        "evaluate", out, "--original", data, "--metric", "letters_lost", "--certify"
     )
     assert code == 0 and "5 of 6 people released" in shown
     assert sfumato("verify", out / "share", "--original", data)[0] == 0
@@ -104,7 +104,7 @@ def test_an_attack_beyond_its_limit_ends_with_1(sfumato, data, recipe, tmp_path)
     assert sfumato("run", data, "-r", recipe, "-o", tmp_path / "out", "-q")[0] == 0
     lock = tmp_path / "out" / "owner" / "lock.json"
     lock.write_text(lock.read_text().replace("0.7", "0.5"))
-    assert sfumato("attack", tmp_path / "out", "--original", data, "--no-keep", "-q")[0] == 1
+    assert sfumato("attack", tmp_path / "out", "--original", data, "-q")[0] == 1
 
 
 def test_list_and_explain_name_the_shape(sfumato, out):

@@ -125,13 +125,13 @@ def _described_by(
         questions = (undecided_question(undecided),)
     decisions = answer_questions(questions, answers.decide, table.columns)
     return (
-        dataclasses.replace(recipe, schema=_decided(table, recipe.schema, decisions)),
+        dataclasses.replace(recipe, schema=decided(table, recipe.schema, decisions)),
         open_questions(questions, decisions),
         guessed,
     )
 
 
-def _decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Schema:
+def decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Schema:
     """The schema with the roles that somebody decided on; a quasi-identifier without hierarchy gets
     the one that fits best.
     """

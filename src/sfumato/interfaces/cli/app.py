@@ -25,6 +25,13 @@ def _print_version(version: bool | None) -> None:
 
 
 COMMANDS = {
+    "protect": (
+        "protect:protect",
+        (
+            "Protect a table: find the release that loses least, attack it, verify it, and decide"
+            " who may have it."
+        ),
+    ),
     "profile": (
         "assess:profile",
         (
@@ -208,6 +215,7 @@ ANONYMIZE = "anonymize"
 """The same as ``run``, for who looks for that word; ``--help`` does not list it."""
 PANELS = {
     "Everyday": (
+        "protect",
         "profile",
         "recommend",
         "assess",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -13,7 +14,7 @@ from sfumato.core.options import CommandOption
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
-from sfumato.interfaces.cli.console import present, progress, tell
+from sfumato.interfaces.cli.console import present, progress, tell, tell_next
 from sfumato.interfaces.cli.foreign_releases import ForeignOptions, foreign_file
 from sfumato.interfaces.cli.options import (
     People,
@@ -73,7 +74,7 @@ class AttackFiles(ShowOptions):
     recipe: Annotated[
         Path | None,
         CommandOption(
-            "other roles and limits than those of the release; nothing is kept then",
+            "other roles and limits than those of the release",
             ("--recipe", "-r"),
         ),
     ] = None
@@ -81,10 +82,12 @@ class AttackFiles(ShowOptions):
     sign: Annotated[
         Path | None, CommandOption("private key (PEM), if the certificate is signed")
     ] = None
-    keep: Annotated[
-        bool | None,
-        CommandOption("add it to the certificate; usual without --recipe", ("--keep/--no-keep",)),
-    ] = None
+    certify: Annotated[
+        bool,
+        CommandOption(
+            "add the findings to the shared certificate and both reports", ("--certify",)
+        ),
+    ] = False
 
 
 @command("sfumato.release.attack_run:attack_release")
@@ -112,18 +115,18 @@ def attack(
 
     if "only" in keywords:
         keywords["only"] = [read_yaml(text, "--attack") for text in keywords["only"]]
-    if files.recipe is not None and files.keep:
+    if files.recipe is not None and files.certify:
         raise ParameterError(
             "what is found with another recipe (-r) is not added to the certificate; leave"
-            " --keep out"
+            " --certify out"
         )
-    if folder.is_file() and (files.keep or files.sign is not None or knowledge.others):
+    if files.sign is not None and not files.certify:
+        raise ParameterError("--sign is about the findings that --certify adds; give both")
+    if folder.is_file() and (files.certify or knowledge.others):
         raise ParameterError(
-            "--keep, --sign and --others are about a folder that run wrote; leave them out here"
+            "--certify and --others are about a folder that run wrote; leave them out here"
         )
     foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
-    # Findings are kept unless it was said otherwise, but never those under other roles.
-    keep = files.recipe is None if files.keep is None else files.keep
     release: Any = foreign or read_release(folder)
     # A table made elsewhere always has a recipe; a second one is refused, but for tables.
     second_recipe = None if foreign else files.recipe
@@ -133,7 +136,7 @@ def attack(
     )
     other_recipe = None if files.recipe is None else load(files.recipe)
     # A signature is needed in the end: that its key is missing is told before the attacks.
-    if keep:
+    if files.certify:
         release.require_key(files.sign)
     dataset = open_data(
         files.original,
@@ -174,15 +177,27 @@ def attack(
                 on_outcome=lambda outcome: _tell_outcome(outcome, quiet=files.quiet),
             ),
         )
-    # Kept before it is shown: who stops reading must not lose what was found.
-    if keep:
+    # Added before it is shown: who stops reading must not lose what was found.
+    if files.certify:
         release.add("attacks", report.to_dict(), sign=files.sign)
     present(report, json=files.json)
-    if keep:
+    if files.certify:
         certificate = folder / "share" / "certificate.json"
-        tell(f"added to {certificate} and both reports", quiet=files.quiet)
+        tell(f"added to {escape(str(certificate))} and both reports", quiet=files.quiet)
+    if not foreign and files.recipe is None:
+        _tell_next(folder, files)
     if report.refused:
         raise typer.Exit(1)
+
+
+def _tell_next(folder: Path, files: AttackFiles) -> None:
+    """What to do with the findings: say them in the certificate, or verify what says them."""
+    original = shlex.quote(files.original)
+    if files.certify:
+        command_line = f"sfumato verify {shlex.quote(str(folder / 'share'))} --original {original}"
+    else:
+        command_line = f"sfumato evaluate {shlex.quote(str(folder))} --original {original}"
+    tell_next(command_line, quiet=files.quiet)
 
 
 def _read_table(path: str | None) -> Table | None:

@@ -72,6 +72,11 @@ def tell(text: str, *, quiet: bool = False) -> None:
         err().print(text, soft_wrap=True)
 
 
+def tell_next(command_line: str, *, quiet: bool = False) -> None:
+    """Say which command comes next."""
+    tell(f"next:  {escape(command_line)}", quiet=quiet)
+
+
 def give_json(document: object) -> None:
     """Print a result for machines; where stdout does not take all letters they are escaped as JSON
     does.

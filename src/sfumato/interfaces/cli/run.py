@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
-from sfumato.interfaces.cli.console import give_json, notes, progress, show_blocks, tell
+from sfumato.interfaces.cli.console import give_json, notes, progress, show_blocks, tell, tell_next
 from sfumato.interfaces.cli.options import (
     Data,
     EngineOptions,
@@ -160,8 +161,18 @@ def run(
     if target is not None:
         places += f"\ntable  {escape(target.shown)}: written and judged there"
     tell(places, quiet=quiet)
+    _tell_next(release, folder, data, quiet=quiet)
     exchange = ("exchange",) if force else ()
     notes(cannot_promise("modes", "locks", *exchange), quiet=quiet)
+
+
+def _tell_next(release: Release, folder: Path, data: str, *, quiet: bool) -> None:
+    """What to do before the release is shared: let intruders try it, or verify it."""
+    original = f"--original {shlex.quote(data)}"
+    if release.attacks is None and release.certified is None:
+        tell_next(f"sfumato attack {shlex.quote(str(folder))} {original}", quiet=quiet)
+    else:
+        tell_next(f"sfumato verify {shlex.quote(str(folder / 'share'))} {original}", quiet=quiet)
 
 
 def _load_recipe(files: RunFiles) -> Recipe:

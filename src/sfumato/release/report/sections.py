@@ -103,7 +103,9 @@ def attack_blocks(attacks: Mapping[str, Any] | None, shape: Shape) -> list[Block
     blocks: list[Block] = [Heading("Attacks")]
     if not attacks:
         blocks.append(
-            Paragraph("Not attacked yet. `sfumato attack` adds its findings to this page.")
+            Paragraph(
+                "Not attacked yet. `sfumato attack --certify` adds its findings to this page."
+            )
         )
         return blocks
     attempts = len(attacks["tried"])

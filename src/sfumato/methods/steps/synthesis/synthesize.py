@@ -278,6 +278,11 @@ class Synthesize(Step):
             )
         return _Run(self, dataset, goal).plan()
 
+    def rows_set_aside(self, dataset: Table, goal: Goal) -> NDArray[np.int64]:
+        """The rows that planning sets aside, by their place in the table; nothing is learnt."""
+        run = _Run(self, dataset, goal)
+        return np.sort(run.canonical[run.held])
+
     def apply(self, dataset: Table, plan: Synthetic) -> Table:
         """Put the drawn records in the place of all others."""
         return plan.applied(dataset)
