@@ -115,6 +115,14 @@ class Release(Reportable):
         """The release of what the steps made, not judged yet; ``before`` is
         what :meth:`assess_original` gave.
         """
+        made_for = chosen_format(original.source, context.format)
+        return cls.of_steps(original, recipe, context, steps, made_for=made_for)
+
+    @classmethod
+    def of_steps(
+        cls, original: Any, recipe: Recipe, context: Context, steps: Any, **further: Any
+    ) -> Self:
+        """The same with ``further`` fields, those that only some releases have."""
         return cls(
             released=steps.released,
             original=original,
@@ -123,7 +131,7 @@ class Release(Reportable):
             seed=context.seed,
             shuffled=context.shuffle,
             created=environment.now(),
-            made_for=chosen_format(original.source, context.format),
+            **further,
         )
 
     @property

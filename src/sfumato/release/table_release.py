@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import polars as pl
 
-from sfumato.core import environment
 from sfumato.core.acceptance import accepted_pairs
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, Share, TableBlock
 from sfumato.core.chart_drawing import plot_chart
@@ -101,14 +100,11 @@ class TableRelease(Release):
         cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any
     ) -> Self:
         """The release of what the steps made, not judged yet."""
-        return cls(
-            released=steps.released,
-            original=original,
-            recipe=recipe,
-            plans=steps.plans,
-            seed=context.seed,
-            shuffled=context.shuffle,
-            created=environment.now(),
+        return cls.of_steps(
+            original,
+            recipe,
+            context,
+            steps,
             made_for=chosen_format(original.source, context.format),
             # assessed in another thread while the steps ran: here it is waited for
             before=before.result(),
