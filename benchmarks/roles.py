@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from role_tables import packages_folder, read_tables
 
 ROLES = ("drop", "quasi", "sensitive", "weight", "person", "stratum", "keep", "ask")
 
@@ -79,14 +78,15 @@ def verdict(expected: tuple[str, ...], proposed: str) -> str:
         return "right"
     if proposed == "ask":
         return "asked"
-    if NUMBERS_OF_PEOPLE & set(expected):
-        careful = {"quasi", "quasi+sensitive"} & set(expected)
-        return "wrong" if proposed in NUMBERS_OF_PEOPLE or careful else "unsafe"
+    if set(expected) <= NUMBERS_OF_PEOPLE:
+        return "wrong" if proposed in NUMBERS_OF_PEOPLE else "unsafe"
     return "unsafe" if proposed in UNCHANGED else "wrong"
 
 
 def outcomes_of_tables(*, held_out: bool) -> tuple[pl.DataFrame, list[str]]:
     """One row per column of the real tables that are there, and the names of those that are not."""
+    from role_tables import read_tables
+
     from sfumato.guidance.profiling.proposal import propose
     from sfumato.interfaces import api
 
@@ -107,6 +107,7 @@ def outcomes_of_tables(*, held_out: bool) -> tuple[pl.DataFrame, list[str]]:
                     "expected": "|".join(expected),
                     "proposed": proposed,
                     "verdict": verdict(expected, proposed),
+                    "asked": _asked(proposal, name),
                     "answer": _answer(proposal, name, expected),
                     "rule": column.rule,
                     "questions": len(proposal.questions),
@@ -115,12 +116,17 @@ def outcomes_of_tables(*, held_out: bool) -> tuple[pl.DataFrame, list[str]]:
     return pl.DataFrame(rows), absent
 
 
-def _answer(proposal: Any, name: str, expected: tuple[str, ...]) -> str:
-    """What a column becomes where every question is answered yes."""
+def _asked(proposal: Any, name: str) -> str:
+    """The role a question proposes for a column; empty where none is asked."""
     for question in proposal.questions:
         if name in question.columns:
-            return verdict(expected, question.role)
-    return verdict(expected, "+".join(proposal[name].roles))
+            return str(question.role)
+    return ""
+
+
+def _answer(proposal: Any, name: str, expected: tuple[str, ...]) -> str:
+    """What a column becomes where every question is answered yes."""
+    return verdict(expected, _asked(proposal, name) or "+".join(proposal[name].roles))
 
 
 def show_tables(outcomes: pl.DataFrame) -> None:
@@ -139,10 +145,13 @@ def show_tables(outcomes: pl.DataFrame) -> None:
         f"  columns that only can be sensitive: {columns.height}, proposed so:"
         f" {columns.filter(protected).height}"
     )
-    having = outcomes.filter(only)["table"].unique()
-    without = outcomes.group_by("table").agg(protected.any()).filter(~pl.col("proposed"))
-    missed = sorted(set(having) & set(without["table"]))
-    print(f"  tables with sensitive columns and none proposed: {len(missed)} {', '.join(missed)}")
+    having = set(outcomes.filter(only)["table"])
+    offered = set(outcomes.filter(protected | pl.col("asked").str.contains("sensitive"))["table"])
+    missed = sorted(having - offered)
+    print(
+        f"  tables with sensitive columns where none is proposed so or asked about: {len(missed)}"
+        f" {', '.join(missed)}"
+    )
     most = outcomes.group_by("table").agg(pl.col("questions").first())["questions"]
     print(f"  questions a table: {most.mean():.1f} on average, {most.max()} at most")
     _show_rules(outcomes)
@@ -169,6 +178,8 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="list columns with another role")
     parser.add_argument("--held-out", action="store_true", help="measure the half held out")
     options = parser.parse_args()
+    from role_tables import packages_folder
+
     if not options.held_out:
         invented = table_of_columns()
         show(invented)
