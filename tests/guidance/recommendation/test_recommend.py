@@ -120,14 +120,13 @@ def test_analyses_that_must_survive_refuse():
 
 
 def test_open_decisions_stop_it_and_are_listed():
-    table = table_of(sf.examples.visits(rows=5000).to_polars())
-    with pytest.raises(SchemaError, match=r"--decide patient=ROLE") as stopped:
+    frame = sf.examples.visits(rows=5000).to_polars().rename({"patient": "zq"})
+    table = table_of(frame)
+    with pytest.raises(SchemaError, match=r"--decide zq=ROLE") as stopped:
         sf.recommend(table, BOUND)
     assert "1 column waits" in str(stopped.value)
-    looked = looked_at(table, ContextAnswers(decide={"patient": "person"}), None)
-    assert (
-        looked.guessed and looked.recipe.schema.person == "patient" and looked.people < len(table)
-    )
+    looked = looked_at(table, ContextAnswers(decide={"zq": "person"}), None)
+    assert looked.guessed and looked.recipe.schema.person == "zq" and looked.people < len(table)
     assert any(
         "guesses of a profile" in sentence for sentence in unknown_of(ContextAnswers(), looked, 100)
     )

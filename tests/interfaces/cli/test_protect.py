@@ -55,17 +55,13 @@ def test_a_release_and_its_decision(sfumato, table, tmp_path):
 
 def test_json_is_the_decision(sfumato, table, tmp_path):
     out = tmp_path / "out"
-    done = sfumato(
-        "protect", table, *CONTEXT, *FIRST, *DECIDE, "--seed", "1", "-o", out, "--json"
-    )
+    done = sfumato("protect", table, *CONTEXT, *FIRST, *DECIDE, "--seed", "1", "-o", out, "--json")
     document = json.loads(done.out)
     assert document["sfumato_protection"] == 1 and document["folder"] == str(out)
     assert document["decision"]["requested"] == "internal"
 
 
-def test_a_lower_tier_than_asked_for_ends_with_1_and_says_what_would_help(
-    sfumato, table, tmp_path
-):
+def test_a_lower_tier_than_asked_for_ends_with_1_and_says_what_would_help(sfumato, table, tmp_path):
     asked = ("--recipient", "researchers", "--contract", "yes", "--sensitivity", "low")
     more = ("--population", 80_000_000, "--seed", "1", "-o", tmp_path / "out")
     done = sfumato("protect", table, *asked, *DECIDE, *more)

@@ -263,6 +263,7 @@ def binned(
     if single and reading.scale == "number" and len(reading.values) <= max_bins:
         reading = _snapped(reading)
         by_value = True
+    bin_of: NDArray[np.integer[Any]]
     if by_value:
         names, bin_of = _bins_of_values(reading, max_bins, fewest)
         labels = _spread_of_sets(

@@ -177,9 +177,9 @@ def _figures_of_nodes(ladder: Ladder, meanings: _Meant, level: int) -> Figures:
     their loss.
     """
     more_leaves = meanings.missing if level == ladder.top > 0 else 0
-    records = np.bincount(
-        ladder.climb(0, level), weights=meanings.by_leaf, minlength=len(ladder.labels[level])
-    )
+    parents = ladder.climb(0, level)
+    sizes = np.bincount(parents, weights=meanings.by_leaf, minlength=len(ladder.labels[level]))
+    records = np.asarray(sizes, dtype=np.float64)
     return Figures(ladder.loss[level], ladder.leaves[level] + more_leaves, records)
 
 
