@@ -124,8 +124,8 @@ def weights_of(dataset: Table) -> NDArray[np.float64] | None:
     weights = numbers_of(dataset, name)
     if np.isnan(weights).any() or (weights < 0).any():
         raise SchemaError(
-            f"weights in column {name!r} must be numbers that are not negative, and none may be"
-            " missing"
+            f"weights in column {name!r} must be numbers, zero or more, without missing values; "
+            "correct them"
         )
     return weights
 
@@ -158,9 +158,9 @@ def weight_warnings(dataset: Table) -> tuple[str, ...]:
     if alone < OFTEN_ALONE * dataset.records:
         return ()
     warning = (
-        f"the survey weights in column {name!r} are released as they are, and {alone:,} of"
-        f" {dataset.records:,} records stand alone with theirs: who has the weights from elsewhere"
-        " finds the record; round them, or drop the column"
+        f"the survey weights in column {name!r} are released unchanged, and {alone:,} of "
+        f"{dataset.records:,} records are the only ones with their weight: anyone who knows a "
+        "weight from elsewhere finds the record; round the weights, or drop the column"
     )
     return (warning,)
 
@@ -218,10 +218,10 @@ def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
         whole = np.bincount(unit_pairs[:, 0])
         linked, pairs = (float((n * (n - 1.0)).sum()) for n in (sizes, whole))
         warnings.append(
-            f"{split:,} of {len(owners):,} {kind}s in column {name!r} have records in several"
-            f" classes, and a number in each: {percent(1 - linked / pairs)} of the pairs of records"
-            f" of one {kind} are no longer linked; to keep them, release the {kind}s as a table of"
-            " their own beside the records (a recipe of several tables)"
+            f"{split:,} of {len(owners):,} {kind}s in column {name!r} have records in several "
+            f"classes, with another number in each: {percent(1 - linked / pairs)} of the pairs of "
+            f"records of one {kind} are no longer linked; to keep the links, release the {kind}s "
+            "as a table of their own beside the records (a recipe of several tables)"
         )
     return tuple(warnings)
 
@@ -267,7 +267,8 @@ class Renumbering:
             positions = np.minimum(np.searchsorted(unit_keys, keys), max(0, len(unit_keys) - 1))
             if (unit_keys[positions] != keys).any():
                 raise InternalError(
-                    f"a unit of column {name!r} was not there when units were counted"
+                    f"a unit of column {name!r} was missing when units were counted; "
+                    "count again on this table"
                 )
             column = rows.column(name)
             gaps = (

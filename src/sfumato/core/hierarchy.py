@@ -323,9 +323,7 @@ class Ladder:
         """Map from the codes of level ``start`` to those of level ``end``."""
         if (start, end) not in self._climbs:
             if not 0 <= start <= end < len(self.labels):
-                raise InternalError(
-                    f"there is no way up from level {start} to level {end} of {self.top}"
-                )
+                raise InternalError(f"{self.top} has no path from level {start} up to level {end}")
             if start == end:
                 codes = np.arange(len(self.labels[start]), dtype=np.int64)
             elif start + 1 == end:
@@ -466,12 +464,12 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], title: str) -> None:
         }
         if torn:
             problems.append(
-                f"{title}: {len(torn)} node(s) of level {level} have more than one parent on level"
-                f" {level + 1}"
+                f"{title}: {len(torn)} label(s) of level {level} belong to more than one label of "
+                f"level {level + 1}; give each one parent"
             )
     tops = {row[-1] for row in rows}
     if len(tops) > 1:
-        problems.append(f"{title}: the top level must be one single value, it has {len(tops)}")
+        problems.append(f"{title}: the top level must be one single value, but it has {len(tops)}")
     if problems:
         raise SchemaError(problems)
 

@@ -198,7 +198,9 @@ def _divergence(spread: Spread) -> float:
 def _misclassified(spread: Spread) -> float:
     """The share of records that are suppressed or differ from the majority of their class."""
     if spread.majority is None:
-        raise InternalError("the objective classification was given no label")
+        raise InternalError(
+            "the objective classification needs a label; name the column to predict"
+        )
     # A class of which nothing is kept shows no majority to anybody.
     n, right = int(spread.records.sum()), int(spread.majority[spread.kept > 0].sum())
     return (n - right) / n if n else 0.0
@@ -288,8 +290,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "ambiguity",
-        "combinations of values a record may stand for, as logarithms (Nergiz & Clifton 2007);"
-        " weights do not count",
+        "combinations of values a record may represent, as logarithms (Nergiz & Clifton 2007); "
+        "ignores weights",
         _log_leaves,
         _own,
         bounded=False,
@@ -297,8 +299,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "kl_divergence",
-        "bits by which the joint distribution is misjudged (Kifer & Gehrke 2006,"
-        " doi:10.1145/1142473.1142499); weights do not count",
+        "bits by which the joint distribution is distorted (Kifer & Gehrke 2006, "
+        "doi:10.1145/1142473.1142499); ignores weights",
         _log_leaves,
         _own,
         bounded=False,
@@ -306,8 +308,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "classification",
-        "share of records suppressed or unlike the majority label of their class (Iyengar 2002);"
-        " needs label, weights do not count",
+        "share of records suppressed or unlike the majority label of their class (Iyengar 2002); "
+        "needs label, ignores weights",
         _loss_costs,
         _own,
         bounded=False,
@@ -560,7 +562,7 @@ class Landscape:
         logarithms.
         """
         if name not in AXES:
-            raise ParameterError(f"{name!r} is no axis.{did_you_mean(name, AXES)}")
+            raise ParameterError(f"{name!r} is not an axis.{did_you_mean(name, AXES)}")
         values: NDArray[np.float64] = getattr(self, name).astype(np.float64)
         return np.log(np.maximum(values, TINY)) if name in RISKS else values
 

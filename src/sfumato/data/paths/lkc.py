@@ -38,7 +38,7 @@ class LkcPrivacy(SetPromise):
 
     k: Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
     l: Annotated[  # noqa: E741 - the literature's letter
-        int, Field(ge=1, le=8, description="points an intruder knows at most")
+        int, Field(ge=1, le=8, description="most points an intruder knows")
     ] = 2
     c: Annotated[
         float | None,
@@ -49,7 +49,7 @@ class LkcPrivacy(SetPromise):
     ] = None
     values: Annotated[
         tuple[str, ...] | None,
-        Field(min_length=1, description="the values that matter; by default all"),
+        Field(min_length=1, description="the sensitive values to protect; by default all"),
     ] = None
 
     name: ClassVar[str] = "lkc_privacy"
@@ -61,7 +61,8 @@ class LkcPrivacy(SetPromise):
         # ignored in silence.
         if self.c is None and (self.sensitive is not None or self.values is not None):
             raise ParameterError(
-                "a sensitive column matters only with c, the largest share of one value"
+                "a sensitive column matters only together with c, the largest share of "
+                "one value; give c"
             )
 
     @property
@@ -109,7 +110,7 @@ class KmPoints(SetPromise):
     """
 
     k: Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
-    m: Annotated[int, Field(ge=1, le=8, description="points an intruder knows at most")] = 2
+    m: Annotated[int, Field(ge=1, le=8, description="most points an intruder knows")] = 2
 
     name: ClassVar[str] = "km_anonymity"
     facts: ClassVar[Facts] = Facts(against="identity")

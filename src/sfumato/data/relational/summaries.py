@@ -15,7 +15,7 @@ def rows_gone(gone: Mapping[str, int], share: float) -> str:
     """
     row_counts = [f"{count_of(count, 'row')} of {table}" for table, count in gone.items() if count]
     return (
-        f"{join_words(row_counts)} went, {percent(share)} of all"
+        f"{join_words(row_counts)} removed, {percent(share)} of all"
         if row_counts
-        else "none had to go"
+        else "none had to be removed"
     )

@@ -42,14 +42,16 @@ class IntruderOptions:
 
     panel: ClassVar[str] = "What the intruder has"
     intruder: Annotated[str | None, CommandOption("a table, instead of the named intruders")] = None
-    knows: Annotated[str | None, CommandOption("columns the intruder knows, with commas")] = None
+    knows: Annotated[
+        str | None, CommandOption("columns the intruder knows, separated by commas")
+    ] = None
     rename: Annotated[
         list[str] | None,
         CommandOption("a column there and its name here: years=age; repeat it"),
     ] = None
     by: Annotated[str | None, CommandOption("column that identifies people in both tables")] = None
     population: Annotated[
-        str | None, CommandOption("a table of everyone, for `unique_in_population`")
+        str | None, CommandOption("a table of the whole population, for `unique_in_population`")
     ] = None
     aux: Annotated[
         str | None, CommandOption("a table of other people, for `other_columns_linkage`")
@@ -60,7 +62,7 @@ class IntruderOptions:
     ] = None
     other_original: Annotated[
         list[Path] | None,
-        CommandOption("the original of each of --others, if another table"),
+        CommandOption("the original of each of --others, if it is another table"),
     ] = None
 
 
@@ -72,7 +74,7 @@ class AttackFiles(ShowOptions):
     recipe: Annotated[
         Path | None,
         CommandOption(
-            "other roles and limits than those of the release; nothing is kept then",
+            "other roles and limits than those of the release; the results are not kept",
             ("--recipe", "-r"),
         ),
     ] = None
@@ -82,7 +84,10 @@ class AttackFiles(ShowOptions):
     ] = None
     keep: Annotated[
         bool | None,
-        CommandOption("add it to the certificate; usual without --recipe", ("--keep/--no-keep",)),
+        CommandOption(
+            "add the results to the certificate; the default without --recipe",
+            ("--keep/--no-keep",),
+        ),
     ] = None
 
 
@@ -112,12 +117,11 @@ def attack(
         keywords["only"] = [read_yaml(text, "--attack") for text in keywords["only"]]
     if files.recipe is not None and files.keep:
         raise ParameterError(
-            "what is found with another recipe (-r) is not added to the certificate; leave"
-            " --keep out"
+            "results with another recipe (-r) are never added to the certificate; leave --keep out"
         )
     if folder.is_file() and (files.keep or files.sign is not None or knowledge.others):
         raise ParameterError(
-            "--keep, --sign and --others are about a folder that run wrote; leave them out here"
+            "--keep, --sign and --others need a folder that run wrote; leave them out here"
         )
     foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
     # Findings are kept unless it was said otherwise, but never those under other roles.
@@ -247,7 +251,7 @@ def _intruder(
         return intruder_with(pair, table, columns, by=knowledge.by, aux=aux)
     if knowledge.by is not None or knowledge.rename or aux is not None:
         raise ParameterError(
-            "--by, --rename and --aux are about an intruder's own table; give it with --intruder"
+            "--by, --rename and --aux describe an intruder's own table; give it with --intruder"
         )
     if columns is None:
         return None
@@ -265,6 +269,8 @@ def _names(texts: list[str]) -> dict[str, str]:
                 "--rename takes the intruder's name and ours with = between: years=age"
             )
         if parts[0] in names:
-            raise ParameterError("--rename: a column of the intruder's table is named twice")
+            raise ParameterError(
+                "--rename: a column of the intruder's table is named twice; name each once"
+            )
         names[parts[0]] = parts[1]
     return names

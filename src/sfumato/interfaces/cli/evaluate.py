@@ -33,7 +33,7 @@ class EvaluateFiles(ShowOptions):
     recipe: Annotated[
         Path | None,
         CommandOption(
-            "for a table made elsewhere: a recipe that says what columns are", ("--recipe", "-r")
+            "for a table made elsewhere: a recipe that describes the columns", ("--recipe", "-r")
         ),
     ] = None
     people: People = None
@@ -67,12 +67,11 @@ def evaluate(
     if "metrics" in keywords:
         metrics = [read_yaml(text, "--metric") for text in keywords["metrics"]]
     if folder.is_file() and (files.keep or files.sign is not None):
-        raise ParameterError(
-            "--keep and --sign are about a folder that run wrote; leave them out here"
-        )
+        raise ParameterError("--keep and --sign need a folder that run wrote; leave them out here")
     if not folder.is_file() and files.recipe is not None:
         raise ParameterError(
-            "-r is about a table made elsewhere; a folder that run wrote has its recipe"
+            "-r is for a table made elsewhere; a folder that run wrote has its recipe, "
+            "so leave -r out"
         )
     foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
     release: Any = foreign or read_release(folder)

@@ -75,10 +75,10 @@ def show_story(story: Certificate) -> None:
     rows, suppressed = story["data"]["rows"], story["suppressed_records"]
     remark = ""
     if "synthetic" in story:
-        remark = "; they were drawn anew and are nobody's"
+        remark = "; they are synthetic"
     elif suppressed is not None:
         share = percent(suppressed / max(1, rows + suppressed))
-        remark = f"; {suppressed:,} ({share}) were suppressed or left out"
+        remark = f"; {suppressed:,} ({share}) were suppressed"
     out().print(f"{rows:,} records are shared{remark}.")
     for step in story["plan"]:
         _show_step(step, story)
@@ -108,7 +108,7 @@ def _show_people(story: Certificate) -> None:
     for name, count in story["counts"].items():
         counts.append(f"{count:,} {name.replace('_', ' ')}")
     suppressed = story["suppressed_people"]
-    remark = "" if suppressed is None else f"; {suppressed:,} people were left out"
+    remark = "" if suppressed is None else f"; {suppressed:,} people were removed"
     _print(f"{', '.join(counts)} are shared{remark}.")
     for step, words in describe_steps(story):
         _print(f"  {step}: {words}" if words else f"  {step}")
@@ -140,7 +140,7 @@ def _level_words(level: int, top: int) -> str:
     if level == 0:
         return "exact" if top else "exact; it has no hierarchy"
     if level == top:
-        return "nothing is left of it"
+        return "fully suppressed"
     return f"level {level} of {top}"
 
 
@@ -158,11 +158,11 @@ def _show_local(step: StepRecord) -> None:
         before, after = step["distinct"].get(column, (None, None))
         kinds = "" if after is None else f"{after:,} different cells from {before:,} values, "
         line = (
-            f"  {column}: {kinds}{percent(cell['exact'])} exact, {percent(cell['nothing'])} say"
-            f" nothing, {percent(cell['loss'])} of the domain open on average"
+            f"  {column}: {kinds}{percent(cell['exact'])} exact, {percent(cell['nothing'])} fully "
+            f"suppressed, {percent(cell['loss'])} of the domain open on average"
         )
         if total:
-            line += f"; {percent(cell['loss'] / total)} of all that is lost"
+            line += f"; {percent(cell['loss'] / total)} of the whole loss"
         _print(line)
     worst = [f"{group['records']:,} records ({percent(group['loss'])})" for group in step["worst"]]
     if worst:
@@ -195,7 +195,7 @@ def _show_minimal(step: StepRecord) -> None:
 def _show_reasons(reasons: Mapping[str, Any]) -> None:
     """Why this node and not its neighbour, and what another budget would buy."""
     sections = {
-        "Why this and not another": [reasons["choice"]],
+        "Why this and not another?": [reasons["choice"]],
         "One level finer or coarser": reasons["neighbours"],
         "Another budget, or less risk": reasons["outlook"],
     }

@@ -89,7 +89,7 @@ class AttackCost(Attack):
 
     name: ClassVar[str] = "attack_cost"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "What it takes to be left with a person's own record"
+    line: ClassVar[str] = "The work until a person's own record is found"
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor", "neighbour", "colleague")
     turn: ClassVar[int] = 4
 
@@ -129,8 +129,8 @@ class AttackCost(Attack):
         )
         sound = [hunt.sound for hunt in hunts if hunt.sound is not None]
         details: dict[str, Any] = {
-            "a measurement of ours": (
-                "work is counted in tests of one fact on one candidate that is left"
+            "a measurement, not a promise": (
+                "work is counted in tests of one fact against one remaining candidate"
             ),
             "curve": {
                 "known": "facts used",
@@ -145,7 +145,7 @@ class AttackCost(Attack):
         if unique_people:
             effort = f"{work / unique_people:,.0f} tests of a fact for each of them"
         else:
-            effort = f"{work:,.0f} tests of a fact in vain"
+            effort = f"{work:,.0f} tests of a fact without success"
         sentence = (
             f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an"
             f" intruder is left with {curve[-1]['candidates']:,.1f} of"
@@ -344,7 +344,7 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
     if set(scene.pair.quasi) - set(common_columns(scene)):
         return "the intruder does not know all quasi-identifiers"
     if len(scene.pair.original) * len(scene.pair.quasi) > MOST_LADDER_CELLS:
-        return "the table is too large to pair all its records up"
+        return "the table is too large to compare all its records"
     if "ladder" not in scene.pair.memo:
         try:
             # A release that was read from its folder has no hierarchies of its own: those of the

@@ -277,7 +277,7 @@ def no_secret(scene: Scene) -> str | None:
         return NothingToAttack("no sensitive column was released")
     if not targets(scene):
         return NothingToAttack(
-            "this intruder knows every sensitive column that was released already"
+            "this intruder already knows every sensitive column that was released"
         )
     return None
 
@@ -298,8 +298,8 @@ def no_target(scene: Scene) -> str | None:
     ]
     if changed:
         return (
-            f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not"
-            " hold the people it seems to"
+            f"values of {', '.join(changed[:3])} were changed, not generalised, so a class does "
+            "not contain the people it seems to"
         )
     return None
 

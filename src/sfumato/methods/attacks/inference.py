@@ -51,7 +51,7 @@ class Homogeneity(Attack):
     name: ClassVar[str] = "homogeneity"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is read off because everyone in a crowd shares it"
+    line: ClassVar[str] = "A sensitive value is revealed because everyone in a class shares it"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -110,7 +110,9 @@ class ProbabilisticInference(Attack):
     name: ClassVar[str] = "probabilistic_inference"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is guessed from what is most common in a person's crowd"
+    line: ClassVar[str] = (
+        "A sensitive value is guessed from the most common value of a person's class"
+    )
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -124,8 +126,8 @@ class ProbabilisticInference(Attack):
         value = float((crowd.guesses()[crowd.classes] == crowd.truth).mean())
         guess = float((crowd.truth == crowd.totals.argmax()).mean())
         message = (
-            f"guessing {crowd.column} by class is right for {percent(value)} of the records, for"
-            f" all alike {percent(guess)}"
+            f"guessing {crowd.column} by class is correct for {percent(value)} of the records, one "
+            f"guess for all for {percent(guess)}"
         )
         strongest = float((crowd.largest() / crowd.sizes).max())
         return Finding(
@@ -187,8 +189,8 @@ class BackgroundKnowledge(Attack):
             f" {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
         )
         message = (
-            f"who can rule out {exclusion} is sure of the {crowd.column} of"
-            f" {int(hit.sum()):,} records"
+            f"somebody who can exclude {exclusion} is sure of the {crowd.column} of "
+            f"{int(hit.sum()):,} records"
         )
         return Finding(self.name, float(hit.mean()), message, victims=rows_of(scene, hit))
 
@@ -242,13 +244,13 @@ class Skewness(Attack):
     """
 
     lift: Annotated[
-        float, Field(gt=1, description="lift from which a record counts as given away")
+        float, Field(gt=1, description="lift from which a record counts as revealed")
     ] = 5.0
 
     name: ClassVar[str] = "skewness"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is much more common in a person's crowd than elsewhere"
+    line: ClassVar[str] = "A sensitive value is much more common in a person's class than elsewhere"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -323,7 +325,9 @@ class Similarity(Attack):
     name: ClassVar[str] = "similarity"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is known roughly because a crowd's secrets are alike"
+    line: ClassVar[str] = (
+        "A sensitive value is known approximately because the values of a class are close"
+    )
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -355,7 +359,7 @@ class Similarity(Attack):
                 (float(np.bincount(true).max(initial=0)) for true in true_nodes), default=0.0
             ) / len(crowd.classes)
         details = {"classes": int(near.sum())}
-        message = f"{message}; for all alike {percent(guess)} are as close"
+        message = f"{message}; one guess for all is as close for {percent(guess)}"
         return Finding(
             self.name,
             float(hit.mean()),

@@ -76,8 +76,8 @@ class _OnPairs(Model, Protocol):
             )
             if repeated:
                 raise SchemaError(
-                    f"{self.promise} counts records, and {repeated:,} of them repeat a person"
-                    f" ({person!r}); keep one row a person"
+                    f"{self.promise} counts records, and {repeated:,} of them repeat a person "
+                    f"({person!r}); keep one row per person"
                 )
         return evidence.pairs
 

@@ -82,7 +82,7 @@ class KOnSubsets(_OnColumns):
     smallest group has 1
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
     size: Annotated[
         int, Field(ge=1, examples=[2], description="how many quasi-identifiers an intruder knows")
     ]
@@ -149,7 +149,7 @@ class KOnCombinations(_OnColumns):
     Reference: as there.
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
     combinations: Annotated[
         Sequence[Combination],
         AfterValidator(tuple),
@@ -176,8 +176,8 @@ class KOnCombinations(_OnColumns):
         if wrong:
             raise SchemaError(
                 [
-                    f"{self.name}: {name!r} is no column with role"
-                    f" quasi.{did_you_mean(name, schema.quasi)}"
+                    f"{self.name}: {name!r} is not a column with role "
+                    f"quasi.{did_you_mean(name, schema.quasi)}"
                     for name in wrong
                 ]
             )
@@ -229,7 +229,7 @@ def _judge(model: Model, k: int, evidence: ClassEvidence, smallest: Ints, where:
             f" smallest group has {attained}"
         )
     else:
-        sentence = f"knowing any {where}, an intruder finds at least {attained} records"
+        sentence = f"somebody who knows any {where} finds at least {attained} records"
     return verdict(
         model,
         evidence,

@@ -303,9 +303,7 @@ class Dealing:
         inside = np.repeat(plan.split, np.diff(plan.starts))
         amounts = plan.amounts[inside]
         if int(amounts.sum()) != len(order) or (amounts < 1).any():
-            raise InternalError(
-                "the rows of split classes are not those that the plan was made for"
-            )
+            raise InternalError("the rows of split classes differ from those the plan was made for")
         of = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))[inside]
         inner = np.append(of[1:] == of[:-1], False)  # the last part of a class has no border
         last = order[np.cumsum(amounts)[inner] - 1]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _once(names: Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
-        raise ValueError("names a column twice")
+        raise ValueError("names a column twice; name it once")
     return tuple(names)
 
 

@@ -76,14 +76,15 @@ class Round(ColumnStep):
 
     columns: Annotated[Names, Field(description="columns that are rounded")]
     base: Annotated[
-        float, Field(gt=0, allow_inf_nan=False, description="what the values become multiples of")
+        float, Field(gt=0, allow_inf_nan=False, description="the base of the multiples")
     ]
     method: Annotated[
         Literal["deterministic", "random", "controlled"],
         Field(description="which neighbour a value becomes"),
     ] = "deterministic"
     within: Annotated[
-        Names | None, Field(description="columns that make the strata; None: those with that role")
+        Names | None,
+        Field(description="columns that define the strata; by default those with that role"),
     ] = None
 
     name: ClassVar[str] = "round"
@@ -133,7 +134,7 @@ class Round(ColumnStep):
             },
             preserved=self._preserved(block, rounded_values),
             warnings=tuple(
-                f"column {n!r} has multiples of the base only: rounding changed nothing"
+                f"column {n!r} already has multiples of the base only; rounding changed nothing"
                 for n in unchanged
             ),
             public={"base": self.base, "method": self.method},

@@ -438,9 +438,9 @@ class Lattice:
         if not self.missing_apart:
             return ""
         return (
-            f" Missing values of {', '.join(self.missing_apart)} were counted as a category of"
-            " their own, though they may match everything; the step suppression of cells counts"
-            " them so."
+            f" Missing values of {', '.join(self.missing_apart)} counted as a category of their "
+            "own, although they may match everything; the step that suppresses cells counts them "
+            "so."
         )
 
     def hopeless(self) -> str:
@@ -509,8 +509,8 @@ def level_bounds(
 ) -> tuple[Node, Node]:
     """The lowest and highest level of each column, from the caps of a recipe."""
     problems = [
-        f"level bounds name a column {name!r} that is no"
-        f" quasi-identifier.{did_you_mean(name, columns)}"
+        f"level bounds name a column {name!r} that is not a "
+        f"quasi-identifier.{did_you_mean(name, columns)}"
         for name in bounds
         if name not in columns
     ]
@@ -539,8 +539,8 @@ def normalised_weights(columns: Sequence[str], weights: Mapping[str, float]) -> 
     if unknown:
         raise SchemaError(
             [
-                f"weights name a column {n!r} that is no"
-                f" quasi-identifier.{did_you_mean(n, columns)}"
+                f"weights name a column {n!r} that is not a "
+                f"quasi-identifier.{did_you_mean(n, columns)}"
                 for n in unknown
             ]
         )

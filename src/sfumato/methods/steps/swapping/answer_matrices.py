@@ -59,7 +59,7 @@ def dense(rows: Rows) -> tuple[dict[str, int], Floats]:
         raise ParameterError("it needs one row for each value of the column")
     strange = set(map(label, chain.from_iterable(rows.values()))) - set(numbers)
     if strange:
-        raise ParameterError(f"it leads to {len(strange)} value(s) that have no row of their own")
+        raise ParameterError(f"it leads to {len(strange)} value(s) without a row of their own")
     matrix = np.zeros((len(numbers), len(numbers)))
     for value, row in rows.items():
         for to, probability in row.items():

@@ -260,7 +260,7 @@ class KOptimize(Step):
     """
 
     objective: Annotated[
-        Literal["discernibility", "classification"], Field(description="what is made small")
+        Literal["discernibility", "classification"], Field(description="what is minimised")
     ] = "discernibility"
     label: Annotated[
         str | None,
@@ -271,9 +271,7 @@ class KOptimize(Step):
     budget: Annotated[
         float, Field(ge=0, le=1, description="share of records that may be suppressed")
     ] = 1.0
-    effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = (
-        20_000
-    )
+    effort: Annotated[int, Field(ge=1, description="sets of cut points to try")] = 20_000
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
