@@ -67,16 +67,16 @@ gc.disable()  # until all tests are collected: nothing of that is garbage
 # What starts a Java machine stays in one process: each takes 2 GB and its time to start.
 SPARK = (
     "tests/golden/test_golden.py::test_the_files_are_as_stored[spark",
-    "tests/data/lazy/test_spark.py",
+    "tests/data/lazy/test_on_spark.py",
 )
 # What takes longest comes first: at the end, no process waits for another.
 LONG = (
     *SPARK,
     "tests/test_annexes.py",
-    "tests/interfaces/web/test_hands_browser.py",
+    "tests/interfaces/web/pages/test_partial_redraw.py",
     "tests/interfaces/web/test_whole_walk.py",
     "tests/test_docs.py",
-    "tests/data/lazy/test_grid.py",
+    "tests/data/lazy/test_planning.py",
     "tests/release/report/test_browser.py",
     "tests/guidance/recommendation/test_recommend.py",
     "tests/methods/attacks/linkage/test_learned_linkage.py",

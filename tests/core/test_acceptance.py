@@ -70,7 +70,7 @@ def test_acceptances_are_sorted_by_kind() -> None:
         ("[zip]", "must map columns"),
         ("{zip: text}", "expected"),
         ("{zip: true}", "expected"),
-        ("{zip: []}", "nothing is accepted"),
+        ("{zip: []}", "nothing is listed"),
         ("{zap: text only}", "no such column"),
         ("{name: text only}", "drop"),
         ("{birth_year: {implies: age}}", "lacks because"),
@@ -96,7 +96,7 @@ def test_what_is_no_acceptance_is_refused_by_name(accept: str, message: str) -> 
 def test_data_of_another_shape_accept_nothing() -> None:
     with pytest.raises(
         RecipeError,
-        match="'accept' belongs to data of shape table, and this is a recipe for shape baskets",
+        match="'accept' belongs to data of shape table, but this recipe has shape baskets",
     ):
         recipe_files.any_from_dict(
             {

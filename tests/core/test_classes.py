@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from sfumato.core import class_runs, classes
 from sfumato.core.classes import ClassTable, Layout, Placement, count_classes, count_rows, pack_rows
-from sfumato.core.hierarchy import bind
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import InternalError, SchemaError
-from sfumato.kernels import keys, lattice
-from sfumato.kernels.keys import CALL, FEW, StandIn
+from sfumato.kernels import keys
+from sfumato.kernels.keys import FEW
 from sfumato.methods.hierarchies import TableHierarchy
 from tests import oracle
 from tests.random_tables import RandomTable, tables
@@ -296,7 +295,7 @@ def test_weights_must_be_numbers():
 @pytest.mark.parametrize("levels", [{"c0": 0}, {"c0": 3}])
 def test_there_is_no_way_down_and_none_beyond_the_top(levels):
     table = RandomTable([("a",), ("b",)], [{v: (v, "1.0", "*") for v in "ab"}])
-    with pytest.raises(InternalError, match="no way up"):
+    with pytest.raises(InternalError, match="has no path from level"):
         count_classes(table.dataset()).roll_up({"c0": 1}).roll_up(levels)
 
 
@@ -403,28 +402,12 @@ def test_values_that_were_not_planned_for_are_counted_not_shown():
     paths = {v: (v, "*") for v in ("a", "b", "secret")}
     table = RandomTable([("a",), ("b",)], [paths])
     _, place = pack_rows(table.dataset(), ["c0"])
-    with pytest.raises(SchemaError, match=r"^1 value\(s\) were not there") as refused:
+    with pytest.raises(SchemaError, match=r"did not occur") as refused:
         pack_rows(table.dataset([("secret",)]), ["c0"], place)
     assert "secret" not in str(refused.value)
 
 
 # ------------------------------------------------------------------------------------------- ladder
-
-
-def test_siblings_are_neighbours_and_missing_joins_the_top():
-    ladder = bind(
-        TableHierarchy([("a", "x", "*"), ("b", "y", "*"), ("c", "x", "*")]),
-        ["c", None, "b", "a"],
-        [1, 1, 1, 1],
-    )
-    assert ladder.labels == (("a", "c", "b", None), ("x", "y", None), ("*",))
-    assert [up.tolist() for up in ladder.up] == [[0, 0, 1, 2], [0, 0, 0]]
-    assert [loss.tolist() for loss in ladder.loss] == [[0, 0, 0, 0], [0.5, 0, 0], [1]]
-
-
-def test_without_a_hierarchy_there_is_one_level():
-    ladder = bind(None, ["b", None], [1, 1])
-    assert (ladder.labels, ladder.top, ladder.depth) == ((("b", None),), 0, 1)
 
 
 # --- packed keys: numpy where rows are few, loops where they are many ---
@@ -442,66 +425,6 @@ def packed(draw):
         for _ in range(2)
     ]
     return words, width, columns
-
-
-@given(packed())
-def test_few_rows_are_packed_and_found_as_many_are(case):
-    words, width, columns = case
-    places = [(0, 0), (words - 1, 32)]
-    few, many = (np.zeros((len(columns[0]), words), dtype=np.uint64) for _ in range(2))
-    for codes, (word, shift) in zip(columns, places, strict=True):
-        keys.pack(few, codes, word, shift)
-        keys._pack(many, codes, word, shift)
-    assert few.tolist() == many.tolist()
-    for codes, (word, shift) in zip(columns, places, strict=True):
-        assert keys.field_codes(few, word, shift, width).tolist() == codes.tolist()
-    _, first = keys.group(few)
-    known = few[first[::2]]  # every other key is known, in order of appearance
-    naive = [
-        next((g for g, k in enumerate(known.tolist()) if k == key), -1) for key in few.tolist()
-    ]
-    assert keys.look_up(known, few).tolist() == keys._look_up(known, few).tolist() == naive
-
-
-def test_many_keys_are_grouped_in_order_of_appearance():
-    values = (
-        np.random.default_rng(8).integers(0, 60_000, 100_000).astype(np.uint64)
-    )  # the table grows several times
-    ids, first = keys.group(values.reshape(-1, 1))
-    _, index, inverse = np.unique(values, return_index=True, return_inverse=True)
-    assert first.tolist() == sorted(index.tolist())
-    assert first[ids].tolist() == index[inverse].tolist()
-
-
-@given(given_keys=st.lists(st.integers(0, 999), max_size=60))
-def test_keys_are_numbered_in_their_order(given_keys):
-    ranks, known = keys.rank_keys(np.array(given_keys, dtype=np.uint64).reshape(-1, 1), 1000)
-    assert known.tolist() == sorted(set(given_keys))
-    assert known[ranks].tolist() == given_keys
-
-
-@given(
-    given_keys=st.lists(st.integers(0, 999), max_size=60),
-    span=st.sampled_from([1000, 1 << 62, 1 << 64]),
-)
-def test_sorting_numbers_keys_as_their_order_does(given_keys, span):
-    packed = np.array(given_keys, dtype=np.uint64)
-    ranks, known = keys.rank_by_sorting(packed, span)
-    assert known.tolist() == sorted(set(given_keys))
-    assert known[ranks].tolist() == given_keys
-    assert packed.tolist() == given_keys
-
-
-@given(
-    st.lists(st.integers(0, 300), unique=True, max_size=60),
-    st.lists(st.integers(0, 300), max_size=60),
-)
-def test_keys_outside_are_those_nobody_knows(known, given_keys):
-    held, asked = (np.array(each, dtype=np.uint64).reshape(-1, 1) for each in (known, given_keys))
-    expected = [key not in known for key in given_keys]
-    assert keys.lie_outside(held, asked).tolist() == expected
-    with mock.patch.object(keys, "FEW", 0):
-        assert keys.lie_outside(held, asked).tolist() == expected
 
 
 def test_many_rows_are_grouped_as_few_are(monkeypatch):
@@ -560,57 +483,3 @@ def test_classes_rolled_up_in_runs_are_those_that_are_hashed(data, table, small)
 
 
 # numpy in place of loops that are not loaded yet
-
-
-@given(st.data())
-def test_numpy_rolls_up_and_tallies_as_the_loops_do(data):
-    """The stand-ins give what the compiled loops give, to the last bit."""
-    widths = np.array(data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=4)))
-    shifts = np.cumsum([0, *widths[:-1]])
-    offsets = np.cumsum([0, *(2 ** widths[:-1])])
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    rows = data.draw(st.integers(0, 60))
-    keys = rng.integers(0, 1 << int(widths.sum()), rows).astype(np.uint64)
-    records = rng.integers(1, 9, rows)
-    climbs = np.concatenate([rng.integers(0, 2**width, 2**width) for width in widths])
-    of_columns = (shifts, widths, climbs, offsets)
-    for ours, loops in zip(
-        lattice._roll_up_by_numpy(keys, records, *of_columns),
-        lattice._roll_up_word(keys, records, *of_columns),
-        strict=True,
-    ):
-        assert ours.dtype == loops.dtype
-        np.testing.assert_array_equal(ours, loops)
-    gone = np.where(rng.random(rows) < 0.5, rng.integers(0, records + 1), 0)
-    before, words = rng.random(widths.size), np.zeros(widths.size, np.int64)
-    lost, again = before.copy(), before.copy()
-    facts = (
-        keys.reshape(-1, 1),
-        records,
-        gone,
-        lattice.CostedColumns(words, shifts, widths, rng.random(climbs.size), offsets),
-    )
-    assert lattice._tally_by_numpy(*facts, lost) == lattice._tally(*facts, again)
-    np.testing.assert_array_equal(lost, again)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_numpy_groups_as_the_loop_does(seed):
-    """In order of first appearance, types included; empty tables and keys of all bits too."""
-    draw = np.random.default_rng(seed)
-    rows = int(draw.choice([0, 1, 2, 50, 5_000]))
-    words = draw.integers(0, [1, 3, 500, 2**63][seed % 4], rows, dtype=np.uint64, endpoint=True)
-    words[: rows // 3] = np.uint64(2**64 - 1)
-    by_numpy, by_loop = keys._group_by_numpy(words), keys._group_word(words)
-    for one, other in zip(by_numpy, by_loop, strict=True):
-        assert one.dtype == other.dtype and np.array_equal(one, other)
-    numbers: dict[int, int] = {}
-    assert by_numpy[0].tolist() == [numbers.setdefault(key, len(numbers)) for key in words.tolist()]
-    assert words[by_numpy[1]].tolist() == list(numbers)
-
-
-def test_numpy_stands_in_until_loading_the_loop_pays():
-    few = StandIn()
-    assert [few.serves(FEW // 2), few.serves(FEW // 2), few.serves(0)] == [True, False, False]
-    often = StandIn()
-    assert sum(often.serves(1) for _ in range(FEW)) == FEW // (CALL + 1)

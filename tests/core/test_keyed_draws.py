@@ -7,7 +7,6 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -27,7 +26,6 @@ from sfumato.core.randomness import (
     row_keys,
 )
 from sfumato.core.table import Table
-from sfumato.methods.formulas.exact_sums import exact_sums, rounded
 
 WORDS = st.integers(0, 2**64 - 1)
 CELLS = st.tuples(
@@ -182,29 +180,6 @@ def test_purposes_records_copies_and_draws_are_independent() -> None:
     correlations = np.corrcoef(samples) - np.eye(len(samples))
     assert np.abs(correlations).max() < 4 / math.sqrt(count)
     assert abs(np.corrcoef(samples[0][:-1], samples[0][1:])[0, 1]) < 4 / math.sqrt(count)
-
-
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64).map(lambda x: x / 4)
-
-
-@given(st.lists(st.tuples(NUMBERS, st.integers(0, 2)), max_size=30), st.randoms())
-def test_sums_are_exact(rows: list[tuple[float, int]], random) -> None:
-    def summed(pairs):
-        values, groups = (
-            np.array([v for v, _ in pairs]),
-            np.array([g for _, g in pairs], dtype=np.int64),
-        )
-        return exact_sums(values, groups, 3)
-
-    found = summed(rows)
-    for group in range(3):
-        exact = sum((Fraction(v) for v, g in rows if g == group), Fraction(0))
-        assert Fraction(found[group], 1 << 1127) == exact
-        if abs(exact) < 1e308:
-            assert rounded(found[group]) == float(exact)
-    mixed = random.sample(rows, len(rows))
-    pieces = [summed(mixed[: len(rows) // 2]), summed(mixed[len(rows) // 2 :])]
-    assert [a + b for a, b in zip(*pieces, strict=True)] == found
 
 
 @pytest.mark.parametrize("rows", [0, 1])

@@ -25,9 +25,9 @@ def test_file_and_variable_give_the_same_key(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("sw0rdfish-sw0rdfish", "never written into a recipe"),
-        (b"sw0rdfish-sw0rdfish", "never written into a recipe"),
-        (["sw0rdfish-sw0rdfish"], "never written into a recipe"),
+        ("sw0rdfish-sw0rdfish", "never write a key into a recipe"),
+        (b"sw0rdfish-sw0rdfish", "never write a key into a recipe"),
+        (["sw0rdfish-sw0rdfish"], "never write a key into a recipe"),
         ({"value": "sw0rdfish-sw0rdfish"}, "in one of two ways"),
         ({"sw0rdfish-sw0rdfish": None}, "in one of two ways"),
         ({}, "in one of two ways"),

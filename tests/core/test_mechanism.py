@@ -16,7 +16,6 @@ import sfumato as sf
 from sfumato.core import registry
 from sfumato.core.data import Context
 from sfumato.core.mechanism import Mechanism
-from sfumato.core.model import Model
 from sfumato.core.randomness import Seed
 from sfumato.errors import ReleaseRefused, SfumatoError
 from sfumato.methods.formulas.transition import local_epsilon
@@ -278,16 +277,6 @@ def test_a_recipe_that_does_nothing_keeps_no_promise(name):
     with contextlib.suppress(SfumatoError):
         verdicts = sf.judge(table, [model], original=table, population=sf.read(frame))
     assert not any(verdict.holds for verdict in verdicts)
-
-
-def test_promises_about_mechanisms_are_those_that_say_so():
-    """A new one declares ``released_by``; the test above then covers it."""
-    kinds = {
-        name
-        for name, cls in registry.family("models").items()
-        if cls.released_by is not Model.released_by
-    }
-    assert kinds == {"stochastic_t_closeness"}
 
 
 def test_matrices_are_compared_by_what_they_do():

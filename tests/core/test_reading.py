@@ -13,12 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.consistency import covering
 from sfumato.core.encoding import encode
 from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.pair import TablePair
-from sfumato.core.ranges import places_of, range_of_numbers
 from sfumato.core.reading import Joint, Rung, read_column
 from sfumato.core.schema import Attribute, Kind, Missing, Role
 from sfumato.core.step import Goal
@@ -114,38 +112,6 @@ def test_tables_without_a_common_column_are_refused():
     one, other = (Table(pl.DataFrame({name: [1]})).with_roles(quasi=name) for name in ("a", "b"))
     with pytest.raises(SchemaError, match="no column in common"):
         TablePair.of(one, other)
-
-
-@given(
-    st.lists(st.integers(-50, 50), min_size=1, max_size=8), st.integers(-50, 50), st.integers(0, 30)
-)
-def test_coverings_know_ranges(values, low, width):
-    labels = [str(v) for v in sorted(set(values))]
-    released = [f"[{low}, {low + width}]", "*"]
-    found = covering(labels, released, bind(None, labels, [1] * len(labels)))
-    for i, value in enumerate(labels):
-        expected = [0, 1] if low <= int(value) <= low + width else [1]
-        assert found.codes[found.starts[i] : found.starts[i + 1]].tolist() == expected
-
-
-@given(
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.floats(allow_nan=False, allow_infinity=False),
-)
-def test_what_is_written_as_a_range_is_read_as_one(one, other):
-    low, high = sorted((one, other))
-    assert range_of_numbers(f"[{low!r}, {high!r}]") == (low, high)
-
-
-@pytest.mark.parametrize("text", ["", "-", "..", "a-b", "[1, 2, 3]", "{a, 1}", "nan", "1-", "--5"])
-def test_what_is_no_range_is_none_or_open(text):
-    found = range_of_numbers(text)
-    assert found is None or math.isinf(found[0]) or math.isinf(found[1])
-
-
-def test_values_on_no_line_have_no_place():
-    places, read = places_of(["a", "1"])
-    assert np.isnan(places).all() and read("1-2") is None
 
 
 @pytest.mark.slow

@@ -228,7 +228,7 @@ def test_an_archive_without_its_parts_and_a_folder_that_is_there_are_refused(
 ) -> None:
     with zipfile.ZipFile(tmp_path / "other.deid", "w") as archive:
         archive.writestr("readme.txt", "x")
-    with pytest.raises(UnreadableInput, match="no project of ARX"):
+    with pytest.raises(UnreadableInput, match="not a project of ARX"):
         read_arx(tmp_path / "other.deid")
     with pytest.raises(ParameterError, match="is there already"):
         read_arx(project(tmp_path)).write(tmp_path)

@@ -24,7 +24,7 @@ from sfumato.errors import (
     WrongMessage,
     WrongStudy,
 )
-from sfumato.parties.attempt import Attempt, State, alone
+from sfumato.parties.attempt import Attempt, State
 from sfumato.parties.channel import Channel, Network, Phase
 from sfumato.parties.conduct import (
     Home,
@@ -419,15 +419,6 @@ def test_a_damaged_attempt_file_is_not_forgotten(tmp_path):
     run(tmp_path, study, channels=failing(2, Phase.SHARE))
     attempt_file(study, home_of(tmp_path, keys_in(tmp_path)[0])).write_text("{")
     assert isinstance(run(tmp_path, study)[0], UnreadableInput)
-
-
-def test_one_run_at_a_time(tmp_path):
-    with (
-        alone(tmp_path / "one.attempt"),
-        pytest.raises(Exception, match="already"),
-        alone(tmp_path / "one.attempt"),
-    ):
-        pass
 
 
 def test_the_question_key_does_not_depend_on_id_and_limits(tmp_path):

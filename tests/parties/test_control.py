@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.errors import Declined, ReleaseRefused, SchemaError, UnreadableInput
+from sfumato.errors import Declined, ReleaseRefused, UnreadableInput
 from sfumato.parties.channel import Network
 from sfumato.parties.control import Answered, AskedTogether, Rules, row_marks, rows_between
 from sfumato.parties.kinds import question_from
@@ -324,14 +324,6 @@ def test_marks_that_were_changed_or_lost_are_noticed(tmp_path):
     rows.unlink()
     with pytest.raises(UnreadableInput, match="not as it was written"):
         store.require_new(asked(towns(NUMBERS[:-1])), Rules())
-
-
-@pytest.mark.parametrize("protocol", ["additive", "shamir"])
-@pytest.mark.parametrize("odd", [{"y": [1.0]}, {"x": [[1.0], [2.0]]}])
-def test_an_error_of_one_party_ends_the_meeting_for_all(protocol, odd):
-    people = [*tables([1.0] * 9, [2.0] * 9), sf.read(pl.DataFrame(odd))]
-    with pytest.raises(SchemaError, match="'x'"):
-        together(people, MEAN, protocol=protocol)
 
 
 def test_nothing_of_the_data_shows_in_representations():

@@ -21,7 +21,7 @@ from sfumato.errors import (
     WrongCertificate,
     WrongMessage,
 )
-from sfumato.parties.channel import Network, Phase
+from sfumato.parties.channel import Phase
 from sfumato.parties.keys import new_keys
 from sfumato.parties.mesh import HEAD, Mesh, MeshLimits, Peer
 from tests.parties.patient import run as run_patiently
@@ -147,18 +147,6 @@ def test_who_leaves_may_be_left_out_where_that_is_allowed(folder):
         return first, await mesh.broadcast(Phase.OPEN, b"y", 1, missing="allow")
 
     assert meet(folder, script)[:2] == [({0: b"x", 1: b"x"}, {0: b"y", 1: b"y"})] * 2
-
-
-def test_in_one_process_who_leaves_may_be_left_out_too():
-    async def run():
-        network = Network(3)
-        await network.channel(2).close()
-        lines = [network.channel(i) for i in range(2)]
-        return await asyncio.gather(
-            *(line.broadcast(Phase.OPEN, b"x", 1, missing="allow") for line in lines)
-        )
-
-    assert run_patiently(run()) == [{0: b"x", 1: b"x"}] * 2
 
 
 @pytest.mark.parametrize(

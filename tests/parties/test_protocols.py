@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError, PartyLeft
-from sfumato.parties.arithmetic import Arithmetic
 from sfumato.parties.channel import Network, Phase
 from sfumato.parties.encrypted_sum import Encrypted
 from sfumato.parties.protocols import Additive, Shamir, summation, usual_degree
-from sfumato.parties.signs import negative, random_bits
 
 
 def everybody(parties, protocol, *, keep=False):
@@ -147,20 +145,3 @@ def test_protocols_and_their_limits():
         summation("ring")
     with pytest.raises(ParameterError, match="degree"):
         Shamir(4).degree_among(4)
-
-
-def test_signs_of_numbers_nobody_knows():
-    values = np.array([0, 1, -1, 5, -5, 2**30 - 1, -(2**30 - 1), 12345, -99999, *range(-40, 40)])
-
-    async def compare(channel):
-        arithmetic = Arithmetic(channel, 1, os.urandom)
-        shares = await arithmetic.shared(values * (channel.number == 1))
-        bits = await arithmetic.opened(await random_bits(arithmetic, 2000))
-        return (await arithmetic.opened(await negative(arithmetic, shares))).tolist(), bits
-
-    answers, _ = everybody(3, compare)
-    assert all(bits == (values < 0).astype(int).tolist() for bits, _ in answers)
-    drawn = answers[0][1]
-    assert (
-        set(drawn.tolist()) == {0, 1} and abs(drawn.mean() - 0.5) < 0.08
-    )  # seven standard deviations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from itertools import combinations
 
@@ -11,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.errors import ParameterError, PartyLeft, WrongMessage
-from sfumato.parties.channel import Network, Phase
+from sfumato.errors import ParameterError
 from sfumato.parties.sharing import PRIMES, Field, Ring, fields_for, from_residues
 
 numbers = st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=5)
@@ -64,41 +62,3 @@ def test_a_share_is_uniform_whatever_the_secret(secret):
         assert chi_square((row >> np.uint64(58)).astype(np.int64), 64) < 160
     for row in Field().share(values, 3, 1, os.urandom):
         assert chi_square((row >> np.uint64(25)).astype(np.int64), 64) < 160
-
-
-def run_all(network, protocol):
-    async def everyone():
-        return await asyncio.gather(*(protocol(network.channel(i)) for i in range(network.parties)))
-
-    return asyncio.run(everyone())
-
-
-def test_everybody_hears_the_same_and_has_the_same_digest():
-    async def talk(channel):
-        said = await channel.broadcast(Phase.OPEN, bytes([channel.number] * 3), 3)
-        return said, channel.public.hexdigest(), channel.sent
-
-    told = run_all(Network(3), talk)
-    assert (
-        told[0][0] == {0: b"\0\0\0", 1: b"\1\1\1", 2: b"\2\2\2"} and told[0] == told[1] == told[2]
-    )
-    assert told[0][2] == 6
-
-
-def test_who_leaves_and_who_says_too_much_is_named():
-    async def leave(channel):
-        if channel.number == 2:
-            return await channel.close()
-        with pytest.raises(PartyLeft, match="party 2 left in phase 'share'"):
-            await channel.broadcast(Phase.SHARE, b"x", 1)
-        return None
-
-    async def long(channel):
-        if channel.number == 1:
-            return await channel.exchange(Phase.SHARE, {0: b"four"}, {})
-        with pytest.raises(WrongMessage, match="party 1"):
-            await channel.exchange(Phase.SHARE, {}, {1: 3})
-        return None
-
-    run_all(Network(3), leave)
-    run_all(Network(2), long)

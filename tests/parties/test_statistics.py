@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.errors import ReleaseRefused
 from sfumato.parties.control import Rules
-from sfumato.parties.kinds import QUESTIONS, question_from, question_to
+from sfumato.parties.kinds import QUESTIONS, question_from
 from sfumato.parties.one_process import together
 from sfumato.parties.statistics import Bounded
 
@@ -250,14 +250,6 @@ def test_the_answer_is_that_of_the_pooled_table(protocol, question, parties):
     )
 
 
-@pytest.mark.parametrize(
-    "question", QUESTIONED, ids=lambda q: q if isinstance(q, str) else next(iter(q))
-)
-def test_a_question_is_written_and_read(question):
-    read = question_from(question)
-    assert question_from(question_to(read)) == read
-
-
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "release"])
 def test_a_question_says_what_it_gives_away_and_costs(name):
     example = next(
@@ -278,19 +270,6 @@ def test_a_question_says_what_it_gives_away_and_costs(name):
     from sfumato.parties.protocols import summation
 
     assert question.gives_away and question.cost(4, summation("shamir"), 1000).sent > 0
-
-
-def test_what_does_not_fit_is_refused_beforehand():
-    wide = {"variance": {"column": "age", "bounds": ["0", "1000000000"], "scale": 2}}
-    with pytest.raises(ParameterError, match=r"do not fit into protocol 'additive'.*shamir"):
-        asked(wide, "additive")
-    assert asked(wide)["count"] == 10
-    with pytest.raises(ParameterError, match=r"no joint question 'maen'\. Did you mean 'mean'"):
-        question_from({"maen": {}})
-    with pytest.raises(ParameterError, match="written as text"):
-        question_from({"mean": {"column": "age", "bounds": ["a", "b"]}})
-    with pytest.raises(ParameterError, match="either the domain"):
-        question_from({"histogram": {"axis": {"column": "age"}}})
 
 
 def test_values_are_clipped_at_home():

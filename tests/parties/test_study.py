@@ -90,7 +90,7 @@ def test_who_is_no_party_cannot_sign(folder, tmp_path):
 
 
 def test_unknown_parts_are_named_with_what_may_be_meant(folder):
-    assert "'protocoll' is no part of a study. Did you mean 'protocol'?" in refused(
+    assert "'protocoll' is not a section of a study. Did you mean 'protocol'?" in refused(
         folder, protocoll={}
     )
     assert "Did you mean 'threshold'?" in refused(

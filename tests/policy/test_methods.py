@@ -23,14 +23,11 @@ from sfumato.policy.compile import Use
 from sfumato.policy.comply import hold_against
 from sfumato.policy.dialects import special, usages
 from sfumato.policy.dialects.dialect_detection import parse_policy, read_concept_text, write_policy
-from sfumato.policy.dialects.dpv import RULES
-from sfumato.policy.dialects.lpl import GROUPS, MAXIMUM, MINIMUM, TYPES
 from sfumato.policy.documents import PolicyError
 from sfumato.policy.lint import lint, lint_text
 from sfumato.policy.policy import (
     DELETION,
     GENERALIZATION,
-    METHOD_NAMES,
     SUPPRESSION,
     WORDS,
     Anonymization,
@@ -331,55 +328,6 @@ def test_what_has_no_effect_is_documented():
             assert f"`{field}`" in words, (noun.__name__, field)
 
 
-@pytest.mark.parametrize("name", METHOD_NAMES)
-@pytest.mark.parametrize("key", [*MINIMUM, *MAXIMUM, "level", "replacement"])
-def test_every_method_and_attribute_of_lpl(name, key):
-    tree = json.loads(
-        write_policy(with_method("Zipcode", Anonymization(GENERALIZATION, 1, 1)), "lpl-a")
-    )
-    method = tree["purposeList"][0]["dataList"][2]["anonymizationMethod"]
-    method["name"] = name
-    method["anonymizationMethodAttributeList"] = [{"key": key, "value": "1"}]
-    policy, _ = parse_policy(json.dumps(tree), name="p")
-    if key not in MINIMUM + MAXIMUM or (name == "suppression" and key in MAXIMUM):
-        assert errors(policy) == ["unknown_method"]
-        return
-    attributes = policy.compile(people(), **USE).schema.attributes
-    steps = policy.compile(people(), **USE).steps
-    if METHOD_NAMES[name] == DELETION:
-        assert [str(role) for role in attributes["Zipcode"].roles] == ["drop"]
-    elif key in MINIMUM:
-        assert {"Zipcode": 1} in [getattr(step, "levels", None) for step in steps]
-
-
-@pytest.mark.parametrize("said", GROUPS)
-def test_every_privacy_group_of_lpl(said):
-    tree = json.loads(write_policy(base_without_entries(), "lpl-a"))
-    tree["purposeList"][0]["dataList"][2]["privacyGroup"] = said
-    policy, _ = parse_policy(json.dumps(tree), name="p")
-    assert policy.purposes[0].data[2].group == GROUPS[said]
-    tree["purposeList"][0]["dataList"][2]["privacyGroup"] = "PUBLIC"
-    assert "unknown_privacy_group" in [
-        f.rule for f in lint_text(json.dumps(tree)) if f.severity == "error"
-    ]
-
-
-def base_without_entries() -> Policy:
-    return with_method("Zipcode", Anonymization(GENERALIZATION, 1, 1))
-
-
-@pytest.mark.parametrize("kind", TYPES)
-def test_data_types_have_no_effect(kind):
-    tree = json.loads(write_policy(base_without_entries(), "lpl-a"))
-    tree["purposeList"][0]["dataList"][2]["dataType"] = kind
-    policy, findings = parse_policy(json.dumps(tree), name="p")
-    assert not list(findings)
-    assert (
-        policy.compile(people(), **USE).steps
-        == base_without_entries().compile(people(), **USE).steps
-    )
-
-
 NAMES = read_data_file("sfumato.policy", "model_names")
 
 
@@ -435,58 +383,8 @@ def dpv(**changes) -> dict:
     return {"@context": context, "@graph": [node]}
 
 
-def dpv_errors(tree) -> list[str]:
-    return [
-        finding.rule
-        for finding in lint_text(json.dumps(tree), name="p.jsonld")
-        if finding.severity == "error"
-    ]
-
-
 def column(**fields) -> list:
     return [{"@type": "pd:Age", "sf:column": {"@value": "Age"}, **fields}]
-
-
-@pytest.mark.parametrize(
-    ("changes", "rule"),
-    [
-        ({"dpv:hasPersonalData": column(**{"sf:group": "QUASI"})}, "unknown_privacy_group"),
-        (
-            {"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:minimumLevel": "two"})},
-            "level_not_a_number",
-        ),
-        (
-            {"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:minimumLevel": 1.5})},
-            "level_not_a_number",
-        ),
-        (
-            {"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:maximumLevel": -1})},
-            "level_not_a_number",
-        ),
-        (
-            {
-                "dpv:hasTechnicalOrganisationalMeasure": {
-                    "@type": "sf:KAnonymity",
-                    "sf:has_k": "ten",
-                }
-            },
-            "parameter_not_a_number",
-        ),
-        (
-            {"dpv:hasTechnicalOrganisationalMeasure": {"@id": "dpv:Pseudonymisation"}},
-            "unknown_measure",
-        ),
-        (
-            {"dpv:hasTechnicalOrganisationalMeasure": {"@id": "dpv:DifferentialPrivacy"}},
-            "unknown_measure",
-        ),
-        ({"dpv:hasTechnicalOrganisationalMeasure": {"@type": "sf:OtherModel"}}, "unknown_measure"),
-        ({"dpv:hasStorageCondition": {"dpv:hasDuration": "a while"}}, "unreadable_duration"),
-        *(({name: {"@id": "sf:x"}}, "not_read") for name in RULES),
-    ],
-)
-def test_dpv_refuses_by_name(changes, rule):
-    assert rule in dpv_errors(dpv(**changes))
 
 
 def test_dpv_takes_numbers_with_types():
@@ -808,7 +706,7 @@ def test_every_facet_is_read_or_refused(facet):
         ends = {"minInclusive": 3, "minExclusive": 4, "maxInclusive": 3, "maxExclusive": 2}
         assert ends[facet] in (found.low, found.high)
     else:
-        with pytest.raises(PolicyError, match="a range has"):
+        with pytest.raises(PolicyError, match="a range must"):
             special.parse_functional(text)
 
 

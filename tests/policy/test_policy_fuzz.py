@@ -11,7 +11,7 @@ from sfumato.errors import SfumatoError
 from sfumato.policy.dialects.dialect_detection import parse_policy, write_policy
 from sfumato.policy.lint import lint, lint_text
 from tests.policy.dialects.test_dialect_detection import DIALECT_A, DIALECT_B
-from tests.policy.test_linked_data import DPV, ODRL
+from tests.policy.dialects.test_usages import DPV, ODRL
 from tests.policy.written_policies import people, study
 
 JUNK = st.recursive(

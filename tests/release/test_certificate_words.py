@@ -15,10 +15,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.model import Verdict
-from sfumato.release import certificate_words, file_checks, limit_checks, recipe_checks
+from sfumato.release import certificate_words, limit_checks
 from sfumato.release.certificate_words import with_words, without_words, words_in
 from sfumato.release.report import page_html
-from tests.release.test_accounted import made, people, said, sealed
+from tests.release.test_recipe_checks import made, people, said, sealed
 
 
 @pytest.fixture(scope="module")
@@ -136,10 +136,3 @@ def test_a_field_that_is_another_one_fails(released: Path, tmp_path: Path, field
     certificate = said(share)
     FIELDS[field](certificate)
     assert sealed(share, certificate).result == "false"
-
-
-def test_checks_compare_no_sentence() -> None:
-    """No check reads a field that holds words."""
-    for module in (file_checks, recipe_checks):
-        text = Path(str(module.__file__)).read_text(encoding="utf-8")
-        assert '["sentence"]' not in text and '["promise"]' not in text

@@ -19,7 +19,7 @@ from sfumato.release.manifest import Claim
 from sfumato.release.replay import Original
 from sfumato.release.shared_folder import SharedFolder
 from tests.oracles.private_synthesis import WholeTable
-from tests.release.test_certified import share_of
+from tests.release.test_epsilon_certification import share_of
 
 SEED = "0123456789abcdef0123456789abcdef"
 STEP = sf.SynthesizePrivately(epsilon=2.0, delta=1e-6)

@@ -8,7 +8,7 @@ EDITED_BYTES = "tests/release/test_certificate_fuzz.py::test_one_byte_more_or_le
 FLIPPED_BYTE = "tests/release/any_shape/test_release.py::test_a_flipped_byte_is_caught"
 EVERY_FIELD = "tests/release/test_every_leaf.py::test_no_field_can_be_edited_beside_the_original"
 CHANGED_RESULT = "tests/parties/test_conduct.py::test_a_changed_result_is_noticed"
-LIES = "tests/release/test_accounted.py::test_a_lie_that_the_folder_contradicts"
+LIES = "tests/release/test_recipe_checks.py::test_a_lie_that_the_folder_contradicts"
 
 CHECKS = (
     check(
@@ -22,9 +22,9 @@ CHECKS = (
         "release.file_checks",
         "signature",
         "Everything in the certificate was signed with the key.",
-        "tests/release/test_signed_fuzz.py::test_no_changed_file_is_verified",
-        "tests/release/test_signed_fuzz.py::test_no_place_at_any_depth_is_unsigned",
-        "tests/release/test_signed_fuzz.py::test_more_in_the_signature_is_no_signature",
+        "tests/release/test_signatures.py::test_no_changed_file_is_verified",
+        "tests/release/test_signatures.py::test_no_place_at_any_depth_is_unsigned",
+        "tests/release/test_signatures.py::test_more_in_the_signature_is_no_signature",
     ),
     check(
         "release.file_checks",
@@ -47,7 +47,7 @@ CHECKS = (
         "by proven_by_data",
         "Every key of several tables names a row.",
         "tests/data/relational/test_released.py::test_keys_that_name_nobody_are_found_out",
-        "tests/data/relational/test_noun.py::test_owners_are_those_found_one_key_after_the_other",
+        "tests/data/relational/test_from_tables.py::test_owners_are_those_found_one_key_after_the_other",
     ),
     check(
         "release.recipe_checks",
@@ -91,10 +91,10 @@ CHECKS = (
         "release.file_checks",
         "report",
         "Page and pictures are drawn from the certificate.",
-        "tests/release/test_accounted.py::test_a_page_that_says_something_else",
-        "tests/release/test_accounted.py::test_a_picture_of_something_else",
+        "tests/release/test_recipe_checks.py::test_a_page_that_says_something_else",
+        "tests/release/test_recipe_checks.py::test_a_picture_of_something_else",
         "tests/release/test_certificate_words.py::test_a_page_that_somebody_wrote_is_never_said_to_hold",
-        "tests/results/tables/test_published.py::test_a_page_of_something_else_is_not_said_to_hold",
+        "tests/results/tables/test_protected_table.py::test_a_page_of_something_else_is_not_said_to_hold",
     ),
     check(
         "release.manifest",
@@ -108,11 +108,11 @@ CHECKS = (
         ("{} are {} {}original", "{}, against the original", "suppressed {}"),
         "Recipe and seed make what was released of the original again, as many were left out as"
         " said, and the promises hold beside it.",
-        "tests/release/test_masked_releases.py::test_a_changed_release_does_not_verify",
+        "tests/release/test_replay.py::test_a_changed_release_does_not_verify",
         "tests/core/test_mechanism.py::test_verify_from_the_certificate_and_from_the_original",
         "tests/test_fuzz.py::test_whatever_is_released_can_be_verified",
         "tests/release/any_shape/test_release.py::test_another_order_is_no_replay",
-        "tests/data/relational/test_accounted.py::test_only_the_original_tells_of_other_values",
+        "tests/release/test_manifest.py::test_only_the_original_tells_of_other_values",
         FORGED_PEOPLE,
     ),
     check(
@@ -136,8 +136,8 @@ CHECKS = (
         "what the certificate tells, against the original",
         "Every section is that of the release made again.",
         EVERY_FIELD,
-        "tests/release/test_drawn_release.py::test_an_edited_certificate_of_drawn_rows_does_not_verify",
-        "tests/release/test_fields_made_again.py::test_a_number_that_only_the_original_tells_is_noticed",
+        "tests/release/test_table_release.py::test_an_edited_certificate_of_drawn_rows_does_not_verify",
+        "tests/release/test_original_checks.py::test_a_number_that_only_the_original_tells_is_noticed",
     ),
     check(
         "release.original_checks",
@@ -149,7 +149,7 @@ CHECKS = (
         "release.person_checks",
         "columns are what the recipe says",
         "The tables have the columns of the recipe.",
-        "tests/data/relational/test_accounted.py::test_a_column_that_the_recipe_does_not_have",
+        "tests/release/test_manifest.py::test_a_column_that_the_recipe_does_not_have",
         FORGED_PEOPLE,
     ),
     check(
@@ -163,38 +163,38 @@ CHECKS = (
         "results.tables.verification",
         ("additivity", "suppressed cells"),
         "Every published sum fits, and as many cells are suppressed as said.",
-        "tests/results/tables/test_published.py::test_a_hundred_edits_are_found",
-        "tests/results/tables/test_folders.py::test_a_sum_that_does_not_fit_is_found",
+        "tests/results/tables/test_protected_table.py::test_a_hundred_edits_are_found",
+        "tests/results/tables/test_verification.py::test_a_sum_that_does_not_fit_is_found",
     ),
     check(
         "results.tables.verification",
         "no cell follows from one sum",
         "No sum lacks exactly one cell.",
-        "tests/results/tables/test_published.py::test_a_stranger_sees_what_is_wrong",
-        "tests/results/tables/test_folders.py::test_a_cell_that_follows_from_a_sum_is_found",
+        "tests/results/tables/test_protected_table.py::test_a_stranger_sees_what_is_wrong",
+        "tests/results/tables/test_verification.py::test_a_cell_that_follows_from_a_sum_is_found",
     ),
     check(
         "results.tables.verification",
         "audit",
         "No sensitive cell of the published tables can be narrowed down too far.",
-        "tests/results/tables/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds",
+        "tests/results/tables/test_problem.py::test_the_audit_is_what_trying_all_tables_finds",
         "tests/results/tables/test_many_tables.py::test_no_published_table_of_many_fails",
-        "tests/results/tables/test_published.py::test_edits_under_a_certificate_that_was_made_to_fit_are_found_by_the_owner",
+        "tests/results/tables/test_protected_table.py::test_edits_under_a_certificate_that_was_made_to_fit_are_found_by_the_owner",
     ),
     check(
         "results.checking.verification",
         "outputs listed",
         "The released folder has the listed files, as listed, and no others.",
-        "tests/results/tables/test_reviews.py::test_a_released_folder_is_verified",
-        "tests/results/tables/test_reviews.py::test_strangers_are_told_and_never_released",
+        "tests/results/checking/test_reviews.py::test_a_released_folder_is_verified",
+        "tests/results/checking/test_reviews.py::test_strangers_are_told_and_never_released",
     ),
     check(
         "results.checking.verification",
         ("log", "checks and decisions"),
         "The log begins as it did at the release, and the outputs passed or were approved as it"
         " says.",
-        "tests/results/tables/test_seals.py::test_edits_are_noticed",
-        "tests/results/tables/test_seals.py::test_a_log_that_is_another_one_after_the_release",
+        "tests/results/checking/test_seals.py::test_edits_are_noticed",
+        "tests/results/checking/test_seals.py::test_a_log_that_is_another_one_after_the_release",
     ),
     check(
         "results.checking.verification",
@@ -274,25 +274,25 @@ OPTIMALITY = (
     best(
         (("data.baskets.recoding", "optimal"),),
         "No cut of the item hierarchy that keeps the promise loses less.",
-        "tests/data/baskets/test_means.py::test_no_cut_is_cheaper_than_the_optimal_one",
+        "tests/data/baskets/test_cuts.py::test_no_cut_is_cheaper_than_the_optimal_one",
         "tests/data/baskets/test_single_leaves.py::test_optimal_cuts_of_random_trees",
     ),
     best(
         (("results.tables.protected_table", "exact"), ("results.tables.published_tables", "exact")),
         "No set of suppressed cells that protects the tables costs less.",
-        "tests/results/tables/test_suppression.py::test_the_least_suppression_is_what_trying_all_sets_finds",
+        "tests/results/tables/test_exact.py::test_the_least_suppression_is_what_trying_all_sets_finds",
         "tests/results/tables/test_table.py::test_the_heuristic_costs_no_less_than_the_least",
     ),
     best(
         (("results.tables.table_files", "exact"),),
         "The intervals told to the owner are the tightest that can be found.",
-        "tests/results/tables/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds",
-        "tests/results/tables/test_published.py::test_intervals_are_as_wide_as_they_must_be",
+        "tests/results/tables/test_problem.py::test_the_audit_is_what_trying_all_tables_finds",
+        "tests/results/tables/test_protected_table.py::test_intervals_are_as_wide_as_they_must_be",
     ),
     best(
         (("results.integral.integral_privacy", "exact"),),
         "All sets of records were tried.",
-        "tests/results/integral/test_integral_privacy.py::test_subsets_are_counted",
-        "tests/results/integral/test_integral_privacy.py::test_sums_tell_what_listing_tells",
+        "tests/results/integral/test_subset_sums.py::test_subsets_are_counted",
+        "tests/results/integral/test_algorithms.py::test_sums_tell_what_listing_tells",
     ),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, RELEASED, WRITTEN, said
 
 EVERY_NODE = "tests/methods/steps/recoding/test_optimal.py::test_search_equals_trying_every_node"
-SETS_OF_POINTS = "tests/data/paths/test_promises.py::test_sets_of_points"
+SETS_OF_POINTS = "tests/data/paths/test_lkc.py::test_sets_of_points"
 THREE_RESULTS = "tests/release/test_verification.py::test_the_result_follows_from_all_claims"
 AUDIT_BY_TRYING = (
-    "tests/results/tables/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds"
+    "tests/results/tables/test_problem.py::test_the_audit_is_what_trying_all_tables_finds"
 )
 
 SENTENCES = (
@@ -17,7 +17,7 @@ SENTENCES = (
         "# Columns together were looked at in {} of these rows at most: what they single out,"
         " copies of each other and the step are estimates. `sfumato run` looks for copies again.",
         "No more rows are looked at together than that.",
-        "tests/guidance/profiling/test_large_tables.py::test_the_sample_is_the_same_every_time_and_said",
+        "tests/guidance/profiling/test_rows.py::test_the_sample_is_the_same_every_time_and_said",
     ),
     # A release as a whole.
     said(
@@ -32,7 +32,7 @@ SENTENCES = (
         "release.report.headline",
         "{} holds",
         "Promises about drawn records are about the file only.",
-        "tests/release/test_drawn_release.py::test_a_promise_about_drawn_records_is_of_the_file",
+        "tests/release/test_table_release.py::test_a_promise_about_drawn_records_is_of_the_file",
         "tests/release/report/test_headline.py::test_the_headline_of_random_records",
     ),
     said(
@@ -45,15 +45,12 @@ SENTENCES = (
     said(
         "interfaces.cli.demo",
         (
-            (
-                "The promise holds, and the {} finds people all the same, by columns it does not"
-                " cover."
-            ),
+            ("The promise holds, but the {} still finds people by columns it does not cover."),
             "[bold green]The promise holds, and none of these intruders gets through.[/]",
         ),
         "The promise of the demo holds, and the intruders that get through are named.",
         RELEASED,
-        "tests/interfaces/cli/test_commands.py::test_demo",
+        "tests/interfaces/cli/test_run.py::test_demo",
     ),
     said(
         "release.implied",
@@ -77,14 +74,14 @@ SENTENCES = (
     ),
     said(
         "interfaces.web.pages.promises",
-        "It makes {} hold too, which need not be promised. {}",
+        "It implies {}, which need not be promised. {}",
         "Wherever a promise holds, those it implies hold.",
         "tests/methods/models/test_contract.py::test_implication_is_sound",
-        "tests/methods/models/test_sensitive_family.py::test_what_a_model_implies_holds_with_it",
+        "tests/methods/models/test_sensitive.py::test_what_a_model_implies_holds_with_it",
     ),
     said(
         "interfaces.scripts",
-        "The release is judged on what would be shared; what it prints holds no value of a person.",
+        "The release is judged on what would be shared; the printed output holds no value of a person.",
         "What a script prints tells no value of a person.",
         "tests/test_fuzz.py::test_run_releases_what_holds_or_refuses_politely",
         "tests/interfaces/test_scripts.py::test_script_notebook_command_and_workbench_make_the_same_release",
@@ -100,12 +97,11 @@ SENTENCES = (
         "Everything was checked and holds, or a trusted key vouches for it.",
         THREE_RESULTS,
         FORGED,
-        "tests/release/test_signed_fuzz.py::test_no_changed_file_is_verified",
+        "tests/release/test_signatures.py::test_no_changed_file_is_verified",
     ),
     said(
         "release.promise_checks",
-        "it follows from the steps of the recipe, about {}; that they ran as written no file shows,"
-        " a signature vouches for it (--key)",
+        "it follows from the steps of the recipe, about {}; no file shows that they ran as written, a signature vouches for it (--key)",
         "A promise about a mechanism follows from the steps of the recipe.",
         "tests/core/test_mechanism.py::test_anything_else_does_not",
         "tests/core/test_mechanism.py::test_a_certificate_that_tells_of_no_mechanism_fails",
@@ -113,16 +109,13 @@ SENTENCES = (
     ),
     said(
         "release.report.sections",
-        "It checks that files and certificate belong together, and recomputes from the files alone"
-        " that each promise holds with the value given here. Whether the data are those of the"
-        " original, and how much was left out, can only be checked with the original: `sfumato"
-        " verify . --original FILE`.",
+        "It checks that files and certificate belong together, and recomputes from the files alone that each promise holds with the value given here. Whether the data are those of the original, and how much was suppressed, can only be checked with the original: `sfumato verify . --original FILE`.",
         "The command of the page recomputes each promise, class sizes and risks from the files"
         " alone.",
         OTHER_ROWS,
         FORGED,
         FORGED_PEOPLE,
-        "tests/data/relational/test_forged.py::test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files",
+        "tests/release/test_person_checks.py::test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files",
     ),
     said(
         "policy.comply",
@@ -156,9 +149,9 @@ SENTENCES = (
     ),
     said(
         "data.baskets.disassociated_km",
-        "all {} clusters hold at least {} people whose items cannot be joined again",
+        "in all {} clusters, every combination of known items can be reconstructed for at least {} people",
         "Who joins the parts of a cluster again finds at least k people.",
-        "tests/data/baskets/test_means.py::test_some_way_to_put_a_cluster_together_has_k_carriers",
+        "tests/data/baskets/test_disassociated_km.py::test_some_way_to_put_a_cluster_together_has_k_carriers",
     ),
     said(
         "data.baskets.models",
@@ -168,7 +161,7 @@ SENTENCES = (
     ),
     said(
         "data.baskets.models",
-        "of everyone who shares at most {} public item(s) at most {} share a private one; {}",
+        "among all who share at most {} public item(s), at most {} share a private item; {}",
         "Of those who share p public items at most a share h has a private one.",
         "tests/data/baskets/test_models.py::test_coherence",
     ),
@@ -181,15 +174,15 @@ SENTENCES = (
     ),
     said(
         "data.paths.visits",
-        "every way of at most {} visits that somebody went was gone by at least {} people",
+        "every sequence of at most {} visits that occurs is shared by at least {} people",
         "Any m visits in their order were gone by at least k people.",
-        "tests/data/paths/test_promises.py::test_visits_in_order",
+        "tests/data/paths/test_visits.py::test_visits_in_order",
     ),
     said(
         "data.relational.own_crowd",
         "the smallest class holds {} persons",
         "A promise in one of several tables counts persons, not rows.",
-        "tests/data/relational/test_table_means.py::test_promises_in_a_table_agree_with_counting",
+        "tests/data/relational/test_steps.py::test_promises_in_a_table_agree_with_counting",
     ),
     # Attacks and memory over releases.
     said(
@@ -197,7 +190,7 @@ SENTENCES = (
         "the {} of {} records is at least {} times as frequent in their class as in the table; at"
         " most {} times",
         "As many values are so much more frequent in their class, and none more than told.",
-        "tests/methods/attacks/test_attribute_attacks.py::test_skewness_against_counting",
+        "tests/methods/attacks/test_inference.py::test_skewness_against_counting",
     ),
     said(
         "data.relational.attacks",
@@ -217,7 +210,7 @@ SENTENCES = (
         "The dates of every person ({}) were moved together by a random number of days, {} at"
         " most{}.",
         "All dates of a person move by one shift, not farther than told.",
-        "tests/data/relational/test_table_means.py::test_all_dates_of_a_person_move_by_one_shift",
+        "tests/data/relational/test_steps.py::test_all_dates_of_a_person_move_by_one_shift",
     ),
     # Noise and budgets.
     said(
@@ -225,24 +218,24 @@ SENTENCES = (
         "one {} (at most {} of each count)",
         "The stated ε is about all rows of one person that count.",
         "tests/results/queries/test_domains.py::test_at_most_c_rows_of_a_unit_count",
-        "tests/results/queries/test_audit.py::test_an_audit_notices_surplus_rows",
+        "tests/results/queries/test_question_plan.py::test_an_audit_notices_surplus_rows",
     ),
     said(
         "methods.steps.synthesis.private_synthesis",
         "one person (at most {} of each count)",
         "The stated ε is about all rows of one person that count.",
-        "tests/methods/steps/test_private_synthesis.py::test_a_person_has_so_many_rows_and_noise_for_them",
+        "tests/methods/steps/synthesis/test_private_synthesis.py::test_a_person_has_so_many_rows_and_noise_for_them",
     ),
     said(
         "results.queries.question",
         (
-            "at {} its rank is at most {} rows worse than the grid's best",
+            "at {} its rank is at most {} rows worse than the best of the grid",
             "behind each the interval that holds the noise at {}",
         ),
         "The noise stays within what is told, as often as is told.",
-        "tests/methods/formulas/test_noise.py::test_the_rank_error_holds",
+        "tests/results/queries/test_quantiles.py::test_the_rank_error_holds",
         "tests/results/queries/test_session.py::test_intervals_hold_as_often_as_they_say",
-        "tests/results/queries/test_audit.py::test_the_proved_loss_is_at_most_the_claimed",
+        "tests/results/queries/test_question_plan.py::test_the_proved_loss_is_at_most_the_claimed",
     ),
     # Searches.
     said(
@@ -250,8 +243,7 @@ SENTENCES = (
         (
             "This is the best of {}: proved by the search. It {}. {}",
             (
-                "This is the best of {}: proved, every node was looked at. It {}; {} nodes stay"
-                " within the budget, and {}."
+                "This is the best of {}, proved by evaluating every node. It {}; {} nodes stay within the budget, and {}."
             ),
         ),
         "No node that keeps the promises is better.",
@@ -261,9 +253,7 @@ SENTENCES = (
     ),
     said(
         "data.lazy.coarse",
-        "combinations of values were too many to hold, so columns were generalised before counting:"
-        " the plan is at best the least within levels ≥ {}; lower ones were not looked at, and what"
-        " is told of the original is told of the table generalised so",
+        "the combinations of values did not fit into memory, so columns were generalised before counting: the plan is at best the least within levels ≥ {}; lower levels were not tried, and figures of the original describe the table generalised to these levels",
         "No levels above those counted are better.",
         "tests/data/lazy/test_coarse.py::test_alternatives_are_those_within_the_levels",
         "tests/data/lazy/test_coarse.py::test_what_is_found_above_the_levels_is_what_memory_finds_there",
@@ -273,12 +263,11 @@ SENTENCES = (
         "({} {}; no node has less than {}, so the gap is {} at most)",
         "No node is below the bound that is told.",
         "tests/methods/steps/recoding/test_anytime.py::test_bounds_are_bounds",
-        "tests/methods/steps/test_reach.py::test_what_is_proved_beyond_reach_is_the_optimum_without_a_warning",
+        "tests/methods/steps/recoding/test_search_choice.py::test_what_is_proved_beyond_reach_is_the_optimum_without_a_warning",
     ),
     said(
         "release.report.differences",
-        "Cells to suppress are chosen greedily over all records, and proved least with method"
-        " exact; sdcMicro goes key by key and usually suppresses more.",
+        "Cells to suppress are chosen greedily over all records, or optimally with method exact; sdcMicro goes key by key and usually suppresses more.",
         "No suppression of cells that keeps the promise costs less than that of method exact.",
         "tests/methods/steps/suppression/test_cells.py::test_exact_is_what_trying_everything_finds",
     ),
@@ -291,7 +280,7 @@ SENTENCES = (
     ),
     said(
         "guidance.recommendation.recommendation",
-        "Of {} candidates that keep all promises and limits it has the least {}.",
+        "Of {} candidates that satisfy all promises and limits it has the least {}.",
         "No other candidate that keeps everything loses less.",
         "tests/guidance/recommendation/test_recommend.py::test_the_best_keeps_the_promises_and_loses_least",
         "tests/guidance/recommendation/test_recommend.py::test_random_roles_never_cost_the_class_size",
@@ -299,10 +288,10 @@ SENTENCES = (
     # Results instead of rows.
     said(
         "results.tables.protected_table",
-        ("proved the least", "at most {} above the least"),
+        ("proved the least", "at most {} above the minimum"),
         "No set of suppressed cells that protects the tables costs less, or less than the gap"
         " says.",
-        "tests/results/tables/test_suppression.py::test_the_least_suppression_is_what_trying_all_sets_finds",
+        "tests/results/tables/test_exact.py::test_the_least_suppression_is_what_trying_all_sets_finds",
         "tests/results/tables/test_many_tables.py::test_no_published_table_of_many_fails",
     ),
     said(
@@ -310,7 +299,7 @@ SENTENCES = (
         "the audit holds",
         "No sensitive cell can be narrowed down too far by what is published.",
         AUDIT_BY_TRYING,
-        "tests/results/tables/test_published.py::test_no_published_table_fails_the_audit_of_a_stranger",
+        "tests/results/tables/test_protected_table.py::test_no_published_table_fails_the_audit_of_a_stranger",
         "tests/results/tables/test_many_tables.py::test_no_published_table_of_many_fails",
     ),
     said(
@@ -325,16 +314,16 @@ SENTENCES = (
         "results.checking.trees",
         "each of {} leaves holds at least {} persons",
         "No leaf of a tree is about fewer persons than the threshold.",
-        "tests/results/tables/test_checked_models.py::test_leaves_are_counted_again",
-        "tests/results/tables/test_checked_models.py::test_leaves_of_random_trees_by_counting",
+        "tests/results/checking/test_fitted_models.py::test_leaves_are_counted_again",
+        "tests/results/checking/test_fitted_models.py::test_leaves_of_random_trees_by_counting",
     ),
     said(
         "results.integral.integral_privacy",
         "{} of {} of {} records: {} sets, {}; {} different results, {} proved {}-integrally"
         " private, {} not shown, {} disproved",
         "A result that is proved comes from k sets of records without a common record.",
-        "tests/results/integral/test_integral_privacy.py::test_sums_tell_what_listing_tells",
-        "tests/results/integral/test_integral_privacy.py::test_trees_of_all_sets",
+        "tests/results/integral/test_algorithms.py::test_sums_tell_what_listing_tells",
+        "tests/results/integral/test_algorithms.py::test_trees_of_all_sets",
     ),
     said(
         "parties.study",

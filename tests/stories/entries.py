@@ -51,5 +51,5 @@ OTHER_ROWS = "tests/release/test_certificate_fuzz.py::test_other_rows_with_all_d
 FORGED_PEOPLE = (
     "tests/release/any_shape/test_release.py::test_false_claims_with_a_fresh_digest_are_caught"
 )
-SENSITIVE = "tests/methods/models/test_sensitive_family.py::test_what_a_model_implies_holds_with_it"
+SENSITIVE = "tests/methods/models/test_sensitive.py::test_what_a_model_implies_holds_with_it"
 NEIGHBOURS = "tests/release/test_fixed_form_fuzz.py::test_neighbouring_tables_look_alike"

@@ -15,10 +15,10 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
     "says what is wrong, or refuses": (
         r".*\bdo(es)? not hold\b.*",
         r"\{\} of \{\} promises \{\} not hold",
-        r"no \{\} holds: \{\} of \{\} records are beyond any",
+        "no \\{\\} holds: \\{\\} of \\{\\} records exceed every limit",
         r".*(are not those|is not|are not what is|of the levels that are) certified.*",
         r".*\{\} (and \{\} )?(are )?certified( as (suppressed|left out))?",
-        r"it is told beside a certified ε",
+        r"it is shown beside a certified ε",
         r".*no ε is certified.*|No ε is certified\.",
         r".* (break|breaks) it, and \{\} of \{\} people have one; .*",
         r"\{\} have a set of at most .*|\{\} sequence\(s\) of at most .* visited by fewer .*",
@@ -28,8 +28,8 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         ),
         r"\{\} released group\(s\) of items hold a private one .*",
         r"\{\} classes hold more people than the population has there.*",
-        r"\{\} holds more than its table, which no promise is about",
-        r"\{\}: a symbolic link, device or pipe, which a release never holds",
+        "\\{\\} holds more than its table, which no promise covers",
+        "\\{\\}: a symbolic link, device or pipe, which a release never contains",
         r"the file was changed after it was certified: .*",
         r"measured against \{\} supplied attack\(s\), no guarantee against others",
         r"values of \{\} were changed, not generalised: a class does not hold .*",
@@ -65,20 +65,19 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
             r" of the whole"
         ),
         r".*which says that none is certified",
-        r"the certificate does not say which one is certified",
+        r"the certificate does not state which ε is certified",
         r"not known: .*|not all verified: .*|the bounds keep the promise; .*",
         r".*(how near that is to the least|is not known)",
         r"whether the tables hold together is unknown: .*",
         r"Each table was audited by itself .*",
         r"its tables were audited each by itself; .* unknown",
         r"unknown to lone respondents: .*",
-        r"how many persons a leaf holds is told by the tree, and was not counted",
+        r"the number of persons per leaf is taken from the tree, and was not counted",
     ),
     "what a column, file or process has in it": (
         r".*\bcolumns? (\{\} )?(of (\{\}|it) )?(must )?holds? .*|no column holds .*",
         (
-            r"if its first row holds data, .*|the folder that holds share and owner|let the"
-            r" outermost bars hold everybody"
+            r"if its first row holds data, .*|the folder that holds share and owner|let the outermost bars include everybody"
         ),
         (
             r"another program holds (it|the table)|[Tt]he process that holds the data (died|has"
@@ -90,7 +89,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"holds keys of \{\}, \{\}",
         r".*whose rows they hold .*|.*the column that holds its keys.*",
         r".*[Ii]t holds values[:,] keep it\.?",
-        r"the hierarchy of column \{\}, which the archive does not hold",
+        "the hierarchy of column \\{\\}, which is missing from the archive",
         r"whoever holds the data",
         r"This \{\} holds \{\} \{\}\. Which one\?",
         r"share of cells that (are what their column may )?hold( something)?",
@@ -105,7 +104,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"limit: .* at most .*|risk at most \{\},",
         r"share of records that are at most \{\} days old",
         r".*At most \{\} records may be lost\.",
-        r"Hold the release against it",
+        r"Compare the release with it",
         r"where: COLUMN OPERATOR VALUE, .*",
         r"who finds somebody's class shall not learn .*",
     ),
@@ -116,19 +115,15 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
             r" .*|Recompute what a certificate claims: .*"
         ),
         r"each class holds or fails by itself",
-        (
-            r"this is about the step by itself: what holds of the whole recipe is said under"
-            r" differential_privacy"
-        ),
+        (r"this describes the step by itself; differential_privacy describes the whole recipe"),
         r"the log of the session shows them .*",
         r"the quality model '\{\}'; the least loss, .*",
         (
-            r"the lattice has \{\} nodes, too many to decide which is best: .*|the best of \{\}"
-            r" looked at was taken"
+            "the lattice has \\{\\} nodes, too many to decide which is best: .*|the best of \\{\\} evaluated nodes was chosen"
         ),
         r"\{\} · best guess for the least protected \{\}",
         r"\{\} This rule holds for \{\}\.",
-        r"\{\} is not read; the prohibition holds without it",
+        "\\{\\} is not supported; the prohibition holds without it",
         r"only the name of the underlying policy is kept; .*",
     ),
     "where a file is": (

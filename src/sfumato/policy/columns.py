@@ -37,7 +37,7 @@ OnConflict = Literal["privacy", "suppress_rows", "fail"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Decision:
+class CompilerDecision:
     """One thing that had to be decided on the way, for the record: names and counts, no values."""
 
     rule: str
@@ -64,7 +64,7 @@ class Guarantee:
     pseudonyms: Mapping[str, str]
     models: tuple[Model, ...]
     left_out: tuple[str, ...]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[CompilerDecision, ...]
 
     @property
     def floors(self) -> dict[str, int]:
@@ -99,7 +99,7 @@ def common_guarantee(
     ``fail`` raises.
     """
     purposes = [*shared, *own.values()]
-    decisions: list[Decision] = []
+    decisions: list[CompilerDecision] = []
     groups, withheld = _groups(purposes, columns, decisions)
     pseudonyms = _pseudonyms(purposes, groups, decisions)
     # direct identifiers are dropped and pseudonyms replace a value: neither has levels
@@ -125,7 +125,7 @@ def common_guarantee(
 
 
 def _groups(
-    purposes: Sequence[Purpose], columns: Sequence[str], decisions: list[Decision]
+    purposes: Sequence[Purpose], columns: Sequence[str], decisions: list[CompilerDecision]
 ) -> tuple[dict[str, frozenset[Group]], tuple[str, ...]]:
     listing = [p for p in purposes if not p.any_data]
     groups: dict[str, frozenset[Group]] = {}
@@ -140,7 +140,7 @@ def _groups(
                 f"{column} is withheld: {unlisted} of {len(listing)} policies do not list it for"
                 " this purpose"
             )
-            decisions.append(Decision("withheld", column, reason))
+            decisions.append(CompilerDecision("withheld", column, reason))
             continue
         methods = [
             datum.anonymization
@@ -155,7 +155,7 @@ def _groups(
                 f"{column} is withheld: {len(withholding)} of {len(listing)} policies ask for"
                 f" {withholding[0]}"
             )
-            decisions.append(Decision("withheld", column, reason))
+            decisions.append(CompilerDecision("withheld", column, reason))
             continue
         group_set = frozenset(datum.group for datum in data if datum is not None)
         groups[column] = _merged(group_set)
@@ -164,7 +164,7 @@ def _groups(
                 f"{column} is {join_words(sorted(group_set))} in different policies; it counts as"
                 f" {join_words(sorted(groups[column]))}"
             )
-            decisions.append(Decision("privacy_group", column, reason))
+            decisions.append(CompilerDecision("privacy_group", column, reason))
     return groups, tuple(withheld)
 
 
@@ -205,7 +205,7 @@ def _settled(
     own: Mapping[str, Mapping[str, int]],
     caps: dict[str, int],
     on_conflict: OnConflict,
-    decisions: list[Decision],
+    decisions: list[CompilerDecision],
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """Caps below a floor: lifted, or the people left out, or an error."""
     findings = Findings()
@@ -221,7 +221,7 @@ def _settled(
         if on_conflict == "privacy":
             settled[column] = floor
             decisions.append(
-                Decision(
+                CompilerDecision(
                     "cap_lifted", column, f"{conflict}; privacy has priority, the cap is lifted"
                 )
             )
@@ -229,7 +229,7 @@ def _settled(
         elif on_conflict == "suppress_rows" and everybody.get(column, 0) <= cap:
             left_out += [label for label in above if label not in left_out]
             decisions.append(
-                Decision(
+                CompilerDecision(
                     "rows_left_out",
                     column,
                     f"{conflict}; people under {len(above)} policies are removed",
@@ -242,7 +242,7 @@ def _settled(
 
 
 def _models(
-    purposes: Sequence[Purpose], sensitive: Sequence[str], decisions: list[Decision]
+    purposes: Sequence[Purpose], sensitive: Sequence[str], decisions: list[CompilerDecision]
 ) -> tuple[Model, ...]:
     findings = Findings()
     models: list[Model] = []
@@ -255,13 +255,16 @@ def _models(
     # 5-anonymity follows from 10-anonymity: only the strongest are promised
     strong_models, dropped = strongest(models)
     decisions += [
-        Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped
+        CompilerDecision("implied", w.promise, f"{w.promise} follows from {s.promise}")
+        for w, s in dropped
     ]
     return tuple(strong_models)
 
 
 def _pseudonyms(
-    purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]], decisions: list[Decision]
+    purposes: Sequence[Purpose],
+    groups: Mapping[str, frozenset[Group]],
+    decisions: list[CompilerDecision],
 ) -> dict[str, str]:
     listing = [p for p in purposes if not p.any_data]
     strengths: list[dict[str, str]] = []  # by policy: the method that each column gets
@@ -280,13 +283,13 @@ def _pseudonyms(
                 f"{without} of {len(listing)} policies name no pseudonyms for {column}; it is"
                 " dropped"
             )
-            decisions.append(Decision("pseudonyms", column, reason))
+            decisions.append(CompilerDecision("pseudonyms", column, reason))
             continue
         # the list of strengths goes from the strongest to the weakest
         agreed[column] = min(methods, key=STRENGTH.index)
         if len(set(methods)) > 1:
             decisions.append(
-                Decision(
+                CompilerDecision(
                     "pseudonyms",
                     column,
                     f"{column}: the strongest method is used, a {agreed[column]}",
@@ -400,7 +403,7 @@ Entries = Mapping[str, Sequence[tuple[str, ...]]]
 
 def described_columns(
     dataset: Table, merged: Guarantee, entries: Entries, findings: Findings
-) -> tuple[Schema, dict[str, int], list[Decision]]:
+) -> tuple[Schema, dict[str, int], list[CompilerDecision]]:
     """The schema of a table under the policies, the top level of each hierarchy, and what was
     decided.
 
@@ -410,7 +413,7 @@ def described_columns(
     value by value.
     """
     attributes: dict[str, Attribute] = {}
-    decisions: list[Decision] = []
+    decisions: list[CompilerDecision] = []
     used = _used(dataset, merged)
     for column in dataset.columns:
         if (column == COLUMN and merged.own) or column in merged.withheld:
@@ -435,7 +438,7 @@ def _attribute(
     merged: Guarantee,
     entries: Entries,
     findings: Findings,
-    decisions: list[Decision],
+    decisions: list[CompilerDecision],
 ) -> Attribute:
     original = dataset.schema.attributes.get(column)
     roles = tuple(ROLES[group] for group in merged.groups[column])
@@ -468,7 +471,7 @@ def _hierarchy(
     merged: Guarantee,
     entries: Entries,
     findings: Findings,
-    decisions: list[Decision],
+    decisions: list[CompilerDecision],
 ) -> Hierarchy | None:
     original = dataset.schema.attributes.get(column)
     own = None
@@ -488,7 +491,7 @@ def _hierarchy(
         return hierarchy
     if Role.QUASI in roles or column in merged.floors:
         remark = f"{column} has no hierarchy; it is released unchanged or withheld value by value"
-        decisions.append(Decision("no_hierarchy", column, remark))
+        decisions.append(CompilerDecision("no_hierarchy", column, remark))
         suppressed: Hierarchy = registry.build("hierarchies", "suppress")
         return suppressed
     return None

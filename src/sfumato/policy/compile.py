@@ -18,7 +18,7 @@ from sfumato.core.options import CommandOption
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.policy.columns import (
-    Decision,
+    CompilerDecision,
     Guarantee,
     OnConflict,
     common_guarantee,
@@ -117,7 +117,7 @@ class Compiled:
 
     recipe: Recipe
     use: Use
-    decisions: tuple[Decision, ...]
+    decisions: tuple[CompilerDecision, ...]
     refused: Mapping[str, str]
     delete_by: datetime.date | None
 
@@ -216,7 +216,7 @@ def compile_policies(
     )
 
 
-def _sound(policies: Policies, dataset: Table) -> list[Decision]:
+def _sound(policies: Policies, dataset: Table) -> list[CompilerDecision]:
     """Raise everything inconsistent in the policies; what they list and the table lacks is only
     told, unless required.
     """
@@ -232,7 +232,11 @@ def _sound(policies: Policies, dataset: Table) -> list[Decision]:
         findings.extend(dataclasses.replace(e, path=f"{name}: {e.path}") for e in errors)
         findings.extend(remark for remark in remarks if remark.severity != "error")
     findings.raise_errors()
-    return [Decision(f.rule, f.path, f.message) for f in findings if f.rule == "datum_not_in_table"]
+    return [
+        CompilerDecision(f.rule, f.path, f.message)
+        for f in findings
+        if f.rule == "datum_not_in_table"
+    ]
 
 
 def _authorised(
@@ -304,13 +308,13 @@ class _Steps:
             tops,
             findings,
         )
-        self.decisions: list[Decision] = []
+        self.decisions: list[CompilerDecision] = []
 
     def models(self) -> tuple[Model, ...]:
         """What must hold: the policies' strongest models and the caller's own."""
         strong_models, dropped = strongest([*self.merged.models, *self.options.meet])
         self.decisions += [
-            Decision("implied", w.promise, f"{w.promise} follows from {s.promise}")
+            CompilerDecision("implied", w.promise, f"{w.promise} follows from {s.promise}")
             for w, s in dropped
         ]
         if not strong_models:
@@ -337,7 +341,7 @@ class _Steps:
             method = METHODS.get(strength, instead_of_unkeyed(key=bool(self.options.key)))
             if strength not in METHODS:
                 problem = told_of_unkeyed(column, key=bool(self.options.key))
-                self.decisions.append(Decision("unkeyed_hash", column, problem))
+                self.decisions.append(CompilerDecision("unkeyed_hash", column, problem))
             if method == "keyed" and not self.options.key:
                 problem = (
                     f"{column}: keyed pseudonyms need a key; give key={{'file': …}} or {{'env': …}}"
@@ -392,7 +396,9 @@ class _Steps:
         return {"global_recoding": fields}
 
 
-def _within_caps(recipe: Recipe, dataset: Table, compiled: _Steps) -> tuple[Recipe, list[Decision]]:
+def _within_caps(
+    recipe: Recipe, dataset: Table, compiled: _Steps
+) -> tuple[Recipe, list[CompilerDecision]]:
     """Where no node under the caps keeps the promises: the chosen rule decides, and says so."""
     capped = compiled.capped()
     if not capped or feasible(recipe, dataset):
@@ -411,5 +417,5 @@ def _within_caps(recipe: Recipe, dataset: Table, compiled: _Steps) -> tuple[Reci
     if lifted:
         how = "the caps are lifted"
     return dataclasses.replace(recipe, steps=steps), [
-        Decision("caps_too_low", names, f"{problem}; {how}")
+        CompilerDecision("caps_too_low", names, f"{problem}; {how}")
     ]

@@ -14,7 +14,6 @@ from sfumato import examples
 from sfumato.core.schema import Role
 from sfumato.core.table import Table
 from sfumato.data.examples.draws import PhiloxDraws
-from sfumato.data.examples.people import check_digit
 
 
 def digest(dataset: Table) -> str:
@@ -103,12 +102,6 @@ def test_emails_lead_nowhere(admissions: pl.DataFrame) -> None:
         re.fullmatch(r"[a-z]+\.[a-z]+\d{1,3}@example\.(org|com|net)", mail)
         for mail in admissions["email"].drop_nulls()
     )
-
-
-def test_insurance_numbers_are_unique_and_carry_a_check_digit(admissions: pl.DataFrame) -> None:
-    numbers = admissions["insurance_number"].to_list()
-    assert len(set(numbers)) == 3000
-    assert all(re.fullmatch(r"SF\d{10}", n) and check_digit(n[2:-1]) == int(n[-1]) for n in numbers)
 
 
 def test_zip_codes_keep_their_leading_zeros(admissions: pl.DataFrame) -> None:

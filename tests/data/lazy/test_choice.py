@@ -15,8 +15,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.recipe import Recipe
 from sfumato.core.table import Table
-from sfumato.data.lazy import choice, on_duckdb, open_table
-from sfumato.data.lazy.table import LazyTable
+from sfumato.data.lazy import choice, open_table
 from sfumato.interfaces import cli
 
 ROWS = 5000
@@ -45,12 +44,6 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "START", 0)
     monkeypatch.setattr(choice, "LOOKED_AT", 500)
     monkeypatch.setattr(open_table, "free_memory", lambda: 2_000_000)
-
-
-def test_distinct_rows_are_left_to_an_engine(tmp_path: Path) -> None:
-    held = sf.read(table(tmp_path, distinct=True), engine="auto", recipe=recipe())
-    assert isinstance(held, LazyTable)
-    assert "5,000 rows" in held.source.notes[0] and "--engine memory" in held.source.notes[0]
 
 
 def test_rows_that_repeat_are_read_into_memory(tmp_path: Path) -> None:
@@ -103,12 +96,6 @@ def test_lack_of_memory_names_what_to_do(
     assert stop.value.code == 5
     told = " ".join(capsys.readouterr().err.split())
     assert "not enough memory" in told and advice in told
-
-
-def test_an_engine_without_memory_says_so() -> None:
-    duckdb = pytest.importorskip("duckdb")
-    with pytest.raises(MemoryError), on_duckdb.guarded():
-        raise duckdb.OutOfMemoryException("a value of somebody")
 
 
 def test_no_record_chooses_the_engine_of_a_recipe_with_an_epsilon(

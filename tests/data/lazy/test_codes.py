@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -13,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.core.table import Table
-from sfumato.data.lazy import on_polars
 from sfumato.data.lazy.codes import Coder, tallied
-from sfumato.data.lazy.table import unheard
 
 CELLS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "text": (pl.String, st.none() | st.sampled_from(["", "a", "b", "ä", "-"])),
@@ -69,15 +66,6 @@ def test_labels_that_hardly_repeat_stay_text() -> None:
     coder = Coder()
     rows = Table(pl.DataFrame({"name": [str(i) for i in range(100)], "sex": ["f", "m"] * 50}))  # type: ignore[arg-type]
     assert coder.coded(rows).schema == {"name": pl.String, "sex": pl.UInt8}
-
-
-@pytest.mark.parametrize("rows", [0, 1, 50])
-def test_polars_counts_batch_by_batch(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_polars, "BATCH", 7)
-    frame = pl.DataFrame({"a": ["x", None] * 25, "b": list(range(50)), "c": [0.5] * 50}).head(rows)
-    found = on_polars.counted(nw.from_native(frame.lazy()).lazy(), ["a", "b", "c"], 100, unheard)
-    assert found is not None
-    assert Counter({row[:-1]: row[-1] for row in found.rows()}) == Counter(frame.rows())
 
 
 def test_batches_without_new_labels_are_coded_as_others_are() -> None:

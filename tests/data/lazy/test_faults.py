@@ -23,9 +23,9 @@ import sfumato as sf
 from sfumato.data.lazy import on_duckdb, on_polars, parts
 from sfumato.data.lazy import run as large
 from sfumato.errors import OutputError, UnreadableInput
-from tests.data.lazy.test_edges import in_parts, people
-from tests.data.lazy.test_written_parts import RECIPE
+from tests.data.lazy.test_refusals import in_parts, people
 from tests.interfaces.cli import conftest
+from tests.release.test_lazy_release import RECIPE
 
 command = conftest.sfumato  # a fixture
 MOMENTS = 30
@@ -82,7 +82,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(
 
     with monkeypatch.context() as patched:
         patched.setattr(pl.DataFrame, kind, full)
-        with pytest.raises(OutputError, match="no space is left"):
+        with pytest.raises(OutputError, match="the disk for temporary parts is full"):
             run(place)
     assert left(place) == ["in", "r.yaml"]
     whole = digest(run(place).parent)

@@ -187,7 +187,7 @@ def test_parts_of_one_table_are_one_and_two_files_of_one_name_are_refused(folder
     (folder / "visits.parquet").write_bytes(b"")
     code, _, talk = sfumato("profile", folder)
     assert code == 5
-    assert "files of one name" in talk
+    assert "files whose names" in talk
     parts = folder / "parts"
     parts.mkdir()
     for number in range(2):

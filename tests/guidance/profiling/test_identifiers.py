@@ -7,7 +7,6 @@ import uuid
 import polars as pl
 import pytest
 
-from sfumato.guidance.profiling.check_digits import checked_numbers, find_number, valid_share
 from sfumato.guidance.profiling.detection import sample_of
 from sfumato.guidance.profiling.identifiers import detect_identifier
 
@@ -93,33 +92,6 @@ def test_ids_with_letters_and_ids_that_lost_their_zeros():
     as_numbers = [int(text) for text in valid_numbers("nl.bsn", 9, 60)]
     assert min(as_numbers) < 10**8  # some began with a zero
     assert detect_identifier("x", pl.Series(as_numbers)).concept == "national id number"
-
-
-def test_every_validator_can_be_called_on_anything():
-    noise = ["", "x", "12", "0" * 20, "ÄÖÜ", "9" * 11, "12-34", "é" * 16]
-    for number in checked_numbers():
-        from sfumato.guidance.profiling.check_digits import _validator
-
-        assert {_validator(number.module)(text) for text in noise} <= {True, False}
-
-
-@pytest.mark.parametrize("length", range(7, 19))
-@pytest.mark.parametrize("count", [5, 12, 200])
-def test_random_digits_are_no_national_id_nor_card_nor_phone(length, count):
-    for _ in range(5):
-        texts = [str(DRAW.randrange(1, 10)) + digits(length - 1) for _ in range(count)]
-        assert find_number(sample_of(pl.Series(texts)), whole=False) is None
-        assert find_number(sample_of(pl.Series([int(text) for text in texts])), whole=True) is None
-
-
-def test_a_validator_that_accepts_most_numbers_proves_nothing():
-    texts = [digits(9) for _ in range(100)]
-    assert valid_share(lambda text: text[0] != "0" or True, texts) == 0.0
-    # one in ten random numbers ends in 7: ninety of them do not come about by chance, four of them
-    # may
-    sevens = [digits(8) + "7" for _ in range(90)]
-    assert valid_share(lambda text: text.endswith("7"), sevens) == 1.0
-    assert valid_share(lambda text: text.endswith("7"), sevens[:4]) == 0.0
 
 
 @pytest.mark.parametrize(

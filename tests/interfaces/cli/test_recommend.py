@@ -9,6 +9,7 @@ import json
 import pytest
 
 from sfumato import examples
+from sfumato.guidance.profiling.questions import undecided_question
 from sfumato.interfaces.cli import recommend as command
 from tests.guidance.recommendation.test_recommend import masked_only, with_race
 
@@ -83,7 +84,7 @@ def test_a_terminal_is_asked_and_wrong_answers_again(sfumato, visits, tmp_path, 
     monkeypatch.setattr(command.typer, "prompt", lambda *_, **__: next(given))
     monkeypatch.setattr(
         "sfumato.guidance.recommendation.inspection.open_decisions",
-        lambda *_: {"patient": "labels or names"},
+        lambda *_: (undecided_question(["patient"]),),
     )
     done = sfumato("recommend", visits, "-o", tmp_path / "rec", "--workers", 1)
     assert done.code == 0, done.err

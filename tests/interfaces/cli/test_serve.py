@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.interfaces.web import login_links, server
-from sfumato.interfaces.web.folders import forget_recent, project_of, recent, remember
+from sfumato.interfaces.web import login_links
 from sfumato.interfaces.web.project import Project
 from tests.interfaces.web.pem import self_signed
 
@@ -42,7 +41,11 @@ def test_what_cannot_be_read_is_named_before_anything_is_made(
     missing = serve(tmp_path / "none.csv")
     assert missing.code == 5 and "none.csv: there is no such file" in missing.err
     folder = serve(tmp_path)
-    assert folder.code == 5 and "sfumato profile" in folder.err and "one data set" in folder.err
+    assert (
+        folder.code == 5
+        and "sfumato profile" in folder.err
+        and "Tables that belong together are handled in a terminal: sfumato profile" in folder.err
+    )
     recipe = serve("-r", tmp_path / "none.yaml")
     assert recipe.code == 2 and "cannot read the recipe" in recipe.err
     (tmp_path / "bad.yaml").write_text("meet: [k_anonimity: {k: 5}]\nsteps: [nonsense: {}]")
@@ -70,7 +73,7 @@ def test_a_project_that_is_open_damaged_or_no_project_is_refused(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.doc").write_text("mine")
     other = serve("--project", tmp_path / "mine")
-    assert other.code == 2 and "holds other things" in other.err
+    assert other.code == 2 and "contains other files" in other.err
 
 
 @needs_web
@@ -95,8 +98,12 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
 ) -> None:
     own, key = pem
     for words, code, says in [
-        (("--host", "192.0.2.1"), 2, "say --to-others"),
-        (("--host", "192.0.2.1", "--certificate", own, "--key", key), 2, "say --to-others"),
+        (("--host", "192.0.2.1"), 2, "if you want that, add --to-others"),
+        (
+            ("--host", "192.0.2.1", "--certificate", own, "--key", key),
+            2,
+            "if you want that, add --to-others",
+        ),
         (("--host", "192.0.2.1", "--to-others"), 2, "must be encrypted"),
         (("--host", "192.0.2.1", "--to-others", "--certificate", own), 2, "must be encrypted"),
         (
@@ -112,7 +119,7 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
         (
             ("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", own),
             5,
-            "no certificate with its key",
+            "not a certificate with its key",
         ),
         (
             (
@@ -137,25 +144,11 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
             2,
             "cannot listen",
         ),
-        (("--certificate", own, "--key", key), 2, "go with --host"),
-        (("--host", "localhost", "--to-others"), 2, "go with --host"),
+        (("--certificate", own, "--key", key), 2, "belong to --host"),
+        (("--host", "localhost", "--to-others"), 2, "belong to --host"),
     ]:
         refused = serve("--project", tmp_path / "project", *words)
         assert refused.code == code and says in " ".join(refused.err.split()), words
-
-
-def test_names_and_addresses_of_a_place() -> None:
-    assert server.Reach().names(8123) == {"127.0.0.1:8123", "localhost:8123"}
-    assert server.Reach(port=80).names(80) == {
-        "127.0.0.1:80",
-        "localhost:80",
-        "127.0.0.1",
-        "localhost",
-    }
-    assert server.Reach("::1").names(443) == {"[::1]:443", "[::1]"}
-    assert server.Reach("Bench.example").names(8443) == {"bench.example:8443"}
-    assert server.Reach().address(8123, "t") == "http://127.0.0.1:8123/?token=t"
-    assert server.Reach("::1").address(8123, "t") == "https://[::1]:8123/?token=t"
 
 
 def test_a_missing_extra_is_named(
@@ -165,38 +158,3 @@ def test_a_missing_extra_is_named(
     missing = serve()
     assert missing.code == 2 and "pip install 'sfumato[web]'" in missing.err
     assert not (tmp_path / "home").exists()
-
-
-def test_a_table_has_its_project_and_the_last_ones_are_listed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    one, other = project_of(Path("/a/visits.csv")), project_of(Path("/b/visits.csv"))
-    assert one == project_of(Path("/a/visits.csv")) != other and one.name.startswith("visits-")
-    assert project_of(Path("/a/a b\"'<.csv")).name.startswith("a-b-") and project_of(
-        Path("/a/….csv")
-    ).name.startswith("table-")
-    held = Project.open(project_of(None))
-    assert (
-        held.folder.name == "untitled-1" and project_of(None).name == "untitled-2"
-    )  # somebody is about to use the first
-    held.close()
-    assert project_of(None).name == "untitled-1"
-    for folder in (one, other):
-        folder.mkdir(parents=True)
-        (folder / "project.json").write_text("{}")
-        remember(folder, "visits.csv", 7)
-    remember(one, "visits.csv", 8)
-    assert [(entry["folder"], entry["records"]) for entry in recent()] == [
-        (str(one), 8),
-        (str(other), 7),
-    ]
-    (one / "project.json").unlink()
-    assert [(entry["folder"], entry["there"]) for entry in recent()] == [
-        (str(one), False),
-        (str(other), True),
-    ]
-    forget_recent(str(one))
-    assert [entry["folder"] for entry in recent()] == [str(other)] and not recent(besides=other)
-    (tmp_path / "sfumato" / "recent.json").write_text('[1, {"folder": 3}]')
-    assert recent() == []

@@ -21,7 +21,7 @@ from sfumato.release.evaluation import default_metrics, evaluate, report_metrics
 from sfumato.release.replay import MADE_HERE
 from sfumato.release.verification import HELD
 from tests.interfaces.web.people import RECIPE, written
-from tests.interfaces.web.test_look import do
+from tests.interfaces.web.tasks.test_look import do
 
 RECODED = RECIPE.replace("0.05", "0.5, levels: {age: [2, 2], zip: [3, 3]}")
 ROWS = "rows are the recoded original"

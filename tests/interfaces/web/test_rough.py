@@ -4,36 +4,23 @@ hand, a disk that is full.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sfumato import examples
 from sfumato.core import recipe_files as recipes
 from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, SfumatoError, UnreadableInput
 from sfumato.interfaces.web import project as projects
-from sfumato.interfaces.web import uploads
-from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.project import Project
-from sfumato.interfaces.web.requests import PolicySource, WriteRequest
-from sfumato.interfaces.web.tasks import data, policies
-from sfumato.interfaces.web.tasks import write as writing
 from tests.core.forged_journals import chain_again
 
 NEEDS_PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-
-
-async def parts(letter: bytes) -> AsyncIterator[bytes]:
-    for _ in range(20):
-        await asyncio.sleep(0)
-        yield letter
 
 
 def recipe(k: int = 2) -> Recipe:
@@ -52,55 +39,7 @@ def begun(folder: Path) -> Path:
 # files that are sent
 
 
-@pytest.mark.parametrize(
-    "name", ["x" * 9000 + "." + "y" * 5000, "😀" * 200 + ".csv", "漢" * 130 + ".csv", "a" * 300]
-)
-def test_a_name_that_is_too_long_in_bytes_is_cut(tmp_path: Path, name: str) -> None:
-    kept = asyncio.run(uploads.take(tmp_path, name, parts(b"a")))
-    assert (
-        len(kept.encode()) <= uploads.LONGEST_NAME
-        and uploads.uploaded_file(tmp_path, kept).read_bytes() == b"a" * 20
-    )
-    assert kept.endswith(".csv") == name.endswith(".csv")
-
-
-def test_two_files_of_one_name_that_come_at_once_are_both_kept_whole(tmp_path: Path) -> None:
-    async def both() -> list[str]:
-        sent = (uploads.take(tmp_path, "same.csv", parts(letter)) for letter in (b"A", b"B"))
-        return list(await asyncio.gather(*sent))
-
-    names = asyncio.run(both())
-    assert sorted(names) == ["same-2.csv", "same.csv"]
-    assert {(tmp_path / "uploads" / name).read_bytes() for name in names} == {b"A" * 20, b"B" * 20}
-    assert len(list((tmp_path / "uploads").iterdir())) == 2
-
-
 # folders that are looked into
-
-
-def test_a_folder_with_broken_links_is_still_shown(tmp_path: Path) -> None:
-    (tmp_path / "good.csv").write_text("a\n")
-    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nothing")
-    (tmp_path / "loop.csv").symlink_to("loop.csv")
-    (tmp_path / "below").mkdir()
-    found = uploads.listing(str(tmp_path))
-    assert found.files == (("good.csv", 2),) and found.folders == ("below",)
-    assert uploads.listing(f"{tmp_path}/below/..").path == str(tmp_path)
-
-
-@NEEDS_PIPES
-def test_a_pipe_is_not_offered_as_a_table(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.csv")
-    assert uploads.listing(str(tmp_path)).files == ()
-
-
-@pytest.mark.parametrize(
-    "path", ["/\0/x", "a" * 5000, "/" + "a" * 300 + "/b", "~nobody-has-this-name/x"]
-)
-def test_a_path_that_cannot_be_is_refused_in_our_words(path: str) -> None:
-    with pytest.raises(UnreadableInput) as refused:
-        uploads.listing(path)
-    assert len(str(refused.value)) < 300
 
 
 # projects edited by hand
@@ -252,28 +191,3 @@ def test_values_and_separators_are_no_part_of_the_expressions_of_a_picture() -> 
 
 
 # paths that never end
-
-
-@NEEDS_PIPES
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
-@pytest.mark.parametrize("kind", ["device", "pipe"])
-def test_devices_and_pipes_are_refused_before_a_byte_is_read(tmp_path: Path, kind: str) -> None:
-    path = Path("/dev/zero")
-    if kind == "pipe":
-        path = tmp_path / "pipe.csv"
-        os.mkfifo(path)
-    bench = Bench(table=examples.load("hospital", rows=30))
-    with pytest.raises(UnreadableInput, match=kind):
-        data.open_data(bench, quietly, path=str(path), example=None, options={})
-    with pytest.raises(UnreadableInput, match=kind):
-        policies.read_policy(bench, quietly, source=PolicySource(str(path)))
-    bench.keep("release 1", object())
-    with pytest.raises(UnreadableInput, match=kind):
-        writing.write(
-            bench, quietly, key="1", history="", request=WriteRequest("out", sign=str(path))
-        )
-    assert not (tmp_path / "out").exists()
-
-
-def quietly(share: float, words: str = "") -> None:
-    """Progress that nobody follows."""

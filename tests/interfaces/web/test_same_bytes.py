@@ -14,7 +14,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.interfaces.cli import main
 from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.requests import WriteRequest
-from tests.interfaces.web.test_explore import do
+from tests.interfaces.web.tasks.test_explore import do
 
 RECIPE = """\
 sfumato: 1

@@ -65,11 +65,11 @@ def test_work_is_answered_stopped_ended_and_survives_its_process(
                 await process.ask("fail")
             assert failed.value.kind == "ParameterError"
             with pytest.raises(
-                TaskFailed, match=r"a bug of ours: ValueError in bug at naps\.py:"
+                TaskFailed, match="a bug of sfumato: ValueError in bug at naps\\.py:"
             ) as broken:
                 await process.ask("bug")
             assert "Smith" not in str(broken.value)
-            with pytest.raises(TaskFailed, match="a bug of ours"):
+            with pytest.raises(TaskFailed, match="a bug of sfumato"):
                 await process.ask("unsendable")
 
             # asked to stop, it stops; the process stays, and short questions were answered
@@ -106,7 +106,7 @@ def test_work_is_answered_stopped_ended_and_survives_its_process(
             assert await process.ask("count") == 1
 
             # one that dies is said to have died, and replaced
-            with pytest.raises(TaskFailed, match="died, perhaps for want of memory"):
+            with pytest.raises(TaskFailed, match="ended, perhaps because memory"):
                 await process.ask("die")
             assert fresh == [True, False] and await process.ask("count") == 1
             last = process._process.pid
@@ -238,34 +238,6 @@ def test_a_table_that_kills_its_process_is_not_opened_for_ever(
             assert workbench.opened is None and workbench.job is None
             await workbench.reopen()  # by hand
             assert workbench.opened is not None and not workbench.trouble
-        finally:
-            workbench.close()
-
-    run(story)
-
-
-def test_a_table_is_read_as_the_recipe_says_also_when_that_changes(tmp_path: Path) -> None:
-    table = tmp_path / "visits.csv"
-    table.write_text("age;sex\n" + "30;f\n-9;m\n" * 20)
-
-    async def story() -> None:
-        import dataclasses
-
-        workbench = Workbench(Project.open(tmp_path / "project"), first={"path": str(table)})
-        try:
-            await workbench.begin()
-            assert (await workbench.answer("today"))["sizes"] == [20]
-            reads = workbench.opened
-            intake = dataclasses.replace(workbench.recipe.intake, missing_values=(-9,))
-            workbench.edit(dataclasses.replace(workbench.recipe, intake=intake), "missing: -9")
-            await until(lambda: workbench.opened is not reads and workbench.opened is not None)
-            assert not workbench.opened["changed"] and workbench.trouble == ""
-            table.unlink()
-            await workbench._try(workbench.reopen())
-            assert (
-                "no such file" in workbench.trouble.lower()
-                or "does not exist" in workbench.trouble.lower()
-            )
         finally:
             workbench.close()
 

@@ -16,7 +16,6 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.table import Table
-from sfumato.methods.attacks.crowd import true_labels
 from sfumato.methods.attacks.gdpr import Inference
 from sfumato.methods.attacks.inference import (
     BackgroundKnowledge,
@@ -25,7 +24,6 @@ from sfumato.methods.attacks.inference import (
     Similarity,
     Skewness,
 )
-from sfumato.methods.attacks.minimality import Minimality
 from sfumato.methods.attacks.nearest import surroundings
 from sfumato.methods.attacks.randomised_secrets import known_matrix
 from sfumato.methods.hierarchies import Tree
@@ -125,18 +123,6 @@ def test_values_below_one_node_count_where_the_true_one_is_below_it():
     ]  # nobody is released with cancer
     found = Similarity().attack(scene_of(["a"] * 3 + ["b"] * 3, true, released, hierarchy=tree))
     assert found.victims.tolist() == [0, 1]
-
-
-def test_a_value_stands_under_its_own_label_or_the_narrowest_that_holds_it():
-    scene = scene_of(["a"] * 5, [1, 2, 3, 8, 5], ["1-3", "4-9", "3", "1-3", "*"])
-    labels = scene.pair.reading("secret").labels
-    found = [labels[code] if code >= 0 else None for code in true_labels(scene.pair, "secret")]
-    assert found == ["1-3", "1-3", "3", "4-9", "*"]
-
-
-def test_minimality_is_not_worked_out_for_changed_values():
-    scene = scene_of(["a"] * 4, [*"xxyy"], [*"xyyy"], models=(sf.LDiversity("secret", l=2),))
-    assert "values of secret were changed" in Minimality().applies(scene)
 
 
 # --- a known transition matrix ---

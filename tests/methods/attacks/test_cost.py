@@ -18,7 +18,6 @@ from sfumato.core.consistency import Pairs
 from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.table import Table
-from sfumato.errors import ParameterError
 from sfumato.methods.attacks.cost import ladder
 from sfumato.methods.formulas.matchings import matchings_with
 from sfumato.release.attack_run import attack_release
@@ -178,30 +177,6 @@ def test_two_matches_do_not_make_a_half():
     count, inside = matchings_with(joined)
     assert count == 5 and Fraction(int(inside[0, 0]), count) == Fraction(3, 5)
     assert ladder(pairs)["posterior"]["largest"] >= 3 / 5
-
-
-@given(
-    st.integers(1, 6).flatmap(
-        lambda n: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=n, max_size=n)
-    )
-)
-def test_matchings_are_counted(rows):
-    joined = np.array(rows, dtype=bool)
-    size = len(joined)
-    every = [
-        p for p in itertools.permutations(range(size)) if all(joined[i, p[i]] for i in range(size))
-    ]
-    count, inside = matchings_with(joined)
-    assert count == len(every)
-    assert inside.tolist() == [
-        [sum(p[i] == j for p in every) for j in range(size)] for i in range(size)
-    ]
-
-
-def test_twenty_are_counted_and_more_refused():
-    assert matchings_with(np.ones((12, 12), dtype=bool))[0] == 479001600  # 12!
-    with pytest.raises(ParameterError, match="at most 20"):
-        matchings_with(np.ones((21, 21), dtype=bool))
 
 
 def test_the_ladder_of_a_release():

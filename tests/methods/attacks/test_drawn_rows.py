@@ -20,7 +20,6 @@ from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.methods.attacks.gdpr import Inference, Linkability, Membership, SinglingOut
 from sfumato.methods.attacks.nearest import NO_CONTROL
-from sfumato.methods.attacks.rates import Successes
 from sfumato.methods.attacks.synthetic import (
     ClosestRecord,
     CopiedRecords,
@@ -47,29 +46,6 @@ WITH_CONTROL = (
 
 
 # The copied excess R = (a − h)/(1 − h).
-
-
-@pytest.mark.parametrize(
-    ("a", "h", "excess"),
-    [
-        (2507, 449, 0.2155),
-        (1638, 739, 0.0971),
-        (1215, 912, 0.0333),
-    ],  # leaves of 5, 20 and 100 on a half of Adult
-)
-def test_the_excess_of_worked_examples(a, h, excess):
-    assert Successes(a, 10_000, h, 10_000).excess == pytest.approx(excess, abs=5e-5)
-
-
-def test_the_interval_holds_the_excess():
-    for found in (
-        Successes(0, 5, 0, 5),
-        Successes(5, 5, 0, 5),
-        Successes(3, 400, 0, 100),
-        Successes(1, 9, 3, 4),
-    ):
-        low, high = found.interval
-        assert 0 <= low <= min(1, max(0, found.excess)) <= high <= 1
 
 
 def naive_excess(original, drawn, aside):

@@ -30,7 +30,6 @@ from sfumato.methods.formulas.dependence import (
 from sfumato.methods.formulas.dependence_search import Dependences, find_dependences
 from sfumato.methods.formulas.implied_linkage import (
     TableEvidence,
-    classes_of_codes,
     implied_linkage,
 )
 
@@ -131,37 +130,6 @@ def test_implied_linkage_agrees_with_counting_record_by_record(turn: int) -> Non
     )
     assert found.class_only == pytest.approx(len(set(classes.tolist())) / n)
     assert found.low <= found.rate <= found.high
-
-
-def test_several_columns_tell_more_together() -> None:
-    rng = np.random.default_rng(1)
-    classes = np.repeat(np.arange(50), 20)
-    first, second = rng.integers(0, 5, 1000), rng.integers(0, 5, 1000)
-    evidence = [TableEvidence.of(first, first), TableEvidence.of(second, second)]
-    alone = implied_linkage(classes, evidence[:1], k=5)
-    both = implied_linkage(classes, evidence, k=5)
-    assert alone.class_only == pytest.approx(0.05)
-    assert both.rate > 2 * alone.rate > 4 * alone.class_only
-    assert both.exposed > alone.exposed
-
-
-def test_a_lookup_without_the_own_record_makes_nothing_of_a_column_that_nobody_shares() -> None:
-    rng = np.random.default_rng(2)
-    q, classes = rng.integers(0, 30, 3000), rng.integers(0, 400, 3000)
-    distinct = rng.permutation(3000)
-    found = implied_linkage(classes, [TableEvidence.of(q, distinct)], k=5)
-    assert found.rate == pytest.approx(found.class_only, abs=0.02)
-
-
-def test_the_classes_of_codes_are_those_of_their_combinations() -> None:
-    rng = np.random.default_rng(3)
-    columns = [rng.integers(0, 4, 500).astype(np.uint8) for _ in range(6)]
-    classes = classes_of_codes(columns, 500)
-    combinations = {tuple(int(c[i]) for c in columns) for i in range(500)}
-    assert len({(int(one), *(int(c[i]) for c in columns)) for i, one in enumerate(classes)}) == len(
-        combinations
-    )
-    assert len(set(classes.tolist())) == len(combinations)
 
 
 @pytest.mark.parametrize("turn", range(20))
@@ -426,18 +394,6 @@ def test_a_few_suppressed_cells_are_labels_like_others() -> None:
     assert found.found[0].figures.records == int((label == "*").sum())
 
 
-def test_one_row_of_a_person_is_looked_at() -> None:
-    rng = np.random.default_rng(18)
-    person = np.repeat(np.arange(400), 10)
-    age, noise = np.repeat(rng.integers(20, 80, 400), 10), np.repeat(rng.permutation(400), 10)
-    original = sf.read(pl.DataFrame({"p": person, "age": age, "noise": noise.astype(str)}))
-    original = original.with_roles(person="p", quasi="age", keep="noise")
-    shared = original.with_columns({"age": pl.Series("age", age // 10).cast(pl.String)})
-    found = find_dependences(TablePair.of(original, shared), k=5)
-    assert not found.found, "the rows of a person know each other, other people do not"
-    assert len(found.rows) in (0, 400)
-
-
 def test_a_quasi_identifier_that_was_dropped_is_one_label() -> None:
     rng = np.random.default_rng(19)
     table = pl.DataFrame({"age": rng.integers(20, 80, 2000), "sex": rng.integers(0, 2, 2000)})
@@ -481,22 +437,3 @@ def test_figures_are_judged_by_the_rules() -> None:
     assert dataclasses.replace(usual, line=0.81, line_base=0.3).finding() is DependenceKind.NEARLY
     assert dataclasses.replace(usual, line=0.81, line_base=0.7).finding() is DependenceKind.NARROWS
     assert line_of(np.arange(20.0), np.zeros(20, dtype=np.int64), np.arange(20.0)) is None
-
-
-def test_a_column_that_the_class_tells_already_tells_nothing_more() -> None:
-    rng = np.random.default_rng(21)
-    age = rng.integers(20, 80, 4000)
-    table = pl.DataFrame({"age": age, "year": 2018 - age, "group": age // 10})
-    original = sf.read(table).with_roles(quasi=["age", "year"], keep=["group"])
-    shared = original.with_columns(
-        {
-            "age": pl.Series("age", age // 10).cast(pl.String),
-            "year": pl.Series("year", ["*"] * 4000),
-        }
-    )
-    assert not find_dependences(TablePair.of(original, shared), k=5).found
-    hidden = shared.with_columns({"age": pl.Series("age", ["*"] * 4000)})
-    assert {each.quasi for each in find_dependences(TablePair.of(original, hidden), k=5).found} == {
-        "age",
-        "year",
-    }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import Dates, dates
-from sfumato.methods.hierarchies.date_periods import bounds, read_period, write_period
+from sfumato.methods.hierarchies.date_periods import write_period
 from tests.methods.hierarchies.contract import (
     keeps_the_contract,
     loses_nothing_at_first_and_all_at_the_top,
@@ -226,14 +226,3 @@ def test_loss_agrees_with_counting_days(values):
         for label, loss in paths.loss[level].items():
             same = sum(write_period(period, day) == label for day in inside)
             assert loss == pytest.approx(same / len(inside), abs=1e-12)
-
-
-@given(days, st.sampled_from(["day", "week", "month", "quarter", "year", "decade"]))
-def test_periods_begin_and_end_where_their_label_changes(day, period):
-    first, after = (datetime.date.fromordinal(n) for n in bounds(period, day))
-    label = write_period(period, day)
-    assert first <= day < after
-    assert {write_period(period, first), write_period(period, after - DAY)} == {label}
-    assert label not in {write_period(period, first - DAY), write_period(period, after)}
-    kind, inside = read_period(label)
-    assert (kind, write_period(period, inside)) == (period, label)

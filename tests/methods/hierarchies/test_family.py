@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.core.hierarchy import Paths, bind
 from sfumato.core.registry import build, write
 from sfumato.errors import ParameterError
 from sfumato.methods import hierarchies
@@ -46,29 +45,6 @@ def test_values_are_frozen_and_closed(hierarchy):
         hierarchy.length = 3
     with pytest.raises(ParameterError):
         type(hierarchy)(**write(hierarchy)[hierarchy.name], colour="red")
-
-
-@pytest.mark.parametrize(
-    "hierarchy", [h for h in ONE_OF_EACH if h.name != "file"], ids=lambda h: h.name
-)
-def test_a_column_of_missing_values(hierarchy):
-    ladder = bind(hierarchy, [None], [4])
-    assert ladder.depth >= 2
-    assert ladder.labels == ((None,),) * ladder.top + (("*",),)
-    assert ladder.loss[-1].tolist() == [1.0] or hierarchy.name == "table"  # that table has one leaf
-
-
-def test_the_top_of_a_column_of_missing_values_is_the_top_of_the_hierarchy():
-    assert bind(hierarchies.tree({"any": ["a", "b"]}), [None], [1]).labels == ((None,), ("any",))
-
-
-def test_labels_below_their_own_level_cover_what_stands_above_them():
-    leaf_rows = [("a", "x", "top"), ("b", "x", "top"), ("c", "y", "top")]
-    paths = Paths.from_leaf_rows([("x", "x", "top"), ("*", "*", "top")], leaf_rows)
-    assert paths.leaves[0] == {"a": 1, "b": 1, "c": 1, "x": 2, "*": 3}
-    assert paths.leaves[1] == {"x": 2, "y": 1, "*": 3}
-    assert paths.loss[0]["x"] == 0.5
-    assert paths.loss[1]["*"] == 1.0
 
 
 def test_no_file_is_called_like_a_name_of_the_package():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.hierarchy import Hierarchy, bind
-from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
+from sfumato.errors import ParameterError, SchemaError, UnreadableInput
 from sfumato.methods.hierarchies import (
     HierarchyFile,
     TableHierarchy,
@@ -304,16 +304,3 @@ def test_counts_decide_where_the_hierarchy_asks_for_them(tmp_path):
         ("f", "other", "*"),
         ("m", "m", "*"),
     ]
-
-
-def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
-    with pytest.raises(OutputError, match="cannot be written"):
-        write_hierarchy(suppress(), ["a"], tmp_path / "no" / "out.csv")
-    with pytest.raises(OutputError, match="use encoding='utf-8'"):
-        write_hierarchy(suppress(), ["€"], tmp_path / "out.csv", encoding="latin-1")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_values_that_are_not_on_the_ladder_are_counted(tmp_path):
-    with pytest.raises(SchemaError, match="1 of 2 values are not on the ladder"):
-        write_hierarchy(bind(suppress(), ["a"], [1]), ["a", "b"], tmp_path / "out.csv")

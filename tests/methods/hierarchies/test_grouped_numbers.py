@@ -183,7 +183,7 @@ def test_what_cannot_be_fitted():
     )
     with pytest.raises(SchemaError, match="no column 'z'"):
         table.with_hierarchies(x=grouped("z"))
-    with pytest.raises(SchemaError, match="cannot learn from the column itself"):
+    with pytest.raises(SchemaError, match="cannot be fitted to the column itself"):
         table.with_hierarchies(x=grouped("x"))
     for cuts in ([[2, 1]], [[]], [[1, 2], [3]], [[1, 2], [1, 2]]):
         with pytest.raises(ParameterError, match="cuts of a level"):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sfumato import examples
 from sfumato.core.classes import count_rows
 from sfumato.core.evidence import gather, population_path
-from sfumato.core.population import joined
 from sfumato.core.schema import Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
@@ -43,20 +42,6 @@ def test_matches_of_a_released_table(drawn, k):
     assert verdict.attained == min(expected)
     assert verdict.holds == (min(expected) >= k)
     assert verdict.records == sum(matches < k for matches in expected)
-
-
-@given(tables_with_population())
-def test_a_search_rolls_the_population_up(drawn):
-    table, people, node = drawn
-    dataset = table.dataset()
-    base = joined(dataset, Table(table.frame(people)))
-    assert (base.total, base.population.sum()) == (len(table.rows), len(people))
-    classes = base.roll_up(dict(zip(base.columns, node, strict=True)))
-    kept = classes.take(classes.records > 0)
-    released = generalised(table.rows, table.paths, table.depths, node)
-    matches = dict(zip(released, population_matches(released, people, table.paths), strict=True))
-    assert sorted(kept.population.tolist()) == sorted(matches.values())
-    assert classes.population.sum() == len(people)
 
 
 @given(tables_with_population())

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.pair import TablePair
 from sfumato.core.table import Table
-from sfumato.methods.utility.cells import cells_of
 from sfumato.release.evaluation import default_metrics
 from tests import oracle
 from tests.methods.utility.pairs_of_tables import patients, recoded
@@ -180,25 +179,6 @@ def test_naive_definitions_of_local_recoding(data, table):
     )
 
 
-@given(data=st.data(), table=tables(most_rows=14), k=st.integers(1, 3))
-def test_classification(data, table, k):
-    labels = data.draw(
-        st.lists(st.sampled_from("xyz"), min_size=len(table.rows), max_size=len(table.rows))
-    )
-    node = tuple(data.draw(st.integers(0, d - 1)) for d in table.depths)
-    pair, gone = recoded(table, node, k)
-    kept = [i for i, lost in enumerate(gone) if not lost]
-    original = sf.read(table.frame().with_columns(label=pl.Series(labels))).with_schema(
-        sf.Schema({**table.schema().attributes, "label": sf.Attribute(("sensitive",))})
-    )
-    released = original.take(np.array(kept, dtype=np.int64)).with_columns(
-        {name: pair.released.column(name) for name in table.names}
-    )
-    found = sf.Classification("label").measure(TablePair.of(original, released))
-    classes = oracle.generalised(table.rows, table.paths, table.depths, node)
-    assert found.raw == pytest.approx(utility_metrics.wrongly_classified(classes, labels, gone))
-
-
 @pytest.mark.parametrize(
     "objective", ["loss", "precision", "entropy", "class_size", "discernibility", "height"]
 )
@@ -284,20 +264,6 @@ def test_blanks_cost_as_much_as_records():
     assert sf.Completeness(["gender"]).measure(star).value == 0
 
 
-def test_levels_of_what_no_level_has():
-    people = sf.examples.patients()
-    pair = TablePair.of(people, sf.examples.patients(release="multi"))
-    cells = cells_of(pair, "age")
-    assert cells.column_level is None
-    # [25-26] and [27-28] are nodes of level 1; [25-27] has its lowest common node on level 2, the
-    # top
-    found = {
-        cells.reading.labels[label]: height
-        for label, height in zip(cells.label, cells.height, strict=True)
-    }
-    assert found == {"[25-26]": 0.5, "[27-28]": 0.5, "[25-27]": 1.0}
-
-
 def test_weights_of_columns():
     pair = patients("single")
     assert sf.Loss(["age", "sex"], weights={"age": 3}).measure(pair).value == pytest.approx(0.75)
@@ -318,17 +284,6 @@ def test_ambiguity_beyond_floats():
     assert found.value == pytest.approx(1)
     half = table.with_columns({name: pl.Series(["*"] * 120) for name in list(columns)[:30]})
     assert sf.Ambiguity().measure(TablePair.of(table, half)).value == pytest.approx(0.2)
-
-
-def test_blanks_that_were_there_and_blanks_that_hide_a_value_are_one_box_in_any_order() -> None:
-    schema = {"zip": ["1", "2", None, "2"]}
-    people = sf.read(pl.DataFrame(schema)).with_roles(quasi="zip")
-    released = people.with_columns({"zip": pl.Series("zip", ["1", "2", None, None])})
-    found = [
-        sf.KullbackLeibler().measure(TablePair.of(people, released.take(np.array(order)))).raw
-        for order in ([0, 1, 2, 3], [3, 2, 1, 0], [0, 3, 1, 2])
-    ]
-    assert found == pytest.approx([found[0]] * 3)
 
 
 rows_of_counts = st.lists(

@@ -9,7 +9,6 @@ from scipy.stats import t
 
 import sfumato as sf
 from sfumato.core.pair import TablePair
-from sfumato.methods.utility.logistic_regression import features_of
 from tests.methods.utility.pairs_of_tables import itself
 from tests.oracles import utility_metrics
 
@@ -157,16 +156,3 @@ def test_regressions_that_make_no_sense():
     assert (
         sf.RegressionOverlap("wage", ["age"]).measure(itself(two)).raw == 1
     )  # nothing can be estimated on either side
-
-
-def test_features_of_generalised_categories():
-    people = sf.examples.illnesses()
-    groups = pl.Series(["Virus infection", "*", "Common cold", "gout"])
-    pair = TablePair.of(people, people.with_columns({"illness": groups}))
-    rows = np.arange(4)
-    made = features_of(pair, ["illness"], rows, rows, blanks=True)
-    # HIV (twice) is what the others are compared with; then Common cold, Pelvic fracture and the
-    # mark of a blank
-    assert made.owners == ("illness",) * 3
-    assert made.before.tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0]]
-    assert made.after.tolist() == [[0, 0, 0], [0.25, 0.25, 1], [1, 0, 0], [0.25, 0.25, 1]]

@@ -10,7 +10,7 @@ from hypothesis import given
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.policy.dialects import ALL, Dialect
 from sfumato.policy.dialects.dialect_detection import load_policy, parse_policy, write_policy
-from sfumato.policy.dialects.own_format import json_schema, to_ours
+from sfumato.policy.dialects.own_format import json_schema
 from sfumato.policy.documents import PolicyError
 from sfumato.policy.policy import Anonymization, Group, Policy, Purpose, Retention
 from tests.policy.written_policies import POLICIES, study
@@ -25,14 +25,6 @@ def test_round_trip(dialect, policy):
     again, findings = parse_policy(write_policy(policy, dialect))
     assert not findings.errors
     assert again == policy
-
-
-@pytest.mark.slow
-@given(policy=POLICIES)
-def test_what_we_write_fits_the_schema_we_publish(policy):
-    import jsonschema
-
-    jsonschema.Draft202012Validator(json_schema()).validate(json.loads(json.dumps(to_ours(policy))))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +161,7 @@ def test_unknown_dialects():
         parse_policy('{"rules": []}')
     with pytest.raises(PolicyError, match="unknown_dialect"):
         parse_policy("[1, 2]")
-    with pytest.raises(ParameterError, match="not a dialect we write"):
+    with pytest.raises(ParameterError, match="cannot be written"):
         write_policy(study(), "p3p")
 
 

@@ -10,20 +10,11 @@ import threading
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput
 from sfumato.results.checking.contributing_records import ContributingRecords
 from sfumato.results.checking.log import OUTPUT_LOG, OutputLog
-from sfumato.results.checking.output_pairs import (
-    Universe,
-    fewest_apart,
-    in_ranges,
-    pack_sample,
-    unpack_sample,
-)
 from tests.core.forged_journals import chain_again
 
 
@@ -339,44 +330,3 @@ def test_missing_values_and_names_that_are_taken(tmp_path):
         assert verdict.shown["persons"].to_list() == [20, 20]
         with pytest.raises(ParameterError, match="called 'persons'"):
             session.count(["persons"])
-
-
-@settings(max_examples=60)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.booleans(), st.booleans()),
-        min_size=1,
-        max_size=30,
-    ),
-    st.booleans(),
-)
-def test_fewest_apart_like_counting_by_hand(rows, by_group):
-    frame = pl.DataFrame(rows, schema=["who", "g", "one", "other"], orient="row")
-    universe = Universe(ContributingRecords.of(frame, unit="who"))
-    one, other = frame["one"].to_numpy(), frame["other"].to_numpy()
-    apart: dict[str, set[int]] = {}
-    for who, g, a, b in rows:
-        if a != b:
-            apart.setdefault(g if by_group else "", set()).add(who)
-    naive = min((len(found) for found in apart.values()), default=0)
-    assert fewest_apart(one, other, universe, ["g"] if by_group else []) == naive
-    assert unpack_sample(pack_sample(one), len(one)).tolist() == one.tolist()
-
-
-@settings(max_examples=40)
-@given(
-    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", None])), min_size=1, max_size=20),
-    st.data(),
-)
-def test_a_part_of_the_records_is_found_by_what_it_says(rows, data):
-    frame = pl.DataFrame(rows, schema={"x": pl.Int64, "g": pl.String}, orient="row")
-    keep = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
-    part = frame.filter(pl.Series(keep, dtype=pl.Boolean)).reverse()
-    found = Universe(ContributingRecords.of(frame)).sample(part, None)
-    assert found is not None
-    assert frame.filter(pl.Series(found)).sort("x", "g").equals(part.sort("x", "g"))
-
-
-def test_numbers_in_few_words():
-    assert in_ranges([]) == ""
-    assert in_ranges([5, 3, 4, 9]) == "3–5, 9"

@@ -15,7 +15,6 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
 from sfumato.release.register.store import start_register
 from sfumato.results.tables import protected_table
-from sfumato.results.tables.cells import apart
 from sfumato.results.tables.changed_cells import adjusted, audit_adjusted, downwards, moved_further
 from sfumato.results.tables.problem import problem_of
 
@@ -235,16 +234,6 @@ def test_what_is_missing_stands_in_a_table_once():
     assert dict(told)["(missing)"] == str(150 - women)
 
 
-def test_names_that_come_again_get_a_number_of_their_own():
-    assert apart(["Total", "Total", "Total (2)", "a", "a"]) == (
-        "Total",
-        "Total (3)",
-        "Total (2)",
-        "a",
-        "a (2)",
-    )
-
-
 def test_a_refused_adjustment_names_no_base(monkeypatch):
     monkeypatch.setattr(protected_table, "_adjusted", lambda judged, problem, seed: problem.value)
     frame = pl.DataFrame({"a": ["u"] * 20 + ["v"] * 2})
@@ -275,12 +264,3 @@ def test_nobody_is_asked_to_believe_in_negative_numbers_where_there_are_none():
     )
     assert part.absolute  # readers know the column, not which records of it were chosen
     assert part.sensitive(*rules).problem().lower.max() < 0
-
-
-def test_who_is_alone_in_a_difference_does_not_believe_in_less_than_that_in_another():
-    # two atoms, the difference that is the first of them, and the one that is both
-    problem = problem_of(
-        [[1, 0, -1, 0], [1, 1, 0, -1]], [32, 2, 32, 34], {3: (3.2, 3.2)}, owner={2: 7}
-    )
-    assert problem.need(3, -1) == 3.2
-    assert problem.need(3, -1, 7) == 2

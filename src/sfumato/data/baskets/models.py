@@ -195,8 +195,8 @@ class KmAnonymity(BasketModel):
 def _crowds(k: int, m: int, smallest: int, concerned: int, people: int, subject: str) -> str:
     if smallest >= k:
         return (
-            f"every set of at most {count_of(m, 'item')} items that occurs is shared by at least "
-            f"{smallest:,} {subject}"
+            f"at least {smallest:,} {subject} every set of at most {count_of(m, 'item')} that"
+            " occurs"
         )
     return (
         f"{_share(concerned, people)} have a set of at most {count_of(m, 'item')} that fewer than"

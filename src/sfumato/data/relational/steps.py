@@ -177,8 +177,8 @@ class CapRows(RowsStep):
         """What was done, in a sentence."""
         table, people, rows = facts["table"], facts["people_capped"], facts["rows_dropped"]
         went = (
-            f"; {count_of(people, 'person', 'people')} had more, and {count_of(rows, 'row')} of "
-            "their rows, chosen at random, were removed"
+            f"; {count_of(people, 'person', 'people')} had more, which removed "
+            f"{count_of(rows, 'row')}, chosen at random"
         )
         return (
             f"Nobody keeps more than {count_of(facts['at_most'], 'row')} of"
@@ -250,8 +250,8 @@ class CoarsenCounts(RowsStep):
         )
         numbers = join_words([f"{number:,}" for number in facts["to"]], "or")
         return (
-            f"Everybody has {numbers} rows of {table}, or none: {count_of(rows, 'row')}, chosen at "
-            f"random, were removed{exception}."
+            f"Everybody has {numbers} rows of {table}, or none; this removed "
+            f"{count_of(rows, 'row')}, chosen at random{exception}."
         )
 
     def contradicted_by(self, released: Any) -> str | None:
@@ -300,7 +300,7 @@ class DropPeople(RowsStep):
         gone = facts["people_dropped"]
         return (
             f"{count_of(gone, 'person', 'people')} {inflect(gone, 'was', 'were')} removed from all "
-            f"tables for the number of rows they have, {facts['table']} of all."
+            f"tables because of the number of rows of {facts['table']}."
         )
 
     def contradicted_by(self, released: Any) -> str | None:

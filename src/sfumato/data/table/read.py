@@ -71,7 +71,7 @@ def read_table(
     idle = sorted(name for name in options - meaningful if said.get(name) is not None)
     if idle:
         raise ParameterError(
-            f"{join_words(idle)} {inflect(len(idle), 'means', 'mean')} no effect on {kind} files; "
+            f"{join_words(idle)} {inflect(len(idle), 'has', 'have')} no effect on {kind} files; "
             "leave it out"
         )
     intake = Intake.of(said)

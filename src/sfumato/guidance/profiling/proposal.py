@@ -32,6 +32,7 @@ from sfumato.guidance.profiling.quasi import (
     smallest_identifying_set,
     uniqueness,
 )
+from sfumato.guidance.profiling.questions import Doubt, RoleQuestion, questions_about
 from sfumato.guidance.profiling.roles import RoleGuess, assign_roles
 from sfumato.guidance.profiling.rows import MOST_ROWS, ColumnSource, as_source, drawn_positions
 
@@ -43,8 +44,8 @@ SINGLED_OUT = 0.8
 class ColumnProposal:
     """What is proposed for a column, why, and the figures of its card.
 
-    ``copy_of`` which quasi-identifier tells the same as
-    one that is dropped.
+    ``copy_of`` which quasi-identifier tells the same as one that is dropped; ``doubt``: what a
+    column may be that is asked about.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ColumnProposal:
     uniqueness: float
     separation: float
     copy_of: str | None = None
+    doubt: Doubt | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +91,13 @@ class Proposal:
     def with_roles(self, role: Role) -> tuple[str, ...]:
         """Names of the columns proposed for a role."""
         return tuple(column.name for column in self.columns if role in column.roles)
+
+    @property
+    def questions(self) -> tuple[RoleQuestion, ...]:
+        """What somebody must answer before anything is done with the table: six questions at most,
+        each about one or more columns with role ask.
+        """
+        return questions_about(self.columns)
 
     def __getitem__(self, name: str) -> ColumnProposal:
         for column in self.columns:
@@ -233,6 +242,7 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
         uniqueness=card.uniqueness,
         separation=card.separation,
         copy_of=guess.copy_of,
+        doubt=guess.doubt,
     )
 
 

@@ -32,6 +32,7 @@ from sfumato.guidance.profiling.detection import Recognition, TextSample, share
 from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped
 from sfumato.guidance.profiling.lexicon import ART_9, QUASI_AND_SENSITIVE, word_lists
 from sfumato.guidance.profiling.quasi import Codes, codes_of
+from sfumato.guidance.profiling.questions import Doubt
 from sfumato.guidance.profiling.words import Match, fold
 
 # What a column is by the words in it, where its name says nothing: sex, marital status, ethnicity,
@@ -350,8 +351,8 @@ _DEGREES = 180
 
 @dataclasses.dataclass(frozen=True)
 class RoleGuess:
-    """Roles, the reason, how sure it is, the concept behind it, and
-    which quasi-identifier it copies.
+    """Roles, the reason, how sure it is, the concept behind it, which quasi-identifier it copies,
+    and what it may be where somebody is asked.
     """
 
     roles: tuple[Role, ...]
@@ -359,6 +360,7 @@ class RoleGuess:
     confidence: float
     concept: str | None = None
     copy_of: str | None = None
+    doubt: Doubt | None = None
 
 
 def assign_roles(
@@ -477,7 +479,9 @@ def _doubtful_weight() -> RoleGuess:
         "the name may say survey weight, but its values are not those of one, or it is a body's:"
         f" weight if records stand for so many people, direct to drop it, {_OR_ELSE}"
     )
-    return RoleGuess((Role.ASK,), reason, 0.3)
+    return RoleGuess(
+        (Role.ASK,), reason, 0.3, doubt=Doubt("how many people a row is for", "weight")
+    )
 
 
 def _second_weight(column: ProfiledColumn) -> RoleGuess:
@@ -487,6 +491,7 @@ def _second_weight(column: ProfiledColumn) -> RoleGuess:
             (Role.ASK,),
             f"a second survey weight, and {alone}: plain to release it, direct to drop it",
             0.4,
+            doubt=Doubt("how many people a row is for", "drop"),
         )
     return RoleGuess((Role.KEEP,), "a second survey weight: a table can have one", 0.6)
 
@@ -564,12 +569,17 @@ def _by_counts(column: ProfiledColumn) -> RoleGuess:
             (Role.ASK,),
             f"{description} ({apart}): direct if it numbers or names people, {_OR_ELSE}",
             0.3,
+            doubt=Doubt("who a person is", "drop", "quasi"),
         )
     if card.kind is Kind.NUMERIC and (column.dtype.is_float() or card.distinct > MEASURED):
-        return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)
+        doubt = Doubt("what was measured", "sensitive")
+        return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3, doubt=doubt)
     if telling and _may_be_names(column):
         return RoleGuess(
-            (Role.ASK,), f"labels or names ({apart}): direct if they name people, {_OR_ELSE}", 0.3
+            (Role.ASK,),
+            f"labels or names ({apart}): direct if they name people, {_OR_ELSE}",
+            0.3,
+            doubt=Doubt("who a person is", "drop", "quasi"),
         )
     if telling:
         return RoleGuess((Role.QUASI,), f"unknown name, but it {apart}", 0.4)

@@ -20,6 +20,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import RENAMED_ROLES, Role
 from sfumato.errors import ParameterError, RecipeError, SchemaError, did_you_mean
+from sfumato.guidance.profiling.questions import NO, SIGN, YES
 
 UNKNOWN = "unknown"
 Recipient = Literal["public", "researchers", "internal", "trusted", "unknown"]
@@ -65,7 +66,8 @@ class ContextAnswers:
 
     ``keep`` are columns that must survive, ``analyses`` lines of a contract as in a recipe
     (``means: {columns: [cost], at_most: 0.05}``), which candidates must keep. ``decide`` gives
-    columns a role, ``{"patient": "person"}``, where a profile cannot.
+    columns a role, ``{"patient": "person"}``, where a profile cannot, or answers a question of the
+    profile about several columns, ``{"@health": "yes"}``.
 
     >>> ContextAnswers(recipient="researchers", contract="yes").assumed
     {'sensitivity': 'high: people would be harmed if they were recognised', 'population': 'small:
@@ -87,13 +89,14 @@ class ContextAnswers:
         tuple[dict[str, Any], ...],
         Field(description="metrics with bounds, as in the contract of a recipe"),
     ] = ()
-    decide: Annotated[dict[str, str], Field(description="column: its role")] = dataclasses.field(
-        default_factory=dict
-    )
+    decide: Annotated[
+        dict[str, str], Field(description="column or question: its role or answer")
+    ] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for column, role in self.decide.items():
-            roles_of(role, column)
+        for name, word in self.decide.items():
+            if not (name.startswith(SIGN) and word in (YES, NO)):
+                roles_of(word, name)
 
     @property
     def assumed(self) -> dict[str, str]:
@@ -156,9 +159,11 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
 
 
 def _word(value: Any) -> Any:
-    """YAML reads ``true`` where people mean yes."""
+    """YAML reads ``true`` where people mean yes; also inside what they decide."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return {key: _word(part) for key, part in value.items()}
     return value
 
 
@@ -200,8 +205,11 @@ def decisions(texts: Sequence[str]) -> dict[str, str]:
 
 
 def require_columns(answers: ContextAnswers, columns: Sequence[str], table: str) -> None:
-    """Refuse answers about columns that are not there, all at once."""
-    strange = [name for name in (*answers.keep, *answers.decide) if name not in columns]
+    """Refuse answers about columns that are not there, all at once; those to questions are looked
+    up when these are known.
+    """
+    decided = [name for name in answers.decide if not name.startswith(SIGN)]
+    strange = [name for name in (*answers.keep, *decided) if name not in columns]
     if strange:
         raise SchemaError(
             [f"{table} has no column {name!r}.{did_you_mean(name, columns)}" for name in strange]

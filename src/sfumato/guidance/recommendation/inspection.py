@@ -22,6 +22,12 @@ from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposal import propose
 from sfumato.guidance.profiling.proposed_hierarchies import suggest
+from sfumato.guidance.profiling.questions import (
+    RoleQuestion,
+    answer_questions,
+    open_questions,
+    undecided_question,
+)
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.guidance.recommendation.answers import ContextAnswers, require_columns, roles_of
 from sfumato.guidance.recommendation.candidates import contract_of
@@ -30,8 +36,6 @@ from sfumato.release.read_data import read_one_table
 # Rows that candidates are tried on; a larger table is drawn from, whole persons and households at a
 # time.
 ROWS = 10_000
-
-ASKED = "it has role ask"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +80,8 @@ def looked_at(table: Table, answers: ContextAnswers, recipe: Recipe | None) -> L
     Raises:
         SchemaError: columns wait for a decision; all are listed, with why.
     """
-    recipe, why, guessed = _described_by(table, answers, recipe)
-    _require_decided(recipe.schema, table.source.name, why)
+    recipe, questions, guessed = _described_by(table, answers, recipe)
+    _require_decided(questions, table.source.name)
     _require_kept(answers, recipe.schema)
     if not recipe.schema.quasi:
         raise SchemaError(
@@ -93,31 +97,36 @@ def looked_at(table: Table, answers: ContextAnswers, recipe: Recipe | None) -> L
     return Looked(table.described_by(base), base, guessed)
 
 
-def open_decisions(table: Table, answers: ContextAnswers, recipe: Recipe | None) -> dict[str, str]:
-    """The columns that wait for a decision, and why."""
-    recipe, why, _ = _described_by(table, answers, recipe)
-    return {name: why.get(name, ASKED) for name in recipe.schema.columns(Role.ASK)}
+def open_decisions(
+    table: Table, answers: ContextAnswers, recipe: Recipe | None
+) -> tuple[RoleQuestion, ...]:
+    """The questions about columns that wait for a decision."""
+    return _described_by(table, answers, recipe)[1]
 
 
 def _described_by(
     table: Table, answers: ContextAnswers, recipe: Recipe | None
-) -> tuple[Recipe, Mapping[str, str], bool]:
-    """The recipe that says what the columns are, with what was decided; why a profile says so; and
-    whether it did.
+) -> tuple[Recipe, tuple[RoleQuestion, ...], bool]:
+    """The recipe that says what the columns are, with what was decided; the questions still open;
+    and whether a profile guessed the roles.
     """
     require_columns(answers, table.columns, table.source.name)
     if not len(table):
         raise SchemaError(f"{table.source.name} has no rows; there is nothing to recommend")
-    guessed, why = False, dict[str, str]()
+    guessed, questions = False, tuple[RoleQuestion, ...]()
     if recipe is None and table.schema.attributes:
         recipe = Recipe(table.schema, intake=table.source.intake)
     elif recipe is None:
         proposal = propose(table.to_polars(), table.source)
         recipe, guessed = recipes.parse(recipe_text(proposal), name="the profile"), True
-        why = {column.name: column.reasons[0] for column in proposal.columns}
+        questions = proposal.questions
+    undecided = recipe.schema.columns(Role.ASK)
+    if not guessed and undecided:
+        questions = (undecided_question(undecided),)
+    decisions = answer_questions(questions, answers.decide, table.columns)
     return (
-        dataclasses.replace(recipe, schema=_decided(table, recipe.schema, answers.decide)),
-        why,
+        dataclasses.replace(recipe, schema=_decided(table, recipe.schema, decisions)),
+        open_questions(questions, decisions),
         guessed,
     )
 
@@ -141,18 +150,24 @@ def _decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Sche
     return schema
 
 
-def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None:
-    open_columns = schema.columns(Role.ASK)
-    if open_columns:
-        lines = [f"  --decide {name}=ROLE  {why.get(name, ASKED)}" for name in open_columns]
-        columns = count_of(len(open_columns), "column")
-        wait = inflect(len(open_columns), "waits", "wait")
-        first = (
-            f"{columns} {wait} for your decision in {table}, and nothing is recommended before; "
-            "give each of them with --decide (in Python and in answers.yaml: decide) the role "
-            "drop, quasi, sensitive, keep, weight, stratum, person or household"
-        )
-        raise SchemaError([first, *lines])
+def _require_decided(questions: tuple[RoleQuestion, ...], table: str) -> None:
+    if not questions:
+        return
+    lines = []
+    for question in questions:
+        if len(question.columns) == 1:
+            lines.append(f"  --decide {question.columns[0]}=ROLE  {question.reason}")
+        else:
+            columns = ", ".join(question.columns)
+            lines.append(f"  --decide {question.name}=yes  {question.sentence} ({columns})")
+    count = sum(len(question.columns) for question in questions)
+    first = (
+        f"{count_of(count, 'column')} {inflect(count, 'waits', 'wait')} for your decision in"
+        f" {table}, and nothing is recommended before: answer each question with yes, no or a role,"
+        " or give a column its own, with --decide (in Python and in answers.yaml: decide); roles"
+        " are drop, quasi, sensitive, keep, weight, stratum, person and household"
+    )
+    raise SchemaError([first, *lines])
 
 
 def _require_kept(answers: ContextAnswers, schema: Schema) -> None:

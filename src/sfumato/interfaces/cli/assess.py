@@ -121,7 +121,8 @@ def profile(
     with progress("trying means", quiet=quiet):
         proposal = api.profile(dataset)
     if json:
-        give_json(dataclasses.asdict(proposal))
+        questions = [dataclasses.asdict(question) for question in proposal.questions]
+        give_json({**dataclasses.asdict(proposal), "questions": questions})
         return
     _write_recipe(recipe_text(proposal), output)
     sentence = f"{proposal.rows:,} rows, {count_of(len(proposal.columns), 'column')} examined"

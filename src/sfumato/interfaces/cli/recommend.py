@@ -21,6 +21,7 @@ from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
+    from sfumato.guidance.profiling.questions import RoleQuestion
     from sfumato.guidance.recommendation.answers import ContextAnswers
 
 
@@ -75,7 +76,8 @@ class AnswerOptions:
     decide: Annotated[
         list[str] | None,
         CommandOption(
-            "the role of a column that a profile cannot decide on: patient=person; repeat it"
+            "the role of a column that a profile cannot decide on, patient=person, or the answer to"
+            " one of its questions, @health=yes; repeat it"
         ),
     ] = None
 
@@ -182,21 +184,48 @@ def _ask_questions(answers: ContextAnswers, answered: set[str]) -> ContextAnswer
 
 def _ask_roles(answers: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
     """Ask somebody at a terminal for the roles of columns that a profile cannot decide on."""
-    from sfumato.guidance.recommendation.answers import roles_of
     from sfumato.guidance.recommendation.inspection import open_decisions
 
     roles = dict(answers.decide)
-    for column, why in open_decisions(dataset, answers, recipe).items():
-        while column not in roles:
-            tell(escape(f"{column}: {why}"))
-            role = typer.prompt(
-                f"Its role (drop, quasi, sensitive, keep, person …) of {column}", err=True
-            ).strip()
-            try:
-                # Called for its refusal alone: a role that does not exist is asked for again.
-                roles_of(role, column)
-            except ParameterError as error:
-                tell(f"[red]{escape(str(error))}[/]")
-                continue
-            roles[column] = role
+    for question in open_decisions(dataset, answers, recipe):
+        roles |= ask_role_question(question)
     return dataclasses.replace(answers, decide=roles)
+
+
+def ask_role_question(question: RoleQuestion) -> dict[str, str]:
+    """Ask somebody at a terminal a question about columns: the role word of each of them."""
+    from sfumato.guidance.profiling.questions import CHOOSE, YES
+
+    tell(escape(f"{', '.join(question.columns)}: {question.reason}"))
+    answer = CHOOSE
+    while question.choices != (CHOOSE,):
+        choices = " / ".join(question.choices)
+        words = f"{question.sentence} ({choices}, or a role)"
+        answer = typer.prompt(words, default=YES, err=True).strip()
+        if answer in question.choices or _is_role(answer, question.name):
+            break
+    if answer != CHOOSE:
+        return dict.fromkeys(question.columns, question.answered(answer))
+    return {column: _ask_role(column) for column in question.columns}
+
+
+def _ask_role(column: str) -> str:
+    """Ask for the role of a column until there is such a role."""
+    while True:
+        role = typer.prompt(
+            f"Its role (drop, quasi, sensitive, keep, person …) of {column}", err=True
+        ).strip()
+        if _is_role(role, column):
+            return str(role)
+
+
+def _is_role(word: str, column: str) -> bool:
+    """Whether a word names a role; it says so where it does not."""
+    from sfumato.guidance.recommendation.answers import roles_of
+
+    try:
+        roles_of(word, column)
+    except ParameterError as error:
+        tell(f"[red]{escape(str(error))}[/]")
+        return False
+    return True

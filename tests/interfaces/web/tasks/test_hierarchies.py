@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from web.test_data import asked, bench_of
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
@@ -23,11 +22,11 @@ from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.interfaces.web import edits
-from sfumato.interfaces.web.data_process import Bench, task_function
-from sfumato.interfaces.web.groups import Grouping
+from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.tasks.hierarchies import NOWHERE, fit, in_reading_order, uncovered
 from sfumato.methods.hierarchies import hierarchy_table
 from sfumato.methods.hierarchies.view import covers, view_hierarchy
+from tests.interfaces.web.tasks.test_data import asked, bench_of
 
 JOBS = {"nurse": "care", "midwife": "care", "cook": "trade", "smith": "trade", "clerk": "office"}
 
@@ -314,39 +313,6 @@ def test_every_kind_begins_with_something_that_can_be_built_or_asks(builder: str
 LABELS = st.sampled_from(["a", "b", "c", "d"])
 
 
-@given(st.data())
-def test_groups_stay_sound_whatever_is_moved(data: st.DataObject) -> None:
-    """Every value stays, once; a value that was moved stands in the group it was moved to, and no
-    other value does anything.
-    """
-    hierarchy: Hierarchy = sf.tree(
-        {"*": {"A": {"a1": ["a", "b"]}, "B": {"b1": ["c"], "b2": ["d"]}}}
-    )
-    counts = {"a": 1, "b": 2, "c": 3, "d": 4}
-    grouping = Grouping.of(hierarchy, counts)
-    for _ in range(data.draw(st.integers(1, 4))):
-        level = data.draw(st.integers(1, grouping.depth - 1))
-        members = sorted({row[level - 1] for row in grouping.rows})
-        chosen = data.draw(st.lists(st.sampled_from(members), min_size=1, unique=True))
-        names = [*sorted({row[level] for row in grouping.rows} - {grouping.top}), "new 1", "new 2"]
-        to = data.draw(st.sampled_from(names))
-        before = {row[0]: row for row in grouping.rows}
-        moved = grouping.changed("move", level, members=chosen, to=to)
-        try:
-            made = moved.hierarchy()
-        except SfumatoError:
-            continue  # a name that stands for two things on one level is refused
-        for row in moved.rows:
-            old = before[row[0]]
-            if old[level - 1] in chosen:
-                assert row[level] == to and row[:level] == old[:level]
-            else:
-                assert row[:level] == old[:level]
-        assert sorted(row[0] for row in moved.rows) == ["a", "b", "c", "d"]
-        assert set(made.paths(["a", "b", "c", "d"], [1] * 4).rows) == set(moved.rows)
-        grouping = moved
-
-
 def test_groups_are_moved_parted_and_renamed_in_a_recipe() -> None:
     bench, plan = bench_of(workers()), recipe(job=TREE)
 
@@ -406,11 +372,6 @@ def test_values_that_stand_for_themselves_are_in_one_box() -> None:
     assert len(groups["single"]) == 3
 
 
-def test_too_many_values_are_not_grouped_by_hand() -> None:
-    with pytest.raises(ParameterError, match="too many"):
-        Grouping.of(sf.suppress(), {str(n): 1 for n in range(6000)})
-
-
 # Files.
 
 
@@ -466,20 +427,3 @@ def test_an_exported_hierarchy_shows_the_same_levels_when_it_comes_back(
 def test_the_overview_holds_no_value() -> None:
     said = json.dumps(asked(bench_of(workers()), "overview", recipe=recipe(job=TREE)))
     assert not any(job in said for job in JOBS)
-
-
-def test_every_task_of_the_stages_is_found() -> None:
-    names = [
-        "columns",
-        "alone",
-        "suggest",
-        "rows",
-        "overview",
-        "levels",
-        "without_place",
-        "search_levels",
-    ]
-    assert all(
-        callable(task_function(name))
-        for name in [*names, "begin", "groups", "regroup", "delimiter_of", "export_hierarchy"]
-    )

@@ -15,16 +15,13 @@ import pytest
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
-from sfumato.core import registry
-from sfumato.core.blocks import Heading, render_text
+from sfumato.core.blocks import render_text
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError
 from sfumato.interfaces.api import judge
-from sfumato.interfaces.web.catalogue import catalogue, sentence_of, summary_of, title_of
 from sfumato.interfaces.web.data_process import Bench
-from sfumato.interfaces.web.forms import form_of
 from sfumato.interfaces.web.requests import PolicyRequest, PolicySource
-from sfumato.interfaces.web.tasks import policies, promises, run
+from sfumato.interfaces.web.tasks import policies, promises
 
 
 def quiet(share: float, words: str = "") -> None:
@@ -131,57 +128,6 @@ def test_combinations_are_those_that_the_search_tells_of(bench: Bench) -> None:
     assert release.plans[-1][1].effort()["lattice_nodes"] == counted
 
 
-def test_a_release_is_kept_and_told_as_on_the_command_line(bench: Bench) -> None:
-    asked = recipe(sf.KAnonymity(3), steps=(sf.GlobalRecoding(budget=0.1),))
-    words: list[str] = []
-    told = run.make(bench, lambda share, say="": words.append(say), recipe=asked, key="7")
-    kept = bench.recall("release 7")
-    assert told["made"]
-    told_again = kept.blocks()
-    assert told["blocks"][: len(told_again)] == told_again
-    headings = [block.text for block in told["blocks"] if isinstance(block, Heading)]
-    assert headings[-3:] == [
-        "Why this and not another",
-        "One level finer or coarser",
-        "Another budget, or less risk",
-    ]
-    assert told["effect"]["suppressed"] == kept.suppressed
-    assert kept.seed.rehearsal is False
-    assert any("class" in word or "node" in word or "search" in word for word in words)
-
-
-def test_where_nothing_satisfies_the_changes_that_are_offered_do(bench: Bench) -> None:
-    steps = (sf.GlobalRecoding(budget=0.0, levels={"age": 1, "zip": 1}),)
-    told = run.make(bench, quiet, recipe=recipe(sf.KAnonymity(8), steps=steps), key="8")
-    assert not told["made"]
-    assert bench.recall("release 8") is None
-    assert "of 400 records" in "\n".join(map(str, told["blocks"]))
-    assert 1 <= len(told["ways"]) <= run.MOST_WAYS
-    for way in told["ways"]:
-        assert run.make(bench, quiet, recipe=way["recipe"], key="9")["made"], way["words"]
-
-
-def test_a_smaller_k_is_the_largest_that_leads_to_a_release(bench: Bench) -> None:
-    """Against a search that tries one after the other."""
-    steps = (sf.GlobalRecoding(budget=0.05, levels={"age": 2, "zip": 1}),)
-    asked = recipe(sf.KAnonymity(60), steps=steps)
-    told = run.make(bench, quiet, recipe=asked, key="8")
-    offered = next(way for way in told["ways"] if way["words"].startswith("k = "))
-
-    def leads(k: int) -> bool:
-        return bool(
-            run.make(bench, quiet, recipe=recipe(sf.KAnonymity(k), steps=steps), key="x")["made"]
-        )
-
-    assert offered["recipe"].meet[0].k == max(k for k in range(1, 60) if leads(k))
-
-
-def test_one_promise_less_is_offered_where_that_helps(bench: Bench) -> None:
-    asked = recipe(sf.KAnonymity(2), sf.LDiversity("ill", l=30), steps=(sf.GlobalRecoding(),))
-    told = run.make(bench, quiet, recipe=asked, key="8")
-    assert "Without 30-diversity of ill" in [way["words"] for way in told["ways"]]
-
-
 # policies
 
 
@@ -229,40 +175,6 @@ def test_what_is_wrong_with_a_policy_is_found_and_not_raised(bench: Bench) -> No
 
 
 # what pages say
-
-
-def test_everything_can_be_added_and_has_a_line() -> None:
-    for family in ("models", "steps", "utility"):
-        entries = catalogue(family)
-        assert {entry.name for entry in entries} == set(registry.family(family))
-        assert all(entry.line and entry.group and entry.title for entry in entries)
-        assert not any("``" in entry.line or ":class:" in entry.line for entry in entries)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [("l_diversity", "l-diversity"), ("rank_swap", "Rank swap"), ("k_map", "k-map")],
-)
-def test_names_are_said_as_people_say_them(name: str, said: str) -> None:
-    assert title_of(name) == said
-
-
-def test_sentences_and_summaries_hold_no_data_value() -> None:
-    hidden = sf.AlphaKAnonymity("ill", alpha=0.5, k=2, values=("Miller",))
-    recoded = sf.Recode(["ill"], mapping={"Miller": "somebody"})
-    for thing in (hidden, recoded):
-        assert "Miller" not in summary_of(thing)
-        for field in form_of(thing):
-            assert "Miller" not in sentence_of(thing.name, field, thing)
-    fields = {field.name: field for field in form_of(hidden)}
-    assert (
-        sentence_of("alpha_k_anonymity", fields["alpha"], hidden)
-        == "Alpha k anonymity: alpha = 50 %"
-    )
-    assert (
-        sentence_of("alpha_k_anonymity", fields["values"], hidden)
-        == "Alpha k anonymity: values changed"
-    )
 
 
 class FakeBench:

@@ -19,12 +19,9 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, learnt_by
 from sfumato.core.table import Table
 from sfumato.errors import SchemaError
-from sfumato.methods.steps.masking.block import block_of
-from sfumato.methods.steps.masking.normal_noise import BlockNoise, large_enough
 from sfumato.methods.steps.masking.settling import Settling
 from sfumato.methods.steps.masking.weighted_moments import covariance_of, root_of, semidefinite
 from tests.methods.steps.masking_contract import people, run
-from tests.oracles import masking as oracle
 
 ROWS = 20_000
 RHO = 0.6
@@ -71,26 +68,6 @@ def test_moments_are_what_theory_says(method, variance, covariance, correlation)
     assert after[0, 1] / before[0, 1] == pytest.approx(covariance, abs=0.077)
     assert np.corrcoef(y.T)[0, 1] / np.corrcoef(x.T)[0, 1] == pytest.approx(correlation, abs=0.05)
     assert np.abs(y.mean(axis=0) - x.mean(axis=0)).max() / x.std() < 5 * (0.5 / ROWS) ** 0.5
-
-
-@given(
-    values=st.lists(st.floats(-1e4, 1e4), min_size=3, max_size=12).filter(
-        lambda v: max(v) - min(v) > 1
-    ),
-    alpha=st.floats(0.01, 4),
-)
-def test_kim_is_the_formula(values, alpha):
-    table = Table(pl.DataFrame({"x": values}))
-    block = block_of(table, ["x"])
-    normals = np.random.default_rng(1).standard_normal((len(values), 1))
-    made = BlockNoise(block, normals, alpha, {0: covariance_of(block.values, block.weights)}).kim(
-        np.arange(len(values))
-    )[:, 0]
-    noise = normals[:, 0] * np.sqrt(alpha * np.var(block.values, ddof=1))
-    assert made == pytest.approx(
-        oracle.kim(block.values[:, 0].tolist(), noise.tolist(), alpha), rel=1e-6, abs=1e-6
-    )
-    assert made.mean() == pytest.approx(np.mean(values), rel=1e-9, abs=1e-7)
 
 
 def test_kim_keeps_weighted_means_of_every_stratum_exactly():
@@ -292,16 +269,6 @@ def test_roots_of_singular_matrices(seed, size):
     mended, _ = semidefinite(broken)
     assert np.linalg.eigvalsh(mended).min() > -1e-8
     assert np.diag(mended) == pytest.approx(np.ones(size))
-
-
-def test_small_strata_are_put_together():
-    sizes = {("a",): 5, ("b",): 2, ("c",): 1, (None,): 6}
-    assert large_enough(sizes, 3) == ({("a",): 0, ("b",): 2, ("c",): 2, (None,): 1}, 2)
-    assert large_enough({("a",): 5, ("b",): 2}, 3) == (
-        {("a",): 0, ("b",): 0},
-        1,
-    )  # two rows are too few alone
-    assert large_enough({("a",): 2}, 3) == ({("a",): 0}, 1)
 
 
 def test_bad_columns():

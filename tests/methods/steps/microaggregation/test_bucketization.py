@@ -16,14 +16,6 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.formulas.bucket_counts import distance_of
-from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy, halved
-from sfumato.methods.steps.microaggregation.flow_assignment import (
-    by_linear_program,
-    by_network,
-    improved,
-)
-from sfumato.methods.steps.microaggregation.inputs import error_of
 from tests.methods.steps.masking_contract import in_all_frames, multiset
 from tests.oracles.closeness_and_privacy import multiplicative
 
@@ -176,74 +168,12 @@ def test_neither_frame_nor_order_of_rows_matters(name):
     assert all(rows == found["polars"] for rows in found.values())
 
 
-def test_flow_is_never_worse_than_greedy_and_both_solvers_agree():
-    pytest.importorskip("ortools")
-    rng = np.random.default_rng(3)
-    points, buckets = rng.normal(size=(90, 2)), rng.permutation(np.repeat([0, 1, 2], 30))
-    limits = Limits.of([10] * 9, [30] * 3, 2)
-    groups, _ = greedy(points, buckets, limits)
-    better, notes = improved(
-        points, buckets, groups, limits, rounds=5, near=9, progress=lambda *_: None
-    )
-    assert error_of(points, better) < error_of(points, groups)
-    assert np.bincount(better).tolist() == [10] * 9
-    records, classes = np.repeat(np.arange(90), 9), np.tile(np.arange(9), 90)
-    costs = rng.random(810)
-    one, other = (
-        solve(records, classes, costs, buckets, limits) for solve in (by_network, by_linear_program)
-    )
-    total = [costs.reshape(90, 9)[np.arange(90), found].sum() for found in (one, other)]
-    assert total[0] == pytest.approx(total[1], abs=1e-3)
-    assert notes["solver"] == "ortools"
-
-
 def test_scipy_stands_in_for_ortools(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.graph.python.min_cost_flow", None)
     step = sf.Bucketize(["salary"], t=2, k=8, assignment="flow", rounds=2)
     plan, worst, _ = judged(step, table(60), ["salary"])
     assert plan.owner["solver"] == "scipy"
     assert worst <= 2 + 1e-9
-
-
-def test_greedy_that_runs_into_a_corner_starts_again_with_counts_that_work_out():
-    """All of one bucket lie far out: the first classes would take them and leave the last none."""
-    found = [_corner(seed) for seed in range(40)]
-    assert all(found)
-
-
-def _corner(seed):
-    rng = np.random.default_rng(seed)
-    n, classes = int(rng.integers(12, 40)), int(rng.integers(2, 5))
-    shares = np.bincount(rng.integers(0, 3, n), minlength=3)
-    if (shares < 2 * classes).any():
-        return True
-    buckets = np.repeat(np.arange(3), shares)
-    sizes = [n // classes + (i < n % classes) for i in range(classes)]
-    limits = Limits.of(sizes, shares.tolist(), 1.6)
-    try:
-        exact = limits.exact(shares.tolist())
-    except sf.errors.InternalError:
-        return True  # nothing fits
-    points = rng.normal(size=(n, 1)) + 3.0 * buckets[:, None]
-    groups, _ = greedy(points, buckets, limits)
-    counts = np.array([np.bincount(buckets[groups == c], minlength=3) for c in range(classes)])
-    return distance_of(counts) <= 1.6 + 1e-9 and exact.low.sum() == n
-
-
-def test_halving_makes_parts_of_at_least_k_that_are_close():
-    rng = np.random.default_rng(1)
-    points = rng.normal(size=(200, 3))
-    buckets = [np.argsort(np.argsort(points[:, a])) * 3 // 200 for a in range(2)]
-    groups = halved(points, buckets, 8, 2.0)
-    assert np.bincount(groups).min() >= 8
-    assert groups.max() >= 7
-    for one in buckets:
-        assert (
-            distance_of(
-                [np.bincount(one[groups == g], minlength=3) for g in range(groups.max() + 1)]
-            )
-            <= 2 + 1e-9
-        )
 
 
 def test_missing_values_stand_in_the_last_bucket():
@@ -304,7 +234,7 @@ def test_wrong_tables():
         step.plan(table(10).drop(["salary"]), Goal())
     with pytest.raises(SchemaError, match="role quasi"):
         step.plan(table(10).with_roles(keep=["age", "zip"]), Goal())
-    with pytest.raises(SchemaError, match="both make classes"):
+    with pytest.raises(SchemaError, match="both form classes"):
         sf.Bucketize(["age"], t=2, k=5).plan(table(10), Goal())
 
 

@@ -28,7 +28,6 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps import Microaggregate
 from sfumato.methods.steps.microaggregation import local_search
-from sfumato.methods.steps.microaggregation.inputs import error_of
 from sfumato.methods.steps.microaggregation.k_ward import k_ward_of
 from sfumato.methods.steps.microaggregation.mdav import blocks_of, mdav_of
 from tests.methods.steps.masking_contract import in_all_frames, multiset, people
@@ -121,17 +120,6 @@ def test_the_optimum_has_groups_of_different_size():
     assert plan.columns["x"].to_list() == [2, 2, 2, 11.5, 11.5, 11.5, 11.5, 51, 51, 51]
     total = float(np.var(values)) * len(values)
     assert plan.owner["sse_over_sst"] * total == pytest.approx(9.0)
-
-
-def test_total_is_error_plus_what_lies_between_the_groups():
-    # SSA + SST: 112 + 1009.5 = 1121.5 (golden G45) after the four cheapest unions of Ward: (12,16),
-    # (25,29), then 96
-    groups = np.array([0, 1, 1, 1, 1, 2])
-    x = np.array(SIX)[:, None]
-    means = np.array([x[groups == g].mean() for g in groups])
-    between = float(((means - x.mean()) ** 2).sum())
-    assert error_of(x, np.array([0, 1, 1, 2, 2, 3])) == 16.0
-    assert error_of(x, groups) + between == pytest.approx(1121.5)
 
 
 def test_sorting_takes_the_rest_into_the_last_group():
@@ -343,50 +331,6 @@ def test_a_busy_machine_finds_the_same_groups(monkeypatch):
     busy = timed.plan(sample, GOAL)
     assert busy.owner["effort"] == quiet.owner["effort"]
     assert all(quiet.columns[n].equals(busy.columns[n]) for n in "abc")
-
-
-@given(st.integers(4, 40), st.integers(2, 4), st.integers(0, 2**32))
-def test_crossing_takes_the_better_of_every_part_and_is_never_worse_than_either(size, k, seed):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(size, 2)).round(1)
-    # two ways that part the records into the same blocks, so that there is something to choose
-    block = np.sort(rng.integers(0, 1 + size // (2 * k), size))
-
-    def grouping():
-        groups = np.zeros(size, dtype=np.int64)
-        for b in np.unique(block):
-            rows = rng.permutation(np.flatnonzero(block == b))
-            groups[rows] = 1000 * b + np.minimum(
-                np.arange(len(rows)) // k, max(0, len(rows) // k - 1)
-            )
-        return groups
-
-    one, two = grouping(), grouping()
-    found = local_search.crossed(points, one, two)
-
-    def error(groups):
-        return sum(
-            ((points[groups == g] - points[groups == g].mean(axis=0)) ** 2).sum()
-            for g in set(groups.tolist())
-        )
-
-    def parts(groups):
-        return {frozenset(np.flatnonzero(groups == g).tolist()) for g in set(groups.tolist())}
-
-    assert parts(found) <= parts(one) | parts(two), "no group is new"
-    assert error(found) <= min(error(one), error(two)) + 1e-9
-    mixed = [
-        min(_error_within(points, way, block == b) for way in (one, two)) for b in np.unique(block)
-    ]
-    assert error(found) <= sum(mixed) + 1e-9, "blocks can be chosen independently"
-
-
-def _error_within(points, groups, rows):
-    found = 0.0
-    for g in set(groups[rows].tolist()):
-        own = points[rows & (groups == g)]
-        found += ((own - own.mean(axis=0)) ** 2).sum()
-    return found
 
 
 def test_progress_grows_to_the_end():

@@ -251,12 +251,12 @@ def test_only_missing_values_and_no_rows():
         ({"matrix": {"x": MATRIX}, "jointly": True}, "jointly"),
         (
             {"matrix": {"x": {"a": {"a": 0.5, "b": 0.4}, "b": {"b": 1}}}},
-            "rows of a transition matrix add up to 1; 1 of 2",
+            "rows of a transition matrix must add up to 1",
         ),
         ({"matrix": {"x": {"a": {"a": 1.5, "b": -0.5}, "b": {"b": 1}}}}, "negative"),
         (
             {"matrix": {"x": {"a": {"a": 0.5, "b": 0.5}}}},
-            "leads to 1 value\\(s\\) that have no row",
+            "without a row",
         ),
         ({"matrix": {"x": {}}}, "one row for each value"),
         ({"matrix": {"x": {"a": {"a": "often"}}}}, "matrix should map each column"),

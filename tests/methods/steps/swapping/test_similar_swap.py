@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import polars as pl
 import pytest
@@ -14,9 +12,7 @@ import sfumato as sf
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.kernels.swapping import pair_closest
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
-from tests.oracles import exchange as oracle
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -28,28 +24,6 @@ def test_golden_incomes_and_illness(seed):
         seed,
     )[1]
     assert made.column("illness").to_list() == ["y", "n", "n"]
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 10**6), st.booleans()),
-        min_size=0,
-        max_size=12,
-        unique_by=lambda t: t[0],
-    ),
-    st.sampled_from([math.inf, 10**5, 0.0]),
-)
-def test_pairs_are_those_of_the_naive_search(records, reach):
-    records.sort()
-    values = [
-        math.sqrt(v) + 1e-3 * i for i, (v, _) in enumerate(records)
-    ]  # distances that all differ
-    wanted = [w for _, w in records]
-    found = pair_closest(
-        np.array([0, len(values)]), np.array(values, float), np.array(wanted, bool), float(reach)
-    )
-    pairs = {(i, int(j)) for i, j in enumerate(found) if i < j}
-    assert pairs == oracle.closest_pairs(values, wanted, reach)
 
 
 @given(

@@ -1,0 +1,201 @@
+"""Options that only some data know: refused by name for all others, in Python and on the command
+line.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sfumato as sf
+from sfumato.core.data import Data
+from sfumato.errors import ParameterError
+from sfumato.interfaces.cli import main
+from sfumato.release.read_data import schemas_of
+
+DATA: dict[str, Any] = {
+    "table": sf.examples.ancona,
+    "baskets": sf.examples.baskets,
+    "paths": sf.examples.small_paths,
+    "graph": sf.examples.karate,
+    "tables": sf.examples.clinic,
+}
+PEOPLE = [shape for shape in DATA if shape != "table"]
+RECIPES = {
+    "table": "columns: {zip: quasi}",
+    "baskets": "shape: baskets\ncolumns: {who: person, what: item}",
+    "paths": "shape: paths\ncolumns: {who: person, when: time, where: place}",
+    "graph": "shape: graph\ncolumns: {a: from, b: to}",
+    "tables": "tables: {people: {key: id, columns: {age: quasi}}}",
+}
+
+
+def recipe_of(data: Data) -> sf.Recipe:
+    return sf.Recipe.about(data.shape, schemas_of(data))
+
+
+class AnyRegister:
+    """A register that nobody asks."""
+
+
+@pytest.mark.parametrize("option", ["population", "memory"])
+@pytest.mark.parametrize("shape", PEOPLE)
+def test_run_refuses_what_is_about_tables(shape: str, option: str) -> None:
+    data = DATA[shape]()
+    keywords = {
+        "population": {"population": sf.examples.ancona()},
+        "memory": {"options": sf.RunOptions(memory=AnyRegister())},
+    }[option]
+    with pytest.raises(
+        ParameterError, match=f"^{option} is not known for data of shape {shape}; leave it out"
+    ):
+        sf.run(data, recipe_of(data), **keywords)
+
+
+@pytest.mark.parametrize("option", ["people", "seconds"])
+def test_run_refuses_what_is_not_about_tables(option: str) -> None:
+    data = sf.examples.ancona()
+    keywords = {
+        "people": {"options": sf.RunOptions(people=3.0)},
+        "seconds": {"seconds": 3.0},
+    }[option]
+    with pytest.raises(
+        ParameterError, match=f"^{option} is not known for data of shape table; leave it out"
+    ):
+        sf.run(data, recipe_of(data), **keywords)
+
+
+@pytest.mark.parametrize("shape", PEOPLE)
+@pytest.mark.parametrize(
+    ("option", "value"), [("population", sf.examples.ancona), ("threshold", lambda: 0.1)]
+)
+def test_assess_refuses_what_is_about_tables(shape: str, option: str, value: Any) -> None:
+    with pytest.raises(ParameterError, match=f"^{option} is not known for data of shape {shape}"):
+        sf.assess(DATA[shape](), **{option: value()})
+
+
+def test_assess_of_a_table_knows_no_seconds() -> None:
+    with pytest.raises(ParameterError, match=r"not available for data of shape"):
+        sf.assess(sf.examples.ancona(), options=sf.AssessOptions(seconds=3))
+
+
+@pytest.mark.parametrize("shape", PEOPLE)
+@pytest.mark.parametrize("option", ["population", "aux", "intruder", "sample"])
+def test_attack_refuses_what_is_about_tables(shape: str, option: str) -> None:
+    data = DATA[shape]()
+    keywords = {"sample": 5}
+    if option != "sample":
+        keywords = {"context": sf.AttackContext(**{option: 5})}
+    with pytest.raises(
+        ParameterError, match=f"{option} is known for attacks on tables only; leave it out"
+    ):
+        sf.attack(data, data, **keywords)
+
+
+@pytest.mark.parametrize("shape", PEOPLE)
+@pytest.mark.parametrize("verb", [sf.attack, sf.evaluate])
+def test_who_is_who_is_not_said_of_other_data(shape: str, verb: Any) -> None:
+    data = DATA[shape]()
+    with pytest.raises(ParameterError, match=f"^align is not known for data of shape {shape}"):
+        verb(data, data, align="order")
+
+
+@pytest.mark.parametrize("shape", PEOPLE)
+def test_roles_and_one_table_are_refused(shape: str) -> None:
+    data = DATA[shape]()
+    with pytest.raises(ParameterError, match="roles are given when the data are read"):
+        sf.assess(data, roles={"quasi": ["age"]})
+    with pytest.raises(
+        ParameterError, match=f"is data of shape {shape}; this takes one table only"
+    ):
+        sf.read(data)
+
+
+@pytest.fixture
+def recipes(tmp_path: Path) -> Path:
+    for shape, text in RECIPES.items():
+        (tmp_path / f"{shape}.yaml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def refusal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
+) -> str:
+    """What a command that is used wrongly says."""
+    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+OF_TABLES = {
+    "run": ("population", "engine", "table", "into", "into-table", "register"),
+    "assess": ("population", "engine", "table", "quasi", "record", "threshold"),
+    "check": ("population", "engine", "table"),
+}
+VALUES = {"record": "1", "threshold": "0.1"}
+
+
+@pytest.mark.parametrize("shape", PEOPLE)
+@pytest.mark.parametrize(
+    ("command", "option"), [(c, option) for c, options in OF_TABLES.items() for option in options]
+)
+def test_commands_refuse_what_is_about_tables(
+    recipes: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    shape: str,
+    command: str,
+    option: str,
+) -> None:
+    """Refused before anything is read: there is no such file."""
+    output = ["-o", recipes / "out"] if command == "run" else []
+    words = [
+        recipes / "nothing.csv",
+        "-r",
+        recipes / f"{shape}.yaml",
+        *output,
+        f"--{option}",
+        VALUES.get(option, "x"),
+    ]
+    said = refusal(capsys, monkeypatch, command, *words)
+    assert f"--{option} is not known for data of shape {shape}; leave it out" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("run", "people"), ("check", "people"), ("assess", "seconds")]
+)
+def test_commands_refuse_what_is_not_about_tables(
+    recipes: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    option: str,
+) -> None:
+    output = ["-o", recipes / "out"] if command == "run" else []
+    words = [recipes / "nothing.csv", "-r", recipes / "table.yaml", *output, f"--{option}", "3"]
+    said = refusal(capsys, monkeypatch, command, *words)
+    assert f"--{option} is not known for data of shape table; leave it out" in said
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "meet: [{k_anonymity: {k: 2, table: vsits}}]",
+        "steps: [{cap_rows: {table: vsits, at_most: 3}}]",
+    ],
+)
+def test_a_table_that_is_not_there_is_refused_when_the_recipe_is_read(
+    section: str, tmp_path: Path
+) -> None:
+    visits = "visits: {belongs_to: {people: id}, columns: {ward: quasi}}"
+    text = f"tables: {{people: {{key: id, columns: {{age: quasi}}}}, {visits}}}\n{section}\n"
+    (tmp_path / "recipe.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(
+        sf.errors.RecipeError, match=r"names a table 'vsits'. Did you mean 'visits'"
+    ):
+        sf.run(None, tmp_path / "recipe.yaml")
