@@ -37,7 +37,7 @@ SENTENCES = (
     ),
     said(
         "release.report.headline",
-        "every {} is kept",
+        "every {} holds",
         "No limit and no agreement of the recipe is broken.",
         "tests/release/report/test_headline.py::test_the_headline_of_random_records",
         "tests/methods/attacks/test_synthetic.py::test_leaves_of_one_record_are_refused_although_no_cell_is_copied",
@@ -46,7 +46,7 @@ SENTENCES = (
         "interfaces.cli.demo",
         (
             ("The promise holds, but the {} still finds people by columns it does not cover."),
-            "[bold green]The promise holds, and none of these intruders gets through.[/]",
+            "[bold green]The promise holds, and none of these intruders succeeds.[/]",
         ),
         "The promise of the demo holds, and the intruders that get through are named.",
         RELEASED,
@@ -74,7 +74,7 @@ SENTENCES = (
     ),
     said(
         "interfaces.web.pages.promises",
-        "It implies {}, which need not be promised. {}",
+        "It makes {} hold too, which need not be promised. {}",
         "Wherever a promise holds, those it implies hold.",
         "tests/methods/models/test_contract.py::test_implication_is_sound",
         "tests/methods/models/test_sensitive.py::test_what_a_model_implies_holds_with_it",
@@ -149,13 +149,13 @@ SENTENCES = (
     ),
     said(
         "data.baskets.disassociated_km",
-        "in all {} clusters, every combination of known items can be reconstructed for at least {} people",
+        "all {} clusters hold: any {} known items can be reconstructed for at least {} people",
         "Who joins the parts of a cluster again finds at least k people.",
         "tests/data/baskets/test_disassociated_km.py::test_some_way_to_put_a_cluster_together_has_k_carriers",
     ),
     said(
         "data.baskets.models",
-        "at least {} {} every set of at most {} that somebody has",
+        "at least {} {} every set of at most {} that occurs",
         "Any m items that somebody has are had by at least k people.",
         "tests/data/baskets/test_models.py::test_km_anonymity",
     ),
@@ -207,8 +207,7 @@ SENTENCES = (
     ),
     said(
         "data.relational.dates",
-        "The dates of every person ({}) were moved together by a random number of days, {} at"
-        " most{}.",
+        "All dates of a person ({}) were moved together by a random number of days, {} at most{}.",
         "All dates of a person move by one shift, not farther than told.",
         "tests/data/relational/test_steps.py::test_all_dates_of_a_person_move_by_one_shift",
     ),
@@ -230,7 +229,7 @@ SENTENCES = (
         "results.queries.question",
         (
             "at {} its rank is at most {} rows worse than the best of the grid",
-            "behind each the interval that holds the noise at {}",
+            "behind each, the interval that holds the noise at {}",
         ),
         "The noise stays within what is told, as often as is told.",
         "tests/results/queries/test_quantiles.py::test_the_rank_error_holds",
@@ -241,7 +240,7 @@ SENTENCES = (
     said(
         "release.alternatives",
         (
-            "This is the best of {}: proved by the search. It {}. {}",
+            "This is the best of {}, proved by the search. It {}. {}",
             (
                 "This is the best of {}, proved by evaluating every node. It {}; {} nodes stay within the budget, and {}."
             ),
@@ -267,7 +266,7 @@ SENTENCES = (
     ),
     said(
         "release.report.differences",
-        "Cells to suppress are chosen greedily over all records, or optimally with method exact; sdcMicro goes key by key and usually suppresses more.",
+        "Cells to suppress are chosen greedily over all records, and proved least with method exact; sdcMicro goes key by key and usually suppresses more.",
         "No suppression of cells that keeps the promise costs less than that of method exact.",
         "tests/methods/steps/suppression/test_cells.py::test_exact_is_what_trying_everything_finds",
     ),

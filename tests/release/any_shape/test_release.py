@@ -495,7 +495,9 @@ def test_another_original_is_noticed(written, data, tmp_path):
     other.write_text(data.read_text().replace("Emiliano,id-Emiliano,z", "Emiliano,id-Emiliano,a"))
     found = statuses(sf.verify(written / "share", original=other, owner=written / "owner"))
     assert (
-        found["input is the committed one"] == found["people are the recoded original"] == "fails"
+        found["the original is the committed one"]
+        == found["people are the recoded original"]
+        == "fails"
     )
 
 

@@ -67,7 +67,7 @@ class DisassociatedKm(BasketModel):
             )
         wrong = [cluster for cluster in people.clusters if not self.allows(cluster)]
         sentence = (
-            f"in all {len(people.clusters):,} clusters, any {self.m} known items can be "
+            f"all {len(people.clusters):,} clusters hold: any {self.m} known items can be "
             f"reconstructed for at least {self.k:,} people"
         )
         if wrong:

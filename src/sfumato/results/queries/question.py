@@ -252,7 +252,7 @@ class Answer:
                 "than the best of the grid"
             )
         elif self.by:
-            error = f"behind each, the interval that contains the noise at {percent(CONFIDENCE)}"
+            error = f"behind each, the interval that holds the noise at {percent(CONFIDENCE)}"
         else:
             error = (
                 f"at {percent(CONFIDENCE)}, without noise, it is in [{self.low[0]:.6g}, "
