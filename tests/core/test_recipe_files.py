@@ -161,7 +161,7 @@ promises: []
     told = refused.value.problems
     assert [t.removeprefix("r.yaml: ").split(".")[0] for t in told] == [
         "'promises' is not a section of a recipe",
-        "this is recipe version 2; this sfumato reads version 1",
+        "this is recipe version 2, but this sfumato reads version 1; install the sfumato that wrote it, or update the recipe",
         "column 'a': role 'quazi' is not known",
         "column 'b' needs a role, like '{role: quasi}'",
         "column 'c': kind 'numerical' is not known",

@@ -322,7 +322,7 @@ def test_the_risk_of_the_map_is_one_that_asks_the_same_of_all():
         assert ("for synthetic data it says less" in told) == (expected == "singling_out")
         every = {name: value for name, value in every.items() if name != expected}
     assert on_one_map("t", [recoded]).risk == "linkage"
-    assert "no axis" not in describe_risk_axis(on_one_map("t", [recoded]).to_dict())
+    assert "not an axis" not in describe_risk_axis(on_one_map("t", [recoded]).to_dict())
 
 
 def test_risks_of_a_sample_are_told_with_their_interval(tmp_path):

@@ -85,7 +85,7 @@ REASONS = {
     "identifier": (
         with_datum(datum("Disease", "EI")),
         {},
-        "explicit identifier and is released as it is",
+        "explicit identifier and is released unchanged",
     ),
     "pseudonyms": (
         changed(pseudonymizations=(Pseudonymization("HMAC", ("Disease",)),)),
@@ -120,7 +120,7 @@ def test_a_cap_that_is_exceeded_is_a_note(folder):
 def test_models_that_need_the_original(folder):
     close = changed(models=(PrivacyModel("t-Closeness", (), (("t", "0.5"),)),))
     alone = close.comply(folder, **USE)
-    assert not alone.holds and "cannot be told from the shared folder alone" in alone.reasons[0]
+    assert not alone.holds and "cannot be judged from the shared folder alone" in alone.reasons[0]
     assert close.comply(folder, original=people(), **USE).holds
 
 

@@ -121,7 +121,7 @@ def changed(key: str, value: Any, inside: str | None = None):
         (lambda c: c.pop("plan"), "lacks plan"),
         (lambda c: c.pop("files"), "lacks files"),
         (changed("suppressed_records", float("nan")), "a number that is none"),
-        (changed("x", "\ud800"), "no Unicode"),
+        (changed("x", "\ud800"), "not Unicode"),
         (changed("file", "certificate.json", "data"), "does not name a data file"),
         (changed("file", "a\0b", "data"), "cannot be read"),
         (changed("file", "..", "data"), "no plain file"),

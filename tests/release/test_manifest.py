@@ -15,7 +15,7 @@ from sfumato import examples
 from tests.data.relational.test_released import RECIPE
 from tests.release.test_person_checks import failing, sealed_again
 
-COLUMNS = "columns are what the recipe says"
+COLUMNS = "columns match the recipe"
 TABLES = ("people", "visits", "prescriptions")
 
 

@@ -93,7 +93,7 @@ def test_a_table_that_is_cut_off_by_no_step_is_noticed(share):
         ],
     )
     sealed_again(share, edit)
-    assert "visits joins with nobody" in failing(share)["columns are what the recipe says"]
+    assert "visits joins with nobody" in failing(share)["columns match the recipe"]
 
 
 def test_a_certificate_of_no_table_is_unreadable(share):

@@ -155,14 +155,14 @@ WRONG = {
     "no item": (
         LONG,
         {**ROLES, "item": [], "keep": ["stars", "what"]},
-        "one column with role item; 0",
+        "one column with role item, but 0",
     ),
     "two items": (
         LONG,
         {**ROLES, "item": ["what", "ill"], "sensitive": []},
-        "one column with role item; 2",
+        "one column with role item, but 2",
     ),
-    "nobody's": (LONG, {**ROLES, "person": [], "keep": ["stars", "who"]}, "whose it is"),
+    "nobody's": (LONG, {**ROLES, "person": [], "keep": ["stars", "who"]}, "must name the person"),
     "no role": (
         LONG,
         {k: v for k, v in ROLES.items() if k != "quasi"},
@@ -214,7 +214,7 @@ PEOPLE = pl.DataFrame({"who": ["p1", "p2"], "age": [1, 2]})
 PEOPLE_ROLES = {"person": "who", "quasi": "age"}
 DATA = pl.DataFrame({"who": ["p1", "p2"], "what": ["a", "b"]})
 BESIDE = {
-    "undescribed": (DATA, PEOPLE, None, "must be said"),
+    "undescribed": (DATA, PEOPLE, None, "need a description"),
     "strangers": (
         DATA.vstack(pl.DataFrame({"who": ["p7"], "what": ["a"]})),
         PEOPLE,

@@ -63,7 +63,7 @@ def test_isolated_people_come_from_their_table():
             {"id": [1, 2]},
             "name somebody who is missing from the table of people",
         ),
-        ({"a": [1], "b": [1]}, None, "about 1 person"),
+        ({"a": [1], "b": [1]}, None, "has 1 person"),
         (
             {"a": [1, None], "b": [2, 3]},
             None,
@@ -90,7 +90,7 @@ def test_bad_rows_are_named_with_counts(data, people, words):
         ({"from": "a", "to": "b", "keep": "w"}, "describe single ties"),
         ({"from": ["a", "b"], "drop": "w"}, "role to"),
         ({"from": "a", "to": "b"}, "has no role"),
-        ({"from": "a", "to": "b", "drop": "w", "keep": "z"}, "no column 'z'"),
+        ({"from": "a", "to": "b", "drop": "w", "keep": "z"}, "lacks column 'z'"),
     ],
 )
 def test_columns_that_do_not_fit_are_named(roles, words):

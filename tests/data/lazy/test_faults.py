@@ -117,7 +117,7 @@ def test_rows_that_are_lost_while_they_are_written_end_the_release(
         return made
 
     monkeypatch.setattr(large, "write_parts", losing)
-    with pytest.raises(OutputError, match="rows were released and"):
+    with pytest.raises(OutputError, match="rows were released, but"):
         run(place, engine)
     assert left(place) == ["in", "r.yaml"]
 

@@ -152,7 +152,7 @@ def test_roles_are_asked_for():
     with pytest.raises(SchemaError) as caught:
         read(rows(), Schema.from_roles({"keep": ["person", "hour", "place", "illness"]}))
     assert len(caught.value.problems) == 3
-    with pytest.raises(SchemaError, match="item, which paths do not know"):
+    with pytest.raises(SchemaError, match=", which paths do not use"):
         read(rows(), oracle.schema().replace("illness", roles=("item",)))
 
 

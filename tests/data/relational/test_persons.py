@@ -132,7 +132,7 @@ def test_beyond_the_budget():
 
 
 def test_without_a_promise_about_persons():
-    with pytest.raises(ParameterError, match="no promise of the recipe"):
+    with pytest.raises(ParameterError, match="the recipe has none of this kind"):
         SuppressPersons().plan(six(), Goal())
     with pytest.raises(ParameterError, match="knows: any"):
         TrimRows().plan(six(), goal_of(PersonsKAnonymity(2, "rows")))

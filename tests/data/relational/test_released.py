@@ -112,7 +112,9 @@ def test_from_files_to_a_verified_folder(folder, out):
     )
     with_all = sf.verify(out / "share", original=folder / "clinic", owner=out / "owner")
     assert with_all.holds
-    assert "made again from recipe and seed, byte for byte" in [c.detail for c in with_all.claims]
+    assert "produced again from recipe and seed, byte for byte" in [
+        c.detail for c in with_all.claims
+    ]
 
 
 def test_no_key_and_no_listed_value_is_shared(folder, out):

@@ -92,7 +92,7 @@ def test_every_command_takes_several_tables(folder, sfumato):
 @pytest.mark.parametrize(
     ("spoil", "code", "told"),
     [
-        (lambda f: (f / "rx.csv").unlink(), 5, "there is no such file"),
+        (lambda f: (f / "rx.csv").unlink(), 5, "this file does not exist; check the path"),
         (lambda f: (f / "visits.csv").unlink(), 5, "holds no table 'visits'"),
         (
             lambda f: (f / "visits.parquet").write_bytes((f / "visits.csv").read_bytes()),

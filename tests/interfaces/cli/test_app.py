@@ -24,7 +24,7 @@ meet: [k-anonymity]
         (["run", "x.csv"], "--output or -o must be given"),
         (["run", "x.csv", "-o", "out"], "give a recipe with -r recipe"),
         (["check", "x.csv"], "--recipe or -r must be given"),
-        (["chek"], "there is no command 'chek'. Did you mean 'check'?"),
+        (["chek"], "command 'chek' does not exist. Did you mean 'check'?"),
         (
             ["run", "x.csv", "--recpe", "r"],
             "option --recpe does not exist. Did you mean '--recipe'?",
@@ -36,7 +36,7 @@ meet: [k-anonymity]
             "--threshold: it should be less than or equal to 1",
         ),
         (["list", "models", "steps"], "more words than sfumato list takes: steps"),
-        (["policy", "foo"], "there is no command 'foo'. There are: lint, compile"),
+        (["policy", "foo"], "command 'foo' does not exist. There are: lint, compile"),
     ],
 )
 def test_wrong_usage_is_told_in_our_words(sfumato, words, told):

@@ -91,7 +91,7 @@ def test_a_release_is_read_the_same_way_by_run_lock_and_verify(sfumato, tmp_path
     assert "Text was compared after Unicode normalisation (NFC) and removing outer blanks." in page
     verified = sfumato("verify", tmp_path / "out" / "share", "--original", table)
     assert verified.code == 0, verified.out
-    assert "made again from recipe and seed, row for row" in verified.out
+    assert "produced again from recipe and seed, row for row" in verified.out
     assert sfumato("evaluate", tmp_path / "out", "--original", table, "--metric", "loss").code == 0
 
 

@@ -41,7 +41,7 @@ def test_a_draft_is_a_study_and_is_not_overwritten(place, sfumato):
     again = sfumato(
         "party", "draft", place / "a.yaml", "--question", QUESTION, "-o", place / "study.yaml"
     )
-    assert again.code == 2 and "not overwritten" in again.err
+    assert again.code == 2 and "never overwritten" in again.err
     few = sfumato(
         "party",
         "draft",
@@ -153,7 +153,7 @@ def test_a_released_table_replaces_no_file(tmp_path):
     release = {"release": {"attributes": {"age": {"role": "quasi", "between": [20, 69]}}, "k": 2}}
     study = read_study(written(tmp_path, document(tmp_path, question=release)))
     (tmp_path / "patients.csv").write_text("age\n30\n")
-    with pytest.raises(OutputError, match="not overwritten"):
+    with pytest.raises(OutputError, match="never overwritten"):
         _require_targets(study, tmp_path / "result.json", tmp_path / "patients.csv")
     _require_targets(study, tmp_path / "result.json", tmp_path / "table.csv")
 

@@ -54,7 +54,7 @@ def test_what_cannot_be_read_is_named_before_anything_is_made(
         bad.code == 2 and "k_anonimity" in bad.err and "nonsense" in bad.err
     )  # all errors at once
     reading = serve("--delimiter", ";")
-    assert reading.code == 2 and "goes with a table" in reading.err
+    assert reading.code == 2 and "options need a table" in reading.err
     assert not (tmp_path / "home").exists()
 
 

@@ -170,9 +170,7 @@ def test_no_epsilon_is_certified_with_it():
 
 
 def test_what_cannot_be_fitted():
-    with pytest.raises(
-        SchemaError, match="column 'x': grouped: 1 of 2 distinct values are no numbers"
-    ):
+    with pytest.raises(SchemaError, match="distinct values are not numbers"):
         fitted(["1", "old"], ["a", "b"])
     with pytest.raises(SchemaError, match="not all values of the sensitive column are numbers"):
         fitted([1, 2], ["a", "b"], measure="variance")

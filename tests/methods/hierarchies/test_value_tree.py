@@ -124,7 +124,7 @@ def test_the_mapping_is_copied():
         ({"a": ["b"], "c": ["d"]}, "one top, but this one has"),
         ({"*": []}, "no leaves"),
         ({"*": None}, "no leaves"),
-        ({"*": "leaf"}, "must be a mapping or a list"),
+        ({"*": "leaf"}, "only a mapping or a list"),
         ({"*": {"a": ["x"], "b": ["x"]}}, "belong to more than one label"),
         ({"*": {"a": {"b": ["x"]}, "c": {"b": ["y"]}}}, "belong to more than one label"),
         ({"*": {"a": [1.5]}}, "put quotes around this float"),

@@ -70,7 +70,7 @@ def test_validity():
     with pytest.raises(sf.errors.ParameterError, match="is not a regular expression"):
         sf.Validity(rules={"sex": "["})
     with pytest.raises(
-        sf.errors.SchemaError, match="rule for column 'wage', which is not looked at"
+        sf.errors.SchemaError, match=", which is not compared; remove it or name the"
     ):
         sf.Validity(rules={"wage": [0, 1]}).measure(pair)
 

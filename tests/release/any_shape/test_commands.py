@@ -173,7 +173,7 @@ def test_bad_input_is_named(sfumato, data, recipe, tmp_path):
         assert words in err and "Traceback" not in err and found in (code, 2), (content, found, err)
     assert not (tmp_path / "out").exists()
     code, _, err = sfumato("run", tmp_path / "nowhere.csv", "-r", recipe, "-o", tmp_path / "out")
-    assert code == 5 and "there is no such file" in err
+    assert code == 5 and "this file does not exist; check the path" in err
     recipe.write_text(recipe.read_text().replace("- company: {k: 2}", "- k_anonymity: {k: 2}"))
     code, _, err = sfumato("run", data, "-r", recipe, "-o", tmp_path / "out")
     assert code == 2 and "for shape: baskets; it serves table" in err

@@ -123,7 +123,7 @@ def test_without_time_nothing_is_attacked(data):
 def test_what_does_not_hold_is_refused(data):
     with pytest.raises(ReleaseRefused, match="company of 5"):
         sf.anonymize(people(data), meet=Company(5), steps=DropRare(2))
-    with pytest.raises(ReleaseRefused, match="left nobody"):
+    with pytest.raises(ReleaseRefused, match="left no persons"):
         sf.anonymize(people(data), meet=Company(9), steps=DropRare())
     with pytest.raises(ReleaseRefused, match="100% kept"):
         sf.anonymize(people(data), meet=[Company(2), Kept(1.0)], steps=DropRare())
@@ -165,9 +165,9 @@ def test_a_contract_reports_or_refuses(data):
                 contract=sf.Agreement(LettersLost(), at_most=0.1, refuse=True), seconds=0
             ),
         )
-    with pytest.raises(ParameterError, match="one number at_most or at_least"):
+    with pytest.raises(ParameterError, match="one number, at_most or at_least"):
         sf.Agreement(LettersLost())
-    with pytest.raises(ParameterError, match="one number at_most or at_least"):
+    with pytest.raises(ParameterError, match="one number, at_most or at_least"):
         sf.Agreement(LettersLost(), at_most=1, at_least=0)
 
 
@@ -357,7 +357,7 @@ def test_a_release_that_breaks_a_promise_cannot_be_written(data, tmp_path):
         found.source.schemas["data"], (Company(5),), (DropRare(2),), shape=found.shape
     )
     release = make_release(found, recipe, Context(Seed(5), refuse=False))
-    with pytest.raises(ReleaseRefused, match="not to be written"):
+    with pytest.raises(ReleaseRefused, match="never written"):
         release.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -570,5 +570,5 @@ def test_years_make_cells_and_ages_are_told():
 
 
 def test_a_huge_frame_is_no_result():
-    with pytest.raises(SchemaError, match="no table of results"):
+    with pytest.raises(SchemaError, match="too many for a table of results"):
         sf.check_output(pl.DataFrame({"x": np.zeros(2_000_001)}))

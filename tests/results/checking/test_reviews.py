@@ -138,7 +138,7 @@ def test_a_changed_file_needs_a_new_decision(folder, tmp_path):
     assert code == 1
     assert "changed or missing: 1" in text
     assert not (tmp_path / "out").exists()
-    assert "not the one that was checked" in call("review", folder, "--show", 1)[1]
+    assert "changed after it was checked" in call("review", folder, "--show", 1)[1]
     assert decide(folder, "approve", "1")[0] == 0
     assert call("release", folder, "-o", tmp_path / "out")[0] == 0
     manifest = json.loads((tmp_path / "out" / "certificate.json").read_text())

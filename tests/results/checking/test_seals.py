@@ -159,7 +159,7 @@ def test_a_log_that_was_written_anew_is_noticed_by_its_seal(place, edit, way):
     forge(place, edit(lines_of(place)))
     OutputLog.at(place / "s")  # nothing in the folder itself tells
     code, text = call("review", place / "s", *kept)
-    assert (code, "not the one that was sealed" in text) == (5, True)
+    assert (code, "not the sealed one" in text) == (5, True)
     assert call("release", place / "s", "-o", place / "out", *kept)[0] == 5
     assert not (place / "out").exists()
 

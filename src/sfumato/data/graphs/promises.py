@@ -38,7 +38,7 @@ def crowds(
     attained = int(sizes.min())
     if attained > 1:
         sentence = (
-            f"everybody equals at least {attained - 1:,} other(s) in "
+            f"everybody is like at least {attained - 1:,} other(s) in "
             f"{alike}{covered(graph, with_attributes)}"
         )
     else:

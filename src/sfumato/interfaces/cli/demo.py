@@ -56,13 +56,13 @@ def demo(
         return
     _head("1  The table as it is", quiet=quiet)
     _show_unique(people)
-    _head("2 A first release: everyone shares with 4 others what outsiders know", quiet=quiet)
+    _head("2  A first release: everyone shares with 4 others what outsiders know", quiet=quiet)
     first = _make_release(people, quiet=quiet)
     if first.attacks is not None:
         show_blocks(first.attacks.blocks())
     _sum_up(first)
     _head(
-        "3 A second release: what the colleague knows counts too (cost, length of stay, ward, "
+        "3  A second release: what the colleague knows counts too (cost, length of stay, ward, "
         "diagnosis)",
         quiet=quiet,
     )

@@ -76,7 +76,7 @@ def look_at_column(
         from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
 
         file = write_hierarchy(view.ladder, view.covered, output)
-        tell(f"wrote {file}; it contains values of the data, so keep it private", quiet=quiet)
+        tell(f"wrote  {file}; it contains values of the data, so keep it private", quiet=quiet)
     if json:
         from sfumato.core import registry
 

@@ -205,7 +205,7 @@ def _write_page(log: OutputLog, file: Path, *, quiet: bool) -> None:
             number = output.logged.number
             heads[number] = head_of(log, number)
     write_whole(file, review_page(review(log), heads).encode())
-    tell(f"page {escape(str(file))} shows the outputs; keep it with them", quiet=quiet)
+    tell(f"page   {escape(str(file))}: it shows the outputs, so keep it with them", quiet=quiet)
 
 
 def _list(log: OutputLog) -> None:

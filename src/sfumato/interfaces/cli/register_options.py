@@ -63,7 +63,7 @@ def tell_remembered(remembered: Remembering, *, json: bool, quiet: bool) -> None
     if not json:
         show_disclosure(remembered.found)
     tell(
-        f"registered as release {remembered.number}, to {escape(remembered.to)}",
+        f"kept   as release {remembered.number}, to {escape(remembered.to)}",
         quiet=quiet,
     )
 

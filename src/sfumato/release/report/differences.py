@@ -36,8 +36,8 @@ BY_STEP = {
         " the top, like ARX."
     ),
     "suppression": (
-        "Cells to suppress are chosen greedily over all records, and proved least with method exact;"
-        " sdcMicro goes key by key and usually suppresses more."
+        "Cells to suppress are chosen greedily over all records, and proved least with method"
+        " exact; sdcMicro goes key by key and usually suppresses more."
     ),
     "add_noise": (
         "alpha is a share of the variance; sdcMicro's noise is 100·√alpha for additive, and"

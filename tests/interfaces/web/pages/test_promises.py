@@ -205,7 +205,7 @@ def test_a_run_goes_on_without_its_tab_and_stays_with_its_version(
         other.page.keyboard.press("ArrowRight")
         version_is(other, 2)
         other.go("/run")
-        other.sees("for version 1; the recipe was changed since")
+        other.sees("for version 1; the recipe changed meanwhile")
         assert '"suppressed"' in (bench.project / "log.jsonl").read_text(encoding="utf-8")
 
 

@@ -268,7 +268,7 @@ def test_where_everybody_is_too_much_work_a_sample_is_linked_and_said_to_be_one(
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"knows": ["n9"]}, "knows no column that was released"),
+        ({"knows": ["n9"]}, "knows no released column"),
         ({"intruder": {"n0": []}, "truth": []}, "has no rows"),
         ({"truth": [-1, -1, -1]}, "nobody in the intruder's file"),
         ({"truth": [0]}, "one entry for every row"),

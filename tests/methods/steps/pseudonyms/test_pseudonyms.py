@@ -244,7 +244,7 @@ def test_unkeyed_hashes_warn_loudly_and_are_not_hashed_twice(algorithm):
     assert f"{algorithm} without a key is no protection" in plan.warnings[0]
     again = step.plan(table(made), GOAL)
     assert again.columns["name"].to_list() == made
-    assert "came hashed" in again.warnings[0] and "no protection" in again.warnings[0]
+    assert "contains hashes" in again.warnings[0] and "no protection" in again.warnings[0]
 
 
 class TestFake:

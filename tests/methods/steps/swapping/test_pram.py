@@ -211,7 +211,7 @@ def test_a_matrix_may_lead_to_values_that_do_not_occur_yet():
     assert set(made) == {1, 2}
     assert made.dtype == pl.Int64
     with pytest.raises(
-        ParameterError, match="1 label\\(s\\) in the matrix of 'x' are no values of its type"
+        ParameterError, match="1 label\\(s\\) in the matrix of 'x' are not values of its type"
     ):
         run(sf.Pram(["x"], matrix={"x": {1: {1: 1}, "one": {"one": 1}}}), plain(x=[1] * 60))
 
@@ -241,8 +241,8 @@ def test_only_missing_values_and_no_rows():
     [
         ({"retain": 1.2}, "retain should be less than or equal to 1"),
         ({"retain": -0.1}, "retain should be greater"),
-        ({}, "give retain or matrix"),
-        ({"retain": 0.5, "matrix": {"x": MATRIX}}, "give retain or matrix"),
+        ({}, "give either retain or matrix"),
+        ({"retain": 0.5, "matrix": {"x": MATRIX}}, "give either retain or matrix"),
         ({"retain": 0.5, "theta": 0.5}, "theta is for invariant direct"),
         ({"invariant": "direct"}, "direct takes theta"),
         ({"invariant": "direct", "theta": 0}, "theta should be greater than 0"),
