@@ -219,7 +219,7 @@ BESIDE = {
         DATA.vstack(pl.DataFrame({"who": ["p7"], "what": ["a"]})),
         PEOPLE,
         PEOPLE_ROLES,
-        r"1 person\(s\) of visits.csv are not in",
+        r"1 person\(s\) of visits.csv are missing from",
     ),
     "twice": (DATA, PEOPLE.vstack(PEOPLE), PEOPLE_ROLES, r"repeat a person or name none"),
     "no unit": (DATA, PEOPLE, {"keep": "who", "quasi": "age"}, "must have role person"),
