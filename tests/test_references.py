@@ -43,7 +43,7 @@ def test_list_is_sorted_and_complete():
         assert entry["doi"] == entry["doi"].lower()
         assert entry["authors"].strip()
         assert entry["title"].strip()
-        assert 1900 < entry["year"] <= 2026
+        assert 1800 < entry["year"] <= 2026
 
 
 def test_every_doi_is_in_the_list_and_every_entry_is_cited():

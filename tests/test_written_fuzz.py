@@ -136,7 +136,7 @@ def plain_pages() -> Iterator[None]:
         for chart in ("chart_class_sizes", "chart_levels", "chart_missing_cells", "chart_pairs"):
             patch.setattr(charts, chart, lambda *_, **__: Paragraph("no chart"))
         empty_page = ReportPage("", "", [], "")
-        patch.setattr("sfumato.release.sealing.describe_owner_page", lambda _: empty_page)
+        patch.setattr("sfumato.release.sealing.describe_owner_page", lambda *_: empty_page)
         yield
 
 

@@ -25,6 +25,7 @@ _HOMES = {
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.attack_run": ("AttackContext", "AttackOptions"),
     "sfumato.release.release": ("Release", "WriteOptions"),
+    "sfumato.release.released_table": ("ReleasedTable", "read_release"),
     "sfumato.interfaces.readers": (
         "read_baskets",
         "read_graph",
@@ -216,6 +217,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 _MODULES = {
+    "analysis": "sfumato.methods.formulas.corrected_estimates",
     "baskets": "sfumato.data.baskets",
     "dp": "sfumato.results.queries",
     "errors": "sfumato.errors",

@@ -6,8 +6,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.parties.kinds import question_from, question_to
-from tests.parties.test_statistics import QUESTIONED, asked
+from sfumato.parties.kinds import question_from
+from tests.parties.test_statistics import asked
 
 TOKENS = [
     "True",
@@ -68,14 +68,6 @@ def test_words_that_a_column_of_numbers_could_not_tell_apart_are_refused():
         ):
             with pytest.raises(ParameterError, match="list each once"):
                 question_from(question)
-
-
-@pytest.mark.parametrize(
-    "question", QUESTIONED, ids=lambda q: q if isinstance(q, str) else next(iter(q))
-)
-def test_a_question_is_written_and_read(question):
-    read = question_from(question)
-    assert question_from(question_to(read)) == read
 
 
 def test_what_does_not_fit_is_refused_beforehand():

@@ -143,7 +143,7 @@ def test_recipes_come_back_from_text(name):
 def test_from_file_to_verified_release(name, sfumato, tmp_path, monkeypatch):
     # The owner's page is as slow to draw as the one that is read here.
     monkeypatch.setattr(
-        "sfumato.release.sealing.describe_owner_page", lambda _: ReportPage("", "", [], "")
+        "sfumato.release.sealing.describe_owner_page", lambda *_: ReportPage("", "", [], "")
     )
     table = table_of(CASES[name].table)
     data, recipe, out = tmp_path / "people.csv", tmp_path / "people.yaml", tmp_path / "out"

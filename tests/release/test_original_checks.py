@@ -9,6 +9,9 @@ import json
 import pytest
 
 import sfumato as sf
+from sfumato.interfaces.cli import main
+from sfumato.release.attack_run import DEFAULT_SAMPLE
+from sfumato.release.release import Release
 from sfumato.release.sealing import seal_certificate
 from tests.release.report.samples import draw_page
 
@@ -88,3 +91,32 @@ def test_a_number_that_only_the_original_tells_is_noticed(people, tmp_path, edit
 
 def test_a_measure_that_is_left_out_says_less(people, tmp_path):
     assert verified(people, tmp_path, lambda said: said["utility"].pop("loss")).result == "verified"
+
+
+def test_attacks_of_a_sample_that_were_kept_are_tried_again_once(tmp_path, monkeypatch):
+    """``attack`` looks for the people that ``verify`` looks for: those of the seed of the release."""
+    rows = sf.examples.hospital(rows=3 * DEFAULT_SAMPLE).to_polars().select(list(COLUMNS))
+    rows.write_csv(tmp_path / "people.csv")
+    (tmp_path / "recipe.yaml").write_text(json.dumps(RECIPE))
+    monkeypatch.chdir(tmp_path)
+    call(monkeypatch, "run", "people.csv", "-r", "recipe.yaml", "-o", "out", "--seed", "7")
+    chosen = ("--attack", "homogeneity", "--attack", "skewness")
+    call(monkeypatch, "attack", "out", "--original", "people.csv", *chosen, "--seconds", "60")
+    attempts = []
+    attack = Release.attack
+    monkeypatch.setattr(
+        Release, "attack", lambda *given, **words: attempts.append(1) or attack(*given, **words)
+    )
+    claims = sf.verify(
+        "out/share", original=sf.read("people.csv", recipe="recipe.yaml"), owner="out/owner"
+    ).claims
+    (claim,) = [claim for claim in claims if claim.name.startswith("attacks")]
+    assert claim.status == "holds", claim.detail
+    assert len(attempts) == 1
+
+
+def call(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["sfumato", *arguments, "-q"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code in (None, 0)

@@ -185,8 +185,8 @@ CHECKS = (
         "results.checking.verification",
         "outputs listed",
         "The released folder has the listed files, as listed, and no others.",
-        "tests/results/checking/test_reviews.py::test_a_released_folder_is_verified",
-        "tests/results/checking/test_reviews.py::test_strangers_are_told_and_never_released",
+        "tests/results/checking/test_verification.py::test_a_released_folder_is_verified",
+        "tests/results/checking/test_verification.py::test_strangers_are_told_and_never_released",
     ),
     check(
         "results.checking.verification",
@@ -252,8 +252,8 @@ OPTIMALITY = (
             ("methods.steps.suppression.cell_plan", "lower_bound"),
         ),
         "No suppression of cells that keeps the promise costs less.",
-        "tests/methods/steps/suppression/test_cells.py::test_exact_is_what_trying_everything_finds",
-        "tests/methods/steps/suppression/test_cells.py::test_exact_is_valid_and_never_dearer_than_greedy",
+        "tests/methods/steps/suppression/test_cell_plan.py::test_exact_is_what_trying_everything_finds",
+        "tests/methods/steps/suppression/test_cell_plan.py::test_exact_is_valid_and_never_dearer_than_greedy",
     ),
     best(
         (("methods.steps.microaggregation.methods", "optimal"),),
@@ -267,8 +267,8 @@ OPTIMALITY = (
             ("methods.formulas.rule_hiding", "optimal"),
         ),
         "No way to hide the rules has fewer side effects.",
-        "tests/methods/formulas/test_rules.py::test_exact_is_the_best_of_all_ways",
-        "tests/methods/formulas/test_rules.py::test_exact_is_the_best_for_itemsets",
+        "tests/methods/formulas/test_rule_hiding.py::test_exact_is_the_best_of_all_ways",
+        "tests/methods/formulas/test_rule_hiding.py::test_exact_is_the_best_for_itemsets",
         "tests/methods/steps/rules/test_hide_rules.py::test_exact_never_has_more_side_effects",
     ),
     best(

@@ -209,7 +209,7 @@ SENTENCES = (
         "data.relational.dates",
         "All dates of a person ({}) were moved together by a random number of days, {} at most{}.",
         "All dates of a person move by one shift, not farther than told.",
-        "tests/data/relational/test_steps.py::test_all_dates_of_a_person_move_by_one_shift",
+        "tests/data/relational/test_dates.py::test_all_dates_of_a_person_move_by_one_shift",
     ),
     # Noise and budgets.
     said(
@@ -268,7 +268,7 @@ SENTENCES = (
         "release.report.differences",
         "Cells to suppress are chosen greedily over all records, and proved least with method exact; sdcMicro goes key by key and usually suppresses more.",
         "No suppression of cells that keeps the promise costs less than that of method exact.",
-        "tests/methods/steps/suppression/test_cells.py::test_exact_is_what_trying_everything_finds",
+        "tests/methods/steps/suppression/test_cell_plan.py::test_exact_is_what_trying_everything_finds",
     ),
     said(
         "methods.formulas.bucket_plans",
@@ -313,8 +313,8 @@ SENTENCES = (
         "results.checking.trees",
         "each of {} leaves holds at least {} persons",
         "No leaf of a tree is about fewer persons than the threshold.",
-        "tests/results/checking/test_fitted_models.py::test_leaves_are_counted_again",
-        "tests/results/checking/test_fitted_models.py::test_leaves_of_random_trees_by_counting",
+        "tests/results/checking/test_trees.py::test_leaves_are_counted_again",
+        "tests/results/checking/test_trees.py::test_leaves_of_random_trees_by_counting",
     ),
     said(
         "results.integral.integral_privacy",

@@ -132,7 +132,8 @@ class Scene:
     all their parameters: the intruder of a transparency attack knows them. ``others`` are earlier
     releases of the same table, for attacks by composition; ``population`` is a table of everyone,
     for those who look people up in it; ``aux`` a table of other people of whom the intruder knows
-    the columns of the release and those of the own file, to learn how they go together.
+    the columns of the release and those of the own file, to learn how they go together. ``people``
+    is how many are tried at least where an attack has a number of its own.
     """
 
     pair: Any
@@ -147,6 +148,7 @@ class Scene:
     population: Table | None = None
     aux: Table | None = None
     work: int = WORK
+    people: int = 0
 
     @classmethod
     def of(cls, original: Data, released: Data, **options: Any) -> Scene:
@@ -166,6 +168,10 @@ class Scene:
     def left(self) -> float:
         """Seconds of the budget that are left, never negative."""
         return max(0.0, self.seconds - (now() - self.started))
+
+    def at_most(self, usual: int) -> int:
+        """How many people an attack tries that usually stops at so many."""
+        return max(usual, self.people)
 
     def affordable(self, count: int, cost: int) -> int:
         """How many of ``count`` people are tried where one takes so much work: all, or as many as

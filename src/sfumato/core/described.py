@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TABLE_OPTIONS = frozenset(
     {
         *("population", "memory", "register", "engine", "table", "into", "into_table"),
-        *("quasi", "record", "threshold"),
+        *("quasi", "record", "threshold", "everything"),
         *(
             "recipe",
             "intruder",

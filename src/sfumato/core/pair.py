@@ -43,7 +43,9 @@ class TablePair:
     ``levels`` says at which level of its hierarchy a column was released as a whole, where that is
     known. ``drawn_from`` is how many records the whole table has, where both are a sample of it;
     ``counted`` is then the whole table before and after as counted combinations of some columns,
-    whose rows stand for several records, where that is known.
+    whose rows stand for several records, where that is known. ``coarsened`` are columns whose cells
+    were rounded, cut off or recoded by a rule that is the same for everybody: what they say is
+    true, although it is another number.
     """
 
     has_intruders: ClassVar[bool] = True
@@ -57,6 +59,7 @@ class TablePair:
     counted: TablePair | None = None
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
+    coarsened: frozenset[str] = frozenset()
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -124,6 +127,46 @@ class TablePair:
         if not self.aligned:
             raise SchemaError(NOBODYS)
         return self.origin
+
+    @functools.cached_property
+    def persons(self) -> NDArray[np.int64] | None:
+        """Per original row the code of its person; None where every row is a person of its own."""
+        column = self.original.schema.person
+        if column is None:
+            return None
+        codes = self.original.encoded(column).codes
+        if len(np.unique(codes)) == len(codes):
+            return None
+        return codes
+
+    def one_row_each(self, rows: NDArray[np.int64], draw: np.random.Generator) -> NDArray[np.int64]:
+        """Some original rows, of each person only one, drawn at random; in order."""
+        if self.persons is None:
+            return rows
+        order = draw.permutation(len(rows))
+        _, first = np.unique(self.persons[rows[order]], return_index=True)
+        return np.sort(rows[order[first]])
+
+    def share_of_people(self, hit: NDArray[np.bool_]) -> float:
+        """The share of people of whom some released row was hit: a person with several rows counts
+        once.
+        """
+        if self.persons is None:
+            return float(hit.mean())
+        persons = self.persons[self.rows]
+        return len(np.unique(persons[hit])) / max(1, len(np.unique(persons)))
+
+    def mean_of_people(self, shares: NDArray[np.float64] | NDArray[np.bool_]) -> float:
+        """The mean of what is found of each released row; a person with several rows counts once,
+        by their own mean.
+        """
+        if self.persons is None:
+            return float(shares.mean())
+        _, person, rows = np.unique(
+            self.persons[self.rows], return_inverse=True, return_counts=True
+        )
+        sums = np.bincount(person, weights=shares.astype(np.float64))
+        return float((sums / rows).mean())
 
     @property
     def kept(self) -> int:
@@ -205,6 +248,8 @@ class TablePair:
         """Per released row whether its cell of a column may stand for its own original; found
         once.
         """
+        if name in self.coarsened:
+            return np.ones(len(self.rows), dtype=bool)
         if ("truthful", name) not in self.memo:
             joint = self.joint(name)
             self.memo["truthful", name] = self.reading(name).true_pairs(joint)[joint.which]

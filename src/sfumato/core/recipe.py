@@ -12,6 +12,7 @@ from sfumato.core.acceptance import Acceptance, read_acceptances
 from sfumato.core.limits import plain_limits
 from sfumato.core.model import Model
 from sfumato.core.parameters import label_of
+from sfumato.core.publication import Publication
 from sfumato.core.schema import Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.core.source import Intake
@@ -165,6 +166,7 @@ class Recipe:
 
     ``shape`` is that of the data. ``schema`` describes the first table, whose name is ``first`` and
     whose file, where the recipe names it, is ``file``; ``others`` describes further tables by name.
+    ``publication`` is what the shared page says of title, purpose, contact and licence.
     """
 
     schema: Schema
@@ -180,6 +182,7 @@ class Recipe:
     others: Mapping[str, TableDescription] = dataclasses.field(default_factory=dict)
     first: str = DATA
     file: str | None = None
+    publication: Publication = dataclasses.field(default_factory=Publication)
 
     def __post_init__(self) -> None:
         if self.limits:

@@ -32,6 +32,7 @@ from sfumato.core.acceptance import (
 )
 from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
 from sfumato.core.placed import PlacedStep
+from sfumato.core.publication import Publication, read_publication
 from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe, TableDescription
 from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
@@ -54,6 +55,7 @@ SECTIONS = (
     "sfumato",
     "shape",
     "proposed_from",
+    "publish",
     *READING,
     "columns",
     "people",
@@ -84,7 +86,7 @@ COLUMN_KEYS = (
     "free_text",
 )
 TABLE_KEYS = ("file", "key", "belongs_to", "orphans", "columns")
-KEPT = "kept by the owner"
+KEPT = "stays with the owner"
 MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -203,6 +205,9 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         problems += [
             f"proposed_from names the command that proposed the recipe: {', '.join(PROPOSERS)}"
         ]
+    publication = Publication()
+    if document.get("publish") is not None:
+        publication = problems.collect(read_publication, document["publish"]) or publication
     if problems:
         raise RecipeError([f"{name}: {problem}" for problem in _said_once(problems)])
     (first, first_table), *other_tables = tables.items()
@@ -220,6 +225,7 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         others=dict(other_tables),
         first=first,
         file=first_table.file,
+        publication=publication,
     )
 
 
@@ -522,6 +528,8 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
         plain["shape"] = str(recipe.shape)
     if recipe.proposed_from is not None:
         plain["proposed_from"] = recipe.proposed_from
+    if recipe.publication != Publication():
+        plain["publish"] = recipe.publication.to_dict()
     plain |= recipe.intake.to_recipe()
     # Columns: those of one table, the people's own where they stand apart, or of several tables.
     if recipe.shape in SEVERAL_TABLES:

@@ -89,6 +89,31 @@ def accounts(steps: Iterable[Step], schema: Schema) -> bool:
     return any(step.account(schema).effect is Effect.ACCOUNTED for step in steps)
 
 
+def coarsened_columns(steps: Iterable[Step]) -> frozenset[str]:
+    """The columns that steps made coarser and that no step changed in another way; none where a
+    step that changes values does not say which.
+    """
+    coarser: set[str] = set()
+    changed: set[str] = set()
+    for step in steps:
+        if step.coarsens:
+            coarser |= set(step.masks)
+        elif step.masks:
+            changed |= set(step.masks)
+        else:
+            return frozenset()
+    return frozenset(coarser - changed)
+
+
+def changed_columns(steps: Iterable[Step]) -> frozenset[str]:
+    """The columns that steps were told to mask otherwise than by making them coarser."""
+    changed: set[str] = set()
+    for step in steps:
+        if not step.coarsens:
+            changed |= set(step.masks)
+    return frozenset(changed)
+
+
 @dataclasses.dataclass(frozen=True)
 class Goal:
     """What the whole run must reach, and what a step may draw from: promises, seed, progress, a
@@ -381,6 +406,13 @@ class Step(Protocol):
         what a promise asks for.
         """
         return ()
+
+    @property
+    def coarsens(self) -> bool:
+        """Whether the cells it makes are the true ones, only coarser, or missing: 523 becomes 500
+        for everybody who had it, and nobody's value is put in the place of another's.
+        """
+        return False
 
     @property
     def keeps_classes_whole(self) -> bool:

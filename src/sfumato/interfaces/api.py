@@ -19,11 +19,12 @@ from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
+from sfumato.core.shape import Shape
 from sfumato.core.source import Intake
 from sfumato.core.step import Step
 from sfumato.core.table import Table
 from sfumato.data.lazy.table import LazyTable
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, RecipeError
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
@@ -98,6 +99,12 @@ Roles = Mapping[str, str | Sequence[str]]
 SeedLike = int | str | Seed | None
 """A seed, a number or a hexadecimal text; None draws one."""
 
+ModelLike = Model | str | Mapping[str, Any]
+"""A promise: an object, the short form of the command line, or as in a recipe."""
+
+StepLike = Step | str | Mapping[str, Any]
+"""A step: an object, its name, or as in a recipe."""
+
 MetricLike = Utility | str | Mapping[str, Any]
 """A metric, its name, or its name with parameters, as in a recipe."""
 
@@ -128,20 +135,53 @@ def _read_with_roles(data: TableLike, roles: Roles | None, purpose: str) -> Data
     return dataset
 
 
-def _members(value: Any, argument: str, example: str) -> tuple[Any, ...]:
-    """What was given, as several; a number, a text or a class where a member of a family belongs is
-    refused.
+def _models(value: object, data: Any, *, may_leave_open: bool = False) -> tuple[Model, ...]:
+    """The promises that ``meet`` names: objects, ``"k_anonymity:5"`` or ``{"k_anonymity": 5}``.
+
+    ``may_leave_open``: a short form without its degree is legal, since what is attained counts.
     """
-    members = as_tuple(value)
-    for member in members:
-        # sf.KAnonymity in place of sf.KAnonymity(5) is a common slip: a class has a name as well.
-        if isinstance(member, type) or not hasattr(member, "name"):
-            kind = member.__name__ if isinstance(member, type) else type(member).__name__
-            raise ParameterError(
-                f"{argument} takes objects such as {example}, or a list of them, but got "
-                f"{kind}; pass such objects"
-            )
-    return members
+    shape = _shape_of(data)
+    models: list[Model] = []
+    for entry in as_tuple(value):
+        if not isinstance(entry, str):
+            models.append(_built("models", entry, "meet", shape))
+            continue
+        asked = registry.ask(entry, shape)
+        if asked.left_open and not may_leave_open:
+            field = asked.left_open[0]
+            raise ParameterError(f"{entry}: give {field}, like '{entry},{field}=5'")
+        models.append(asked.model)
+    return tuple(models)
+
+
+def _steps(value: object, data: Any) -> tuple[Step, ...]:
+    """The steps that were named: objects, ``"mondrian"``, ``{"mondrian": {"mode": "relaxed"}}``."""
+    shape = _shape_of(data)
+    return tuple(_built("steps", entry, "steps", shape) for entry in as_tuple(value))
+
+
+def _shape_of(data: Any) -> Shape:
+    """The shape of data; paths and frames, which are not read yet, are tables."""
+    return data.shape if is_data(data) else Shape.TABLE
+
+
+EXAMPLES = {"meet": "sf.KAnonymity(5) or 'k_anonymity:5'", "steps": "sf.Mondrian() or 'mondrian'"}
+
+
+def _built(family: str, entry: Any, argument: str, shape: Shape) -> Any:
+    """One method of a family; a number or a class where a method belongs is refused."""
+    if isinstance(entry, str | Mapping):
+        try:
+            return registry.build(family, entry, shape=shape)
+        except RecipeError as error:
+            raise ParameterError(f"{argument}: {error}") from None
+    # sf.KAnonymity in place of sf.KAnonymity(5) is a common slip: a class has a name as well.
+    if isinstance(entry, type) or not hasattr(entry, "name"):
+        kind = entry.__name__ if isinstance(entry, type) else type(entry).__name__
+        raise ParameterError(
+            f"{argument} takes {EXAMPLES[argument]}, or a list of such; got {kind}"
+        )
+    return entry
 
 
 def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
@@ -181,7 +221,7 @@ def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
 
 def judge(
     dataset: TableLike,
-    meet: Model | str | Sequence[Model | str],
+    meet: ModelLike | Sequence[ModelLike],
     *,
     roles: Roles | None = None,
     original: Table | None = None,
@@ -201,10 +241,7 @@ def judge(
     [3, 3]
     """
     data = _read_with_roles(dataset, roles, "judge")
-    models = [
-        registry.ask(model, data.shape).model if isinstance(model, str) else model
-        for model in as_tuple(meet)
-    ]
+    models = _models(meet, data, may_leave_open=True)
     context = {
         "original": original,
         "population": population_of(models, population),
@@ -234,7 +271,7 @@ class AssessOptions:
 def assess(
     dataset: TableLike,
     meet: Annotated[
-        Model | Sequence[Model],
+        ModelLike | Sequence[ModelLike],
         CommandOption(
             "a model to judge besides those of the recipe, with or without its degree:"
             " l_diversity:diagnosis or l_diversity:diagnosis,3 or"
@@ -253,6 +290,13 @@ def assess(
             maximum=1,
         ),
     ] = None,
+    everything: Annotated[
+        bool,
+        CommandOption(
+            "all parameters the table attains: k, and α, p, l, t, β, δ of each sensitive column",
+            ("--everything",),
+        ),
+    ] = False,
     population: Table | None = None,
     progress: Progress = silent,
     options: AssessOptions = AssessOptions(),
@@ -261,15 +305,17 @@ def assess(
 
     ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population``
     is a table of everyone, for models that compare with one and for ``unique_in_population``, the
-    share of sample uniques that are unique there. Non-tabular data are attacked as if they were
+    share of sample uniques that are unique there. ``everything`` measures all parameters that the
+    table attains. Non-tabular data are attacked as if they were
     released as they are; the result is
     a :class:`~sfumato.release.data_assessment.DataAssessment`.
     """
     # Wrong arguments are refused before the data are read.
-    models = _members(meet, "meet", "sf.KAnonymity(5)")
+    models = _models(meet, dataset, may_leave_open=True)
     data = _read_with_roles(dataset, roles, "assess")
     seconds = options.seconds
-    data.require_options({"population": population, "threshold": threshold, "seconds": seconds})
+    options_of_tables = {"population": population, "threshold": threshold, "seconds": seconds}
+    data.require_options({**options_of_tables, "everything": everything or None})
     if data.attacked_by_run:
         from sfumato.release.data_assessment import assess_data
 
@@ -278,9 +324,10 @@ def assess(
         return assess_data(data, models, seconds=budget, progress=progress)
     everyone = population_of(models, population, options.base)
     bound = DEFAULT_THRESHOLD if threshold is None else threshold
-    return _assess(
-        data.one_table().counted_for(models), models, threshold=bound, population=everyone
-    )
+    table = data.one_table().counted_for(models)
+    if everything:
+        table = table.in_memory("assess --everything")
+    return _assess(table, models, threshold=bound, population=everyone, everything=everything)
 
 
 def why_alone(
@@ -349,8 +396,8 @@ class RunOptions(MakeOptions):
 
 def anonymize(
     dataset: TableLike,
-    meet: Model | Sequence[Model],
-    steps: Step | Sequence[Step],
+    meet: ModelLike | Sequence[ModelLike],
+    steps: StepLike | Sequence[StepLike] | None = None,
     *,
     roles: Roles | None = None,
     limits: Mapping[str, float] | None = None,
@@ -359,17 +406,17 @@ def anonymize(
 ) -> Made:
     """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
 
-    ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged
-    again, whatever the steps promised; when a promise does not hold :class:`ReleaseRefused` is
-    raised and nothing is released. ``limits`` says what risks, attacks and utilities may be at
-    most. ``roles`` says what the columns of a frame are; every column needs one. Non-tabular data
-    (:func:`sfumato.read_data`) are attacked before and after.
+    ``meet`` says what must hold of the output and ``steps`` how to get there; without steps a table
+    gets the step that a profile of it proposes. Both may be written short: ``"k_anonymity:5"``,
+    ``{"mondrian": {"mode": "relaxed"}}``. The output is judged again, whatever the steps promised;
+    when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
+    ``limits`` says what risks, attacks and utilities may be at most. ``roles`` says what the
+    columns of a frame are; every column needs one. Non-tabular data (:func:`sfumato.read_data`) are
+    attacked before and after.
     """
-    promises, methods = (
-        _members(meet, "meet", "sf.KAnonymity(5)"),
-        _members(steps, "steps", "sf.Mondrian()"),
-    )
-    parts: dict[str, Any] = {"meet": promises, "steps": methods, "limits": dict(limits or {})}
+    promises = _models(meet, dataset)
+    methods = None if steps is None else _steps(steps, dataset)
+    parts: dict[str, Any] = {"meet": promises, "limits": dict(limits or {})}
     parts["contract"] = as_tuple(options.contract)
     parts["accept"] = read_acceptances(options.accept)
     context = Context(
@@ -380,9 +427,22 @@ def anonymize(
         format=options.format,
     )
     data = _read_with_roles(dataset, roles, "anonymize")
+    parts["steps"] = _default_steps(data) if methods is None else methods
     recipe = Recipe.about(data.shape, schemas_of(data), **parts)
     data.require_options({"seconds": options.seconds})
     return _tried(make_release(data, recipe, context), options.seconds, options.progress)
+
+
+def _default_steps(data: Data) -> tuple[Step, ...]:
+    """The step that loses least of those that a profile tries, for a table in memory."""
+    from sfumato.guidance.profiling.proposed_steps import means_for
+
+    proposed = means_for(data) if isinstance(data, Table) else None
+    if proposed is None:
+        raise ParameterError(
+            "anonymize has no default step for such data; give steps, such as sf.Mondrian()"
+        )
+    return (registry.build("steps", dict(proposed.step)),)
 
 
 def _tried(release: Made, seconds: float | None, progress: Progress) -> Made:

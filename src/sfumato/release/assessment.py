@@ -26,6 +26,12 @@ from sfumato.methods.attacks.file_risks.reidentification import (
     UniqueRecords,
 )
 from sfumato.methods.attacks.file_risks.singling_out import contributions, smallest_exposing_sets
+from sfumato.release.attained_parameters import (
+    AttainedParameter,
+    measure_parameters,
+    parameter_blocks,
+    plain_parameters,
+)
 from sfumato.release.report.charts import chart_class_sizes
 from sfumato.release.report.headline import promises_told
 
@@ -58,6 +64,8 @@ class Assessment(Reportable):
     class_sizes: dict[int, int]
     missing_rule: str
     verdicts: tuple[Verdict, ...] = ()
+    parameters: tuple[AttainedParameter, ...] = ()
+    """Every parameter that the table attains, where that was asked for."""
 
     @property
     def size(self) -> int:
@@ -78,6 +86,9 @@ class Assessment(Reportable):
         plain["exposing_sets"] = [dataclasses.asdict(e) for e in self.exposing_sets]
         plain["class_sizes"] = {str(size): count for size, count in self.class_sizes.items()}
         plain["verdicts"] = [v.to_dict() for v in self.verdicts]
+        del plain["parameters"]
+        if self.parameters:
+            plain["parameters"] = plain_parameters(self.parameters)
         return plain
 
     def to_frame(self) -> pl.DataFrame:
@@ -108,6 +119,7 @@ class Assessment(Reportable):
             VerdictBlock(holds, self._verdict, headline=True),
             Paragraph(f"{self.name}: {size}; missing values as {self.missing_rule}"),
             TableBlock(("risk", "value", "meaning"), risks),
+            *(parameter_blocks(self.parameters) if self.parameters else ()),
             *self._causes(),
             *(verdict.verdict_block for verdict in self.verdicts),
         ]
@@ -150,11 +162,15 @@ def assess(
     *,
     threshold: float = DEFAULT_THRESHOLD,
     population: Table | None = None,
+    everything: bool = False,
 ) -> Assessment:
     """Assess a table on its quasi-identifiers: one pass over the rows, and one over those of a
-    population.
+    population. ``everything``: all parameters that it attains are measured, too.
     """
-    return assessing(dataset, models, threshold=threshold, population=population)()
+    assessment = assessing(dataset, models, threshold=threshold, population=population)()
+    if everything:
+        return dataclasses.replace(assessment, parameters=measure_parameters(dataset))
+    return assessment
 
 
 def assessing(

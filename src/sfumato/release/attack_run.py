@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypedDict
 import numpy as np
 
 from sfumato.core import registry
-from sfumato.core.attack import USUAL_RATE, Attack, Finding, Intruder, NothingToAttack, Scene, now
+from sfumato.core.attack import (
+    USUAL_RATE,
+    WORK,
+    Attack,
+    Finding,
+    Intruder,
+    NothingToAttack,
+    Scene,
+    now,
+)
 from sfumato.core.choices import required_fields
 from sfumato.core.data import Pair
 from sfumato.core.limits import limits_of, plain_limits
@@ -61,7 +70,8 @@ class AttackContext:
     intruder who tries them. ``others`` are further releases of the same table (``composition``),
     ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people
     from which an intruder with columns of its own learns how they go along with the release's
-    (``other_columns_linkage``). With ``intruder`` only that one tries, everything.
+    (``other_columns_linkage``). With ``intruder`` only that one tries, everything. ``not_known``
+    are columns that nobody but their owner has seen: neighbour and colleague do not know them.
     """
 
     steps: Sequence[Step] = ()
@@ -71,6 +81,7 @@ class AttackContext:
     population: Table | None = None
     aux: Table | None = None
     intruder: Intruder | None = None
+    not_known: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +89,9 @@ class AttackOptions:
     """How findings are marked, when attacks stop, and who is told.
 
     ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy
-    machine. ``on_outcome`` is called with every outcome as it comes.
+    machine. ``on_outcome`` is called with every outcome as it comes. ``work`` is what one attack
+    may compare, and ``people`` how many are tried at least where an attack has a number of its own
+    (see :class:`sfumato.core.attack.Scene`).
     """
 
     panel: ClassVar[str] = "Which attacks, and how long"
@@ -93,6 +106,8 @@ class AttackOptions:
     clock: float = math.inf
     progress: Progress = silent
     on_outcome: Callable[[Tried | Skipped], object] = bool
+    work: int = WORK
+    people: int = 0
 
 
 class AttackKeywords(TypedDict, total=False):
@@ -158,7 +173,15 @@ def attack_release(
     begun = time.monotonic()
     allowances = _allowances(context.limits, pair.released.shape)
     limited = [attack for attack, _ in allowances]
-    turns = battery.turns(pair, only, limited, intruder=intruder, sample=sample, seed=key)
+    turns = battery.turns(
+        pair,
+        only,
+        limited,
+        intruder=intruder,
+        sample=sample,
+        seed=key,
+        not_known=tuple(context.not_known),
+    )
     outcomes: list[Tried] = []
     skipped: list[Skipped] = []
 
@@ -197,6 +220,8 @@ def attack_release(
             seconds=share,
             population=context.population,
             aux=context.aux,
+            work=options.work,
+            people=options.people,
         )
         outcome = _too_late(attack, scene) if late else _try(attack, scene)
         if isinstance(outcome, str):
@@ -294,7 +319,7 @@ class _TableBattery(_Battery):
         intruders = _Intruders(pair, options["sample"], options["seed"])
         turns = []
         for profile, attack in _attacks_to_try(profiles, only, limited):
-            knows = profile.knows(pair)
+            knows = profile.knows(pair, options["not_known"])
             make_intruder = (
                 functools.partial(intruders.intruder_knowing, knows)
                 if intruder is None
@@ -312,8 +337,13 @@ class _TableBattery(_Battery):
         return (remaining if turns == 1 else remaining / 2), not remaining
 
     def looked_for(self, pair: TablePair, intruder: Intruder | None, sample: int) -> int:
-        """A sample of the records, or those of the intruder's own file."""
-        return min(sample, len(pair.original)) if intruder is None else len(intruder.file)
+        """A sample of the people, or those of the intruder's own file."""
+        if intruder is not None:
+            return len(intruder.file)
+        people = len(pair.original)
+        if pair.persons is not None:
+            people = len(np.unique(pair.persons))
+        return min(sample, people)
 
     def source_of(self, pair: TablePair) -> Source:
         """The released table."""
@@ -416,7 +446,10 @@ def _require_sense(pair: TablePair | Pair, seconds: float, sample: int) -> None:
 
 def _own(intruder: Intruder) -> Profile:
     return Profile(
-        "your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True
+        "your intruder",
+        "has the file you gave",
+        lambda pair, not_known: intruder.knows,
+        everything=True,
     )
 
 

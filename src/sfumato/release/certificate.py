@@ -14,7 +14,7 @@ records of any shape   ``recipe``, ``plan``, ``verdicts``, ``limits``, ``contrac
                        ``input_commitment``, ``dropped_columns``, ``shuffled``, ``rehearsal``; also
                        ``utility``, ``attacks``, ``differential_privacy``
 one table              ``data``, ``roles``, ``missing_rule``, ``classes``, ``suppressed_records``;
-                       also ``story``, ``implied``, ``sampled``, ``synthetic``
+                       also ``story``, ``implied``, ``decision``, ``sampled``, ``synthetic``
 baskets, paths, graph  ``data``, ``counts``, ``suppressed_people``; also ``people``
 tables                 ``tables``, ``counts``, ``suppressed_people``
 aggregates             ``aggregates``: a table of counts or sums
@@ -290,6 +290,52 @@ class DifferentialPrivacy(Section):
     steps: list[AccountedStep]
 
 
+class DecisionFile(Section):
+    """The classes of the written file, by persons where there are any."""
+
+    records: Count
+    persons: Count | None
+    classes: Count
+    smallest_class: Count
+    quasi: list[str]
+
+
+class AcceptedByTerms(Section):
+    """Columns that tell more of a quasi-identifier than its label, and why that was taken on."""
+
+    columns: list[str]
+    implies: str
+    because: str
+
+
+class TermsOfDecision(Section):
+    """Under which terms it was decided, with what the owner assumes."""
+
+    recipient: str
+    contract: str
+    sensitivity: str
+    population: Count | None
+    requested: str
+    not_known: dict[str, str]
+    first_release: str | None
+    accepted: list[AcceptedByTerms]
+
+
+class DecisionSection(Section):
+    """The decision about the release; attack results are kept by its owner unless they are here."""
+
+    terms_version: Count
+    terms_date: str
+    dated: Moment
+    tier: Literal["publication", "contract", "internal", "none"]
+    harm: Literal["low", "medium", "high"]
+    terms: TermsOfDecision
+    kinds: list[str]
+    file: DecisionFile | None
+    owner_digest: Hex
+    evidence: Open = ABSENT
+
+
 class RecordsCertificate(Certificate):
     """What the certificate of released records holds, whatever their shape."""
 
@@ -376,6 +422,16 @@ class SyntheticSection(Section):
     held_out: Count = ABSENT
 
 
+class LabelsSection(Section):
+    """What the labels of a recoded column look like; widths and overlap for numbers and dates."""
+
+    labels: Count
+    scale: Literal["number", "date"] = ABSENT
+    narrowest: float = ABSENT
+    widest: float = ABSENT
+    overlap: bool = ABSENT
+
+
 class TableCertificate(RecordsCertificate):
     """The certificate of one table."""
 
@@ -386,8 +442,10 @@ class TableCertificate(RecordsCertificate):
     missing_rule: dict[str, str]
     classes: ClassesSection
     suppressed_records: Count | None
+    labels: dict[str, LabelsSection] = ABSENT
     story: Story = ABSENT
     implied: ImpliedSection = ABSENT
+    decision: DecisionSection = ABSENT
     sampled: SampleSection = ABSENT
     synthetic: SyntheticSection = ABSENT
 

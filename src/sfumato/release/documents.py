@@ -20,6 +20,7 @@ from sfumato.release.alternatives import Alternatives, alternatives_in_passing
 from sfumato.release.assessment import DEFAULT_THRESHOLD
 from sfumato.release.epsilon_certification import told_plan
 from sfumato.release.evaluation import Evaluation, evaluate, joined, report_metrics
+from sfumato.release.label_facts import describe_labels, kinds_of
 from sfumato.release.manifest import VERSION
 from sfumato.release.signatures import canonical
 from sfumato.release.story import public_story, story_of
@@ -148,6 +149,7 @@ def certificate(
             comparison["attacks"] = release.attacks.to_dict()
         if release.implied.found.compared:
             comparison["implied"] = release.implied.public(release.sampled)
+    labels = describe_labels(release.released, kinds_of(release.recipe.schema))
     body: dict[str, Any] = {
         "sfumato_certificate": VERSION,
         "shape": str(release.recipe.shape),
@@ -180,6 +182,7 @@ def certificate(
             "risks": {measure.name: measure.value for measure in after.measures},
             "risk_threshold": DEFAULT_THRESHOLD,
         },
+        **({"labels": labels} if labels else {}),
         **comparison,
         "plan": told_plan(release, privacy),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],

@@ -4,11 +4,13 @@ found.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.exchange import in_place
@@ -32,7 +34,13 @@ from sfumato.release.replay import (
 from sfumato.release.sealing import seal
 from sfumato.release.shared_folder import SharedFolder
 from sfumato.release.table_sections import sections
-from sfumato.release.written_files import ALIGNMENT, ORIGINAL_PERSON, ORIGINAL_ROW, read_json
+from sfumato.release.written_files import (
+    ALIGNMENT,
+    ORIGINAL_PERSON,
+    ORIGINAL_ROW,
+    read_json,
+    replace_file,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
@@ -80,6 +88,15 @@ class Folder:
         lock = read_lock(self.folder / "owner") or {}
         return str(lock.get("made_for", first["format"]))
 
+    @property
+    def seed(self) -> Seed:
+        """The seed of the release: ``run`` and ``attack`` try with it, and so does ``verify``."""
+        lock = read_json(self.folder / "owner" / "lock.json")
+        try:
+            return Seed.of(lock["seed"])
+        except (KeyError, TypeError, ParameterError):
+            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
+
     def require_committed(self, name: str, digests: Iterable[str]) -> None:
         """Raise unless an input with one of these digests is the one that the release was made
         from.
@@ -107,9 +124,20 @@ class Folder:
                 "the certificate is signed; give the key (--sign) to sign the additions too"
             )
 
-    def add(self, key: str, section: Mapping[str, Any], *, sign: Path | None = None) -> None:
+    def add(
+        self,
+        key: str,
+        section: Mapping[str, Any],
+        *,
+        sign: Path | None = None,
+        owner_files: Mapping[str, bytes] = MappingProxyType({}),
+        draft: bool = False,
+    ) -> None:
         """Write what was found into the certificate, and make both reports again: all of it or
         nothing.
+
+        ``owner_files`` are written into the owner's folder with it. A ``draft`` is a folder that
+        nobody sees yet: it is changed as it stands.
         """
         self.require_key(sign)
         if any(not step.replayable for step in self.recipe.steps):
@@ -123,15 +151,15 @@ class Folder:
                 f"{self.folder / 'share'} was changed after it was certified: {untouched.detail}"
             )
         body = plain_json({**self.certificate, **self.record.get("words", {}), key: dict(section)})
-        with in_place(self.folder, force=True) as draft:
-            shutil.copytree(self.folder, draft, dirs_exist_ok=True, copy_function=linked)
-            seal(
-                draft,
-                body,
-                self.record,
-                sign=sign,
-                pictures=(draft / "share" / "pictures").is_dir(),
-            )
+        with contextlib.ExitStack() as stack:
+            target = self.folder
+            if not draft:
+                target = stack.enter_context(in_place(self.folder, force=True))
+                shutil.copytree(self.folder, target, dirs_exist_ok=True, copy_function=linked)
+            for name, data in owner_files.items():
+                replace_file(target / "owner" / name, data)
+            pictures = (target / "share" / "pictures").is_dir()
+            seal(target, body, self.record, sign=sign, pictures=pictures)
 
     def beside(self, original: Any, population: Table | None = None) -> Any:
         """The release beside the original it was made from, as the owner's alignment says: a pair
@@ -157,11 +185,7 @@ class Folder:
     def _sampled(self, original: LazyTable, population: Table | None) -> TablePair:
         """The sample that the release was measured on."""
         self.require_committed(original.source.name, _digests(original))
-        lock = read_json(self.folder / "owner" / "lock.json")
-        try:
-            Seed.of(lock["seed"])
-        except (KeyError, TypeError, ParameterError):
-            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
+        lock = {**read_json(self.folder / "owner" / "lock.json"), "seed": self.seed.text}
         release = make_table_again(
             self.certificate, original, self.recipe, lock, ReplayInputs(population=population)
         )

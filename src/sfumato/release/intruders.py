@@ -28,7 +28,7 @@ def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: S
     """An intruder who took the columns from the original itself: the most anyone can know of them.
 
     Where rows were drawn anew, half of those looked for are people that the rows were learnt from,
-    half such as were set aside.
+    half such as were set aside. Of a person with several rows the intruder knows one.
     """
     pair.original.require(knows)
     # a stream of its own: how many people are drawn changes no other draw
@@ -36,6 +36,8 @@ def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: S
     groups = [np.arange(len(pair.original), dtype=np.int64)]
     if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
         groups = [pair.learnt_from, pair.held_out]
+    which_row = seed.stream("attack: which row of a person is known")
+    groups = [pair.one_row_each(group, which_row) for group in groups]
     # at least one of each group
     room = [sample // len(groups) or 1] * len(groups)
     if len(groups) == 2:  # who needs less room leaves it to the others
@@ -156,9 +158,15 @@ class Profile:
 
     name: str
     story: str
-    knows: Callable[[TablePair], tuple[str, ...]]
+    known_columns: Callable[[TablePair, Sequence[str]], tuple[str, ...]]
 
     everything: bool = False
+
+    def knows(self, pair: TablePair, not_known: Sequence[str] = ()) -> tuple[str, ...]:
+        """The columns it knows of people. ``not_known`` are some that only their owner has seen, as
+        the owner says: whoever knows whatever they happen to know does not know these.
+        """
+        return self.known_columns(pair, not_known)
 
     @property
     def attacks(self) -> tuple[str, ...]:
@@ -171,18 +179,19 @@ class Profile:
         return tuple(cls.name for cls in sorted(own_attacks, key=lambda cls: cls.turn))
 
 
-def _everything_quasi(pair: TablePair) -> tuple[str, ...]:
+def _everything_quasi(pair: TablePair, not_known: Sequence[str]) -> tuple[str, ...]:
+    """All quasi-identifiers, whatever the owner says that nobody knows."""
     return pair.quasi
 
 
-def _three_most_exposing(pair: TablePair) -> tuple[str, ...]:
+def _three_most_exposing(pair: TablePair, not_known: Sequence[str]) -> tuple[str, ...]:
     """The three quasi-identifiers with the most distinct released values: what can be seen over the
     fence.
     """
-    return most_telling(pair, pair.quasi, 3)
+    return most_telling(pair, [name for name in pair.quasi if name not in not_known], 3)
 
 
-def _five_of_any(pair: TablePair) -> tuple[str, ...]:
+def _five_of_any(pair: TablePair, not_known: Sequence[str]) -> tuple[str, ...]:
     """The five most telling columns of any role: a colleague knows things that nobody calls
     quasi-identifiers.
 
@@ -190,7 +199,9 @@ def _five_of_any(pair: TablePair) -> tuple[str, ...]:
     drawn anew: those weights are multiplied by a number that nobody knows. Pseudonyms are left out,
     which nobody can know.
     """
-    hidden = () if pair.aligned else pair.original.schema.columns(Role.WEIGHT)
+    hidden = {*not_known}
+    if not pair.aligned:
+        hidden |= {*pair.original.schema.columns(Role.WEIGHT)}
     return most_telling(
         pair, [c for c in pair.columns if c not in hidden and not _pseudonymous(pair, c)], 5
     )

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     from sfumato.release.shared_folder import SharedFolder
 
 Fields = Mapping[str, Any]
+MADE_AGAIN = (
+    "rows are the recoded original",
+    "rows are those drawn from the original",
+    "people are the recoded original",
+)
+"""What it is called that recipe and seed give what was released again."""
 
 
 def input_committed(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
@@ -63,9 +69,11 @@ def input_committed(certificate: Fields, shared: SharedFolder, original: Origina
 
 def made_from_original(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """Recipe and seed make what was released of the original again."""
-    rows = "rows" if shared.shape is Shape.TABLE else "people"
-    source = "those drawn from" if "synthetic" in certificate else "the recoded"
-    name = f"{rows} are {source} {'the ' if 'synthetic' in certificate else ''}original"
+    name = MADE_AGAIN[0]
+    if "synthetic" in certificate:
+        name = MADE_AGAIN[1]
+    elif shared.shape is not Shape.TABLE:
+        name = MADE_AGAIN[2]
     return Claim(name, original.replayed.status, original.replayed.detail)
 
 
@@ -148,7 +156,18 @@ RECOMPUTED = frozenset(
 )
 """Sections that have claims of their own from the folder alone, or that nobody can check."""
 NOT_MADE_AGAIN = frozenset(
-    ["created", "versions", "files", "digest", "signature", "data", "people", "tables", "attacks"]
+    [
+        "created",
+        "versions",
+        "files",
+        "digest",
+        "signature",
+        "data",
+        "people",
+        "tables",
+        "attacks",
+        "decision",
+    ]
 )
 """Sections that are checked on the folder, by trying again, or that nobody can check."""
 BY_CLOCK = ("seconds", "effort")
@@ -271,12 +290,8 @@ def attacks_against_original(
         if spec not in specs:
             specs.append(spec)
     context = AttackContext(population=original.inputs.population)
-    options: dict[str, Any] = {"only": specs, "seconds": LONGEST}
-    # a run tries them with the seed of the release, `sfumato attack --keep` with 0
-    claim = _compare_attacks(section, release.attack(context, **options))
-    if claim.status == "holds":
-        return claim
-    return _compare_attacks(section, release.attack(seed=0, **options))
+    # with the seed of the release, as `run` and `sfumato attack` do
+    return _compare_attacks(section, release.attack(context, only=specs, seconds=LONGEST))
 
 
 def _compare_attacks(section: Fields, report: AttackReport) -> Claim:

@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.core.data import Pair
 from sfumato.core.pair import TablePair, levels_of
+from sfumato.core.step import coarsened_columns
 from sfumato.core.table import NOBODY
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import UnreadableInput
@@ -35,7 +36,15 @@ def pair_table(folder: Folder, original: Table, origin: NDArray[np.int64]) -> Ta
     learnt_from, held_out = _learnt_from(folder.folder / "owner" / PEOPLE, len(original))
     released = dataclasses.replace(folder.released, origin=origin)
     levels = levels_of(folder.certificate["plan"])
-    return TablePair(table, released, origin, levels, learnt_from=learnt_from, held_out=held_out)
+    return TablePair(
+        table,
+        released,
+        origin,
+        levels,
+        learnt_from=learnt_from,
+        held_out=held_out,
+        coarsened=coarsened_columns(folder.recipe.steps),
+    )
 
 
 def pair_persons(folder: Folder, original: Data, origin: NDArray[np.int64]) -> Pair:

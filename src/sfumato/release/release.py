@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
 
-from sfumato.core import environment
+from sfumato.core import environment, registry
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.chart_drawing import plot_chart
@@ -39,11 +39,12 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.schema import Schema
     from sfumato.core.shape import Shape
-    from sfumato.core.step import Plan, Preserved
+    from sfumato.core.step import Plan, Preserved, Step
     from sfumato.release.attack_report import AttackReport
     from sfumato.release.attack_run import AttackContext, AttackKeywords
     from sfumato.release.column_changes import ColumnChange
     from sfumato.release.evaluation import Evaluation
+    from sfumato.release.explanation import Explanation
     from sfumato.release.report.headline import Headline
 
 
@@ -387,6 +388,52 @@ class Release(Reportable):
     def needs_attack(self) -> bool:
         """Whether intruders try it by default before it is written."""
         return False
+
+    # One step more or less.
+
+    def then(self, *steps: Step | str | Mapping[str, Any]) -> Self:
+        """The release with further steps after its own, run again with the same seed.
+
+        A promise that does not hold yet refuses nothing here: ``holds`` says whether all do, and
+        ``write`` refuses where they do not.
+        """
+        if not steps:
+            raise ParameterError("then takes a step, such as sf.Round(['cost'], 100)")
+        added: list[Step] = []
+        for step in steps:
+            if isinstance(step, str | Mapping):
+                added.append(registry.build("steps", step, shape=self.shape))
+            else:
+                added.append(step)
+        return self._made_with((*self.recipe.steps, *added))
+
+    def undo(self) -> Self:
+        """The release without its last step, run again with the same seed; see :meth:`then`."""
+        if len(self.recipe.steps) == 1:
+            raise ParameterError(
+                "this release has one step, and nothing would be left to release without it; make"
+                " another one with sf.anonymize"
+            )
+        return self._made_with(self.recipe.steps[:-1])
+
+    def _made_with(self, steps: Sequence[Step]) -> Self:
+        from sfumato.core.data import Context
+
+        context = Context(
+            self.seed,
+            shuffle=self.shuffled,
+            format=self.made_for,
+            memory=self.memory,
+            refuse=False,
+        )
+        recipe = dataclasses.replace(self.recipe, steps=tuple(steps))
+        release: Self = VERBS["make"](self.original, recipe, context)
+        return release
+
+    def explain(self) -> Explanation:
+        """What the release did to each column and why, for its owner."""
+        explanation: Explanation = VERBS["explain"](self)
+        return explanation
 
     # Writing.
 

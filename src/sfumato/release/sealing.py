@@ -8,11 +8,11 @@ file of the folder is listed in it, and only then it gets its digest and signatu
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.blocks import ChartBlock
+from sfumato.core.blocks import Block, ChartBlock
 from sfumato.core.chart_drawing import chart_png
 from sfumato.core.portable import keep_private, sync_folder
 from sfumato.release.certificate_words import with_words, without_words, words_in
@@ -20,8 +20,10 @@ from sfumato.release.manifest import DESCRIPTIONS, FILE, PICTURES, REPORT, VERSI
 from sfumato.release.report.page_html import ReportPage, render_page
 from sfumato.release.report.pages import charts_of, describe_owner_page, describe_shared_page
 from sfumato.release.signatures import digest_of, public_half, signed
-from sfumato.release.written_files import replace_file, write_json
+from sfumato.release.written_files import read_json, replace_file, write_json
 
+DECISION_FILE = "decision.json"
+"""In the owner's folder: what `release.decision.record` keeps of a decision."""
 SEALS = ("files", "digest", "signature")
 """What a certificate says about itself."""
 
@@ -50,7 +52,12 @@ def seal(
     certificate = seal_certificate(share, fields, sign)
     record = {**record, "certificate": certificate, "words": words_in(body)}
     write_json(owner / "release.json", record)
-    page = describe_owner_page(as_owner_sees(record))
+    decision: Sequence[Block] = ()
+    if (owner / DECISION_FILE).is_file():
+        from sfumato.release.decision.page_blocks import owner_decision_blocks
+
+        decision = owner_decision_blocks(read_json(owner / DECISION_FILE))
+    page = describe_owner_page(as_owner_sees(record), decision)
     replace_file(owner / REPORT, render_page(page).encode())
     if pictures:
         write_pictures(owner / PICTURES, charts_of(page.blocks))
@@ -95,7 +102,12 @@ def describe_certificate(certificate: Document) -> ReportPage:
     if "signature" in certificate:
         signature = certificate["signature"]
         document["signature"] = {key: signature[key] for key in ("algorithm", "public_key")}
-    return describe_shared_page(document)
+    decision: Sequence[Block] = ()
+    if "decision" in document:
+        from sfumato.release.decision.page_blocks import shared_decision_blocks
+
+        decision = shared_decision_blocks(document["decision"])
+    return describe_shared_page(document, decision)
 
 
 def describe_pictures(charts: Mapping[str, ChartBlock]) -> str:

@@ -20,8 +20,9 @@ from sfumato.data.table.default_readers import read_as_one
 from sfumato.errors import SfumatoError
 from sfumato.release.assessment import DEFAULT_THRESHOLD, assess
 from sfumato.release.evaluation import default_metrics
+from sfumato.release.label_facts import describe_labels
 from sfumato.release.level_checks import is_on_level, nodes_above
-from sfumato.release.manifest import NEAR, Claim, near
+from sfumato.release.manifest import NEAR, Claim, agree, near
 from sfumato.release.promise_checks import lacking_for
 from sfumato.release.public_recipe import hides, left_out_columns, roles_in, touched_columns
 from sfumato.release.read_back import has_words
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 Fields = Mapping[str, Any]
 
+LABELS = "labels of recoded columns"
 SAMPLE = "sample"
 """A step that leaves out records, and does not call them suppressed."""
 
@@ -53,6 +55,21 @@ def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
     if problems:
         return Claim(COLUMNS, "fails", "; ".join(problems))
     return Claim(COLUMNS, "holds", "the same columns and roles, no others")
+
+
+def labels_of_file(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """Number, width and overlap of labels are those of the file."""
+    kinds = {name: spec.get("kind", "") for name, spec in certificate["recipe"]["columns"].items()}
+    counted = describe_labels(shared.judged, kinds)
+    certified = certificate["labels"]
+    wrong = [name for name in {**counted, **certified} if not _same(counted, certified, name)]
+    if wrong:
+        return Claim(LABELS, "fails", f"labels of {first_names(wrong)} are others in the file")
+    return Claim(LABELS, "holds", f"{count_of(len(counted), 'recoded column')}, counted again")
+
+
+def _same(counted: Fields, certified: Fields, name: str) -> bool:
+    return name in counted and name in certified and agree(certified[name], counted[name])
 
 
 def _expected_schema(shared: SharedFolder) -> Schema:

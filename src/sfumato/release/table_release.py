@@ -19,7 +19,7 @@ from sfumato.core.data import StepsResult
 from sfumato.core.design import link_warnings, weight_warnings
 from sfumato.core.evidence import needed
 from sfumato.core.schema import Role
-from sfumato.core.step import Span, accounts
+from sfumato.core.step import Span, accounts, coarsened_columns
 from sfumato.core.threads import meanwhile
 from sfumato.core.words import percent, plain_name, score
 from sfumato.data.table.fixed_form import without_hierarchies
@@ -134,7 +134,12 @@ class TableRelease(Release):
         It is the same pair until the release was measured: what the search for implied columns
         reads is not read again.
         """
-        return self.once("pair", lambda: self.released.compare(self.original, self.steps_result))
+        return self.once("pair", self._pair)
+
+    def _pair(self) -> TablePair:
+        pair = self.released.compare(self.original, self.steps_result)
+        coarsened = coarsened_columns(self.recipe.steps)
+        return dataclasses.replace(pair, coarsened=coarsened) if coarsened else pair
 
     def forget_pair(self) -> None:
         """Let go of the pair and of all that was read of its columns: of a large table that is as

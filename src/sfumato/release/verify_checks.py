@@ -21,6 +21,7 @@ from sfumato.release import (
     recipe_checks,
     table_checks,
 )
+from sfumato.release.decision.checks import decision_of_file, decision_of_owner
 from sfumato.release.manifest import Claim
 from sfumato.release.replay import Original
 from sfumato.release.shared_folder import SharedFolder
@@ -65,7 +66,9 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "story": (table_checks.pictures_of_recipe,),
     "utility": (table_checks.utility_of_file,),
     "implied": (table_checks.implied_of_recipe,),
+    "decision": (decision_of_file, decision_of_owner),
     "classes": (table_checks.class_sizes, table_checks.default_readers),
+    "labels": (table_checks.labels_of_file,),
     "verdicts": (promise_checks.promises_kept, original_checks.promises_against_original),
     "limits": (recipe_checks.limits_kept, original_checks.limits_against_original),
     # beside the original
@@ -90,6 +93,7 @@ ELSEWHERE = Members(
 """Sections of results that hold no records: where their checks are."""
 CANNOT_BE_CHECKED = {
     "created": "a moment",
+    "decision.dated": "a moment",
     "versions.*": "what was installed; other versions may give the same",
     "attacks.seconds": "how long it took",
     "recipe.steps.*.seconds": "a time budget, which the lock replaces by the effort it allowed",

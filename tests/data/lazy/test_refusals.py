@@ -97,6 +97,10 @@ AWKWARD: dict[str, tuple[pl.DataFrame, dict[str, list[str]]]] = {
         ),
         {"keep": ["records", "sfumato order", "len"]},
     ),
+    "names that are SQL": (
+        people().with_columns(pl.col("ill").alias("ill.code"), pl.lit(1).alias('a "b" [c]')),
+        {"quasi": ["ill.code"], "keep": ['a "b" [c]']},
+    ),
     "nan": (
         people().with_columns(
             pl.when(pl.col("cost") > 105).then(float("nan")).otherwise("cost").alias("cost")
@@ -178,6 +182,18 @@ def test_what_cannot_be_released_is_named(
         sf.anonymize(
             described(sf.read(folder, engine=engine), **more), [sf.KAnonymity(3)], STEPS, seed=5
         )
+
+
+def test_a_run_that_was_refused_does_not_block_the_next(engine: str, tmp_path: Path) -> None:
+    """An error keeps what was being read alive as long as somebody holds it, as notebooks do."""
+    steps = [*STEPS, sf.Round(["cost"], 10)]
+    folder = in_parts(people().with_columns(pl.col("cost") / 0), tmp_path)
+    with pytest.raises(SchemaError, match="infinite") as refused:
+        sf.anonymize(described(sf.read(folder, engine=engine)), [sf.KAnonymity(3)], steps, seed=5)
+    in_parts(people(), tmp_path)
+    table = described(sf.read(folder, engine=engine))
+    release = sf.anonymize(table, [sf.KAnonymity(3)], steps, seed=5)
+    assert release.verdicts[0].holds and refused.value
 
 
 def test_free_text_beyond_the_sample_is_seen(

@@ -141,7 +141,7 @@ def test_all_minimal_nodes_are_told(sfumato, tmp_path):
     listed = made.plans[0][1].effort()["k_minimal"]
     assert len(listed) > 1 and listed[0]["score"] == min(one["score"] for one in listed)
     told = flat(sfumato("explain", made.write(tmp_path / "out")).out)
-    assert f"All {len(listed)} k-minimal node(s)" in told
+    assert f"All {len(listed)} k-minimal nodes" in told
     for one in listed:
         assert ", ".join(f"{column} {level}" for column, level in one["levels"].items()) in told
     assert "k_minimal" not in (tmp_path / "out" / "share" / "certificate.json").read_text()

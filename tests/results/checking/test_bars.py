@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from sfumato.errors import SchemaError
 from sfumato.results.checking.bars import _join_bars
+from sfumato.results.checking.check import check_output
 from sfumato.results.checking.verdict import OutputRules
 
 
@@ -20,3 +23,9 @@ def test_rows_of_one_person_at_the_end_do_not_make_its_edge_safe():
 
     twenty_persons = _join_bars(counts, edges, values, np.arange(120), rules)
     assert twenty_persons is not None and twenty_persons["count"].sum() == 120
+
+
+@pytest.mark.parametrize("output", [(), [3.0], ([3.0, 4.0],), (3.0, 4.0), (None, None), "ab"])
+def test_what_is_no_histogram_is_refused_by_name(output):
+    with pytest.raises(SchemaError, match="one edge more than counts"):
+        check_output(output, kind="histogram")

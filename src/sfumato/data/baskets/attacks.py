@@ -35,6 +35,16 @@ def _curve(shares: Any) -> dict[str, Any]:
     return {"known": "items known", "points": points}
 
 
+LookedUp = Annotated[
+    int,
+    Field(
+        ge=20,
+        description="people to attack at most; more are sampled at random",
+    ),
+]
+KnownNumber = Annotated[int, Field(ge=1, le=20, description="items known")]
+
+
 @parameters
 class KnownItems(Attack):
     r"""Somebody who knows m items of a person looks for the only basket that has them.
@@ -55,17 +65,11 @@ class KnownItems(Attack):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
-    m: Annotated[int, Field(ge=1, le=20, description="items known")] = 4
+    m: KnownNumber = 4
     draws: Annotated[
         int, Field(ge=1, description="random orders of each person's items if m is above 4")
     ] = 20
-    people: Annotated[
-        int,
-        Field(
-            ge=20,
-            description="people to attack at most; more are sampled at random",
-        ),
-    ] = 5000
+    people: LookedUp = 5000
 
     name: ClassVar[str] = "known_items"
     line: ClassVar[str] = "how often a few items of a person fit nobody else"
@@ -182,14 +186,8 @@ class RareItems(Attack):
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
-    m: Annotated[int, Field(ge=1, le=20, description="items known")] = 3
-    people: Annotated[
-        int,
-        Field(
-            ge=20,
-            description="people to attack at most; more are sampled at random",
-        ),
-    ] = 5000
+    m: KnownNumber = 3
+    people: LookedUp = 5000
 
     name: ClassVar[str] = "rare_items"
     line: ClassVar[str] = "how many people are unique by their rarest items"
@@ -249,13 +247,7 @@ class ItemAttackCost(Attack):
     m: Annotated[int, Field(ge=1, le=20, description="most items the intruder knows")] = 4
     among: Annotated[int, Field(ge=1, description="people among whom half of all must hide")] = 5
     draws: Annotated[int, Field(ge=1, description="random orders if m is above 4")] = 20
-    people: Annotated[
-        int,
-        Field(
-            ge=20,
-            description="people to attack at most; more are sampled at random",
-        ),
-    ] = 5000
+    people: LookedUp = 5000
 
     name: ClassVar[str] = "item_attack_cost"
     line: ClassVar[str] = "how much work narrows people down, and to how few"

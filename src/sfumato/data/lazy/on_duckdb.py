@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,9 @@ workers = None
 def opened(parts: Sequence[Path], memory: int) -> Any:
     """Parts of Parquet as a relation."""
     duckdb: Any = require("duckdb", extra="duckdb", to="let DuckDB read")
-    return duckdb.read_parquet([str(part) for part in parts], hive_partitioning=False)
+    # A connection of its own: where an error leaves rows half read, others must not be blocked.
+    cursor: Any = duckdb.cursor()
+    return cursor.read_parquet([str(part) for part in parts], hive_partitioning=False)
 
 
 def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
@@ -55,28 +57,34 @@ def counted(
     more than ``max_combinations``.
     """
     name = spare(columns)
+    # Keys of a grouping are parsed as SQL, where a.b is column b of table a: plain names are safe.
+    plain_names = {column: f"key{number}" for number, column in enumerate(columns)}
     with guarded():
-        plain = _without_collations(frame, columns)
+        plain = _without_collations(frame, plain_names)
         grouped = (
-            plain.group_by(*columns)
-            .agg(nw.len().cast(nw.Int64).alias(name))
+            plain.group_by(*plain_names.values())
+            .agg(nw.len().cast(nw.Int64).alias("records"))
             # One more than allowed is asked for: that many rows already mean too many.
             .head(max_combinations + 1)
         )
         counts = pl.DataFrame(grouped.to_native().to_arrow_table())
+    counts.columns = [*columns, name]
     tick(int(counts[name].sum()))
     return None if counts.height > max_combinations else counts
 
 
-def _without_collations(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Some columns, text by its bytes: a collation such as NOCASE would count two values as one,
-    and k as more than it is.
+def _without_collations(
+    frame: nw.LazyFrame[Any], plain_names: Mapping[str, str]
+) -> nw.LazyFrame[Any]:
+    """Some columns under other names, text by its bytes: a collation such as NOCASE would count two
+    values as one, and k as more than it is.
     """
     schema = frame.collect_schema()
-    quoted = {column: '"' + column.replace('"', '""') + '"' for column in columns}
-    parts = [
-        f"decode(encode({q})) AS {q}" if schema[c] == nw.String else q for c, q in quoted.items()
-    ]
+    parts = []
+    for column, plain_name in plain_names.items():
+        quoted = '"' + column.replace('"', '""') + '"'
+        value = f"decode(encode({quoted}))" if schema[column] == nw.String else quoted
+        parts.append(f"{value} AS {plain_name}")
     projected: nw.LazyFrame[Any] = nw.from_native(
         frame.to_native().project(", ".join(parts))
     ).lazy()

@@ -12,6 +12,9 @@ from sfumato.data.paths.promises import SetDemand, SetPromise, sensitive_sets
 from sfumato.data.paths.trajectories import Trajectories
 from sfumato.errors import ParameterError
 
+Crowd = Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
+MostPoints = Annotated[int, Field(ge=1, le=8, description="most points an intruder knows")]
+
 
 @parameters
 class LkcPrivacy(SetPromise):
@@ -36,10 +39,8 @@ class LkcPrivacy(SetPromise):
     the rarest has 1 carrier(s)
     """
 
-    k: Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
-    l: Annotated[  # noqa: E741 - the literature's letter
-        int, Field(ge=1, le=8, description="most points an intruder knows")
-    ] = 2
+    k: Crowd
+    l: MostPoints = 2  # noqa: E741 - the letter of the literature
     c: Annotated[
         float | None,
         Field(gt=0, le=1, description="largest share of them with one sensitive value"),
@@ -109,8 +110,8 @@ class KmPoints(SetPromise):
     False
     """
 
-    k: Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
-    m: Annotated[int, Field(ge=1, le=8, description="most points an intruder knows")] = 2
+    k: Crowd
+    m: MostPoints = 2
 
     name: ClassVar[str] = "km_anonymity"
     facts: ClassVar[Facts] = Facts(against="identity")

@@ -27,6 +27,9 @@ EXACT = 3_000_000
 """Sets of points up to which all are looked at instead of a sample."""
 
 
+KnownNumber = Annotated[int, Field(ge=1, le=20, description="most points the intruder knows")]
+
+
 @parameters
 class Unicity(Attack):
     r"""The share of people who alone have ``points`` random points of their own: an intruder saw
@@ -53,7 +56,7 @@ class Unicity(Attack):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
-    points: Annotated[int, Field(ge=1, le=20, description="most points the intruder knows")] = 5
+    points: KnownNumber = 5
     draws: Annotated[
         int,
         Field(ge=1, le=1000, description="chooses a person at random if not all sets are tried"),
@@ -168,7 +171,7 @@ class TimeShiftAttack(Attack):
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
-    points: Annotated[int, Field(ge=1, le=20, description="most points the intruder knows")] = 5
+    points: KnownNumber = 5
     most: Annotated[
         str | None,
         Field(description="largest shift the intruder assumes; by default that of the step"),

@@ -124,7 +124,7 @@ class JoinUniqueness(Attack):
         alone_by_size = [alone(self._crowds(view, size)) for size in range(self.m + 1)]
         shares = [[float(flags.mean()) for flags in pair] for pair in alone_by_size]
         surely, maybe = alone_by_size[-1]
-        knowledge = f"some {count_of(self.m, 'row')} of their own" + (
+        knowledge = f"some {count_of(self.m, 'row')} rows of their own" + (
             " and their own columns" if self.own else ""
         )
         uncertainty = (

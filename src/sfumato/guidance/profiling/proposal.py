@@ -8,12 +8,13 @@ import dataclasses
 import functools
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sfumato.core.schema import UNITS, Kind, Role
 from sfumato.core.source import Code, Source
+from sfumato.guidance.profiling import VERBS
 from sfumato.guidance.profiling.columns import ProfiledColumn, look_at
 from sfumato.guidance.profiling.copies import copies_in
 from sfumato.guidance.profiling.detection import Recognition
@@ -35,6 +36,9 @@ from sfumato.guidance.profiling.quasi import (
 from sfumato.guidance.profiling.questions import Doubt, RoleQuestion, questions_about
 from sfumato.guidance.profiling.roles import RoleGuess, assign_roles
 from sfumato.guidance.profiling.rows import MOST_ROWS, ColumnSource, as_source, drawn_positions
+
+if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
 
 # Uniqueness the reported identifying set aims at.
 SINGLED_OUT = 0.8
@@ -91,6 +95,22 @@ class Proposal:
     def with_roles(self, role: Role) -> tuple[str, ...]:
         """Names of the columns proposed for a role."""
         return tuple(column.name for column in self.columns if role in column.roles)
+
+    def to_yaml(self) -> str:
+        """The recipe that is proposed, with the reason of every guess as a comment."""
+        text: str = VERBS["text"](self)
+        return text
+
+    def to_recipe(self) -> Recipe:
+        """The recipe that is proposed. A column whose role is open (``ask``) has to be decided
+        first: :meth:`Recipe.with_roles`, or a word in the YAML text.
+        """
+        from sfumato.core import recipe_files
+
+        return recipe_files.parse(self.to_yaml(), name="the proposal")
+
+    def __str__(self) -> str:
+        return self.to_yaml()
 
     @property
     def questions(self) -> tuple[RoleQuestion, ...]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Intruder
     from sfumato.core.data import Data
     from sfumato.core.pair import TablePair
+    from sfumato.core.randomness import Seed
     from sfumato.core.shape import Shape
     from sfumato.core.table import Table
     from sfumato.release.attack_report import Skipped, Tried
@@ -108,6 +109,7 @@ def attack(
     that the recipe limits succeeds more often than its limit allows, or is unknown. A table made
     elsewhere needs a recipe with the roles (-r) and --align.
     """
+    from sfumato.core.randomness import Seed
     from sfumato.core.recipe_files import load
     from sfumato.core.yaml_text import read_yaml
     from sfumato.release.attack_run import AttackContext, attack_release
@@ -146,6 +148,8 @@ def attack(
         format=release.made_for,
     )
     pair = release.beside(dataset)
+    # The same people are looked for whenever this release is attacked, also by verify.
+    seed = Seed(0) if foreign else release.seed
     limits = release.recipe.limits
     if other_recipe is not None:
         # Other roles on the same rows: nothing of the release is read again.
@@ -156,7 +160,7 @@ def attack(
         steps=release.recipe.steps,
         models=release.recipe.meet,
         limits=limits,
-        intruder=_intruder(pair, knowledge, sample, aux),
+        intruder=_intruder(pair, knowledge, sample, aux, seed),
         others=_other_releases(knowledge, dataset),
         population=_read_table(knowledge.population),
         aux=aux,
@@ -166,6 +170,7 @@ def attack(
         report = attack_release(
             pair,
             **keywords,
+            seed=seed,
             context=context,
             options=replace(
                 options,
@@ -237,10 +242,9 @@ def _other_releases(knowledge: IntruderOptions, data: Data) -> tuple[TablePair |
 
 
 def _intruder(
-    pair: TablePair, knowledge: IntruderOptions, sample: int | None, aux: Table | None
+    pair: TablePair, knowledge: IntruderOptions, sample: int | None, aux: Table | None, seed: Seed
 ) -> Intruder | None:
     """Who tries the release, where somebody is described; None: the named intruders."""
-    from sfumato.core.randomness import Seed
     from sfumato.release.attack_run import DEFAULT_SAMPLE
     from sfumato.release.intruders import intruder_from, intruder_with, renamed
 
@@ -255,8 +259,7 @@ def _intruder(
         )
     if columns is None:
         return None
-    # A fixed seed: the same call looks for the same people again.
-    return intruder_from(pair, columns, sample=sample or DEFAULT_SAMPLE, seed=Seed(0))
+    return intruder_from(pair, columns, sample=sample or DEFAULT_SAMPLE, seed=seed)
 
 
 def _names(texts: list[str]) -> dict[str, str]:

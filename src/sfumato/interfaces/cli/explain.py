@@ -20,7 +20,7 @@ from sfumato.interfaces.cli.choose_k import (
     show_plan,
 )
 from sfumato.interfaces.cli.command import command
-from sfumato.interfaces.cli.console import give_json, out
+from sfumato.interfaces.cli.console import give_json, out, show_blocks
 from sfumato.interfaces.cli.docstring_text import paragraphs, plain
 from sfumato.interfaces.cli.options import Json, ReadOptions
 
@@ -188,13 +188,13 @@ def explain(
         )
     # A folder comes before a method of the same name.
     if Path(what).is_dir():
-        from sfumato.interfaces.cli.explain_release import read_story, show_story
+        from sfumato.release.explanation import Explanation
 
-        story = read_story(Path(what))
+        explanation = Explanation.of_folder(Path(what))
         if figures.json:
-            give_json(story)
+            give_json(explanation.to_dict())
         else:
-            show_story(story)
+            show_blocks(explanation.blocks())
         return
     descriptions = _describe(what)
     if figures.json:

@@ -131,7 +131,7 @@ class Composition(Attack):
             details["not_named_uniquely"] = unclear
         return Finding(
             self.name,
-            float(hit.mean()) if len(rows) else 0.0,
+            _share_of_people(pair, rows, hit),
             message,
             victims=rows[hit],
             details=details,
@@ -159,6 +159,12 @@ class Composition(Attack):
         total = product.sum(axis=1, keepdims=True)
         # Classes that have no value in common leave nothing: no posterior, and no victim.
         return rows, np.divide(product, total, out=np.zeros_like(product), where=total > 0)
+
+
+def _share_of_people(pair: TablePair, rows: Ints, hit: NDArray[np.bool_]) -> float:
+    """The share of the people of some original rows of whom one was hit."""
+    people = rows if pair.persons is None else pair.persons[rows]
+    return len(np.unique(people[hit])) / max(1, len(np.unique(people)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -616,7 +616,7 @@ class Downcoding(Attack):
                 "other promises than k-anonymity may be the reason for coarse cells, and their "
                 "inferences are not implemented"
             )
-        if schema.person is not None or any(
+        if scene.pair.persons is not None or any(
             schema[c].missing is Missing.WILDCARD for c in scene.pair.quasi
         ):
             return (
@@ -691,7 +691,7 @@ def _describe_audit(name: str, scene: Scene, audit: Audit, details: dict[str, An
     weights = {column: amount / cells for column, amount in per_column.items() if amount}
     return Finding(
         name,
-        float(hit.mean()),
+        scene.pair.share_of_people(hit),
         message,
         baseline=0.0,
         victims=np.sort(scene.pair.rows[hit]),

@@ -347,6 +347,7 @@ class Half:
             distinct([column.intruder for column in columns]),
             released_kinds,
             around.files.true_pairs,
+            around.files.own,
         )
         order, starts = around.by_kind
         part = Surroundings(files, files.plain, around.targets, around.own, around.members)

@@ -78,11 +78,11 @@ class Homogeneity(Attack):
         )
         # The share of records whose value the table as one class gives away
         near_certain = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
-        guess = float(((crowd.truth >= 0) & near_certain[crowd.truth]).mean())
+        guess = scene.pair.mean_of_people((crowd.truth >= 0) & near_certain[crowd.truth])
         details = {"classes": classes}
         return Finding(
             self.name,
-            float(hit.mean()),
+            scene.pair.mean_of_people(hit),
             message,
             baseline=guess,
             victims=rows_of(scene, hit),
@@ -120,11 +120,11 @@ class ProbabilisticInference(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Guess, class by class."""
-        return worst_column(self.name, scene, self._attack_column)
+        return worst_column(self.name, scene, lambda crowd: self._attack_column(scene, crowd))
 
-    def _attack_column(self, crowd: Crowd) -> Finding:
-        value = float((crowd.guesses()[crowd.classes] == crowd.truth).mean())
-        guess = float((crowd.truth == crowd.totals.argmax()).mean())
+    def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
+        value = scene.pair.mean_of_people(crowd.guesses()[crowd.classes] == crowd.truth)
+        guess = scene.pair.mean_of_people(crowd.truth == crowd.totals.argmax())
         message = (
             f"guessing {crowd.column} by class is correct for {percent(value)} of the records, one "
             f"guess for all for {percent(guess)}"
@@ -192,7 +192,8 @@ class BackgroundKnowledge(Attack):
             f"somebody who can exclude {exclusion} is sure of the {crowd.column} of "
             f"{int(hit.sum()):,} records"
         )
-        return Finding(self.name, float(hit.mean()), message, victims=rows_of(scene, hit))
+        share = scene.pair.mean_of_people(hit)
+        return Finding(self.name, share, message, victims=rows_of(scene, hit))
 
     def _excluded(self, crowd: Crowd) -> NDArray[np.float64]:
         """Per pair of class and value, the records of other values that can be ruled out at
@@ -290,7 +291,7 @@ class Skewness(Attack):
         guess = min(1.0, expected_share)
         return Finding(
             self.name,
-            float(hit.mean()),
+            scene.pair.mean_of_people(hit),
             f"{message}; in classes drawn at random {percent(guess)} are",
             baseline=guess,
             victims=rows_of(scene, hit),
@@ -362,7 +363,7 @@ class Similarity(Attack):
         message = f"{message}; one guess for all is as close for {percent(guess)}"
         return Finding(
             self.name,
-            float(hit.mean()),
+            scene.pair.mean_of_people(hit),
             message,
             baseline=guess,
             victims=rows_of(scene, hit),

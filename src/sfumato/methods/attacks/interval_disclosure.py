@@ -96,8 +96,9 @@ class IntervalDisclosure(Attack):
             len(scene.pair.rows)
         )
         disclosed_by_column = {c: self.disclosed(scene.pair, c) for c in self._targets(scene)}
-        guess = {c: float(self.disclosed(scene.pair, c, dealt).mean()) for c in disclosed_by_column}
-        rates = {c: float(d.mean()) for c, d in disclosed_by_column.items()}
+        mean = scene.pair.mean_of_people
+        guess = {c: mean(self.disclosed(scene.pair, c, dealt)) for c in disclosed_by_column}
+        rates = {c: mean(disclosed) for c, disclosed in disclosed_by_column.items()}
         worst = max(rates, key=lambda c: (rates[c] - guess[c], c))
         # Inside at every width, the narrowest among them.
         certain = np.flatnonzero(disclosed_by_column[worst] >= 1 - 1e-12)

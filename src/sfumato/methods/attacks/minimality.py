@@ -121,7 +121,8 @@ class Minimality(Attack):
         details = {"column": column, "l": degree}
         victims = scene.pair.rows[hit]
         if not unseen:
-            return Finding(self.name, float(hit.mean()), message, victims=victims, details=details)
+            share = scene.pair.share_of_people(hit)
+            return Finding(self.name, share, message, victims=victims, details=details)
         message += f" of {looked_at:,}{cut_short(looked_at, len(hit))}"
         return Finding(
             self.name,

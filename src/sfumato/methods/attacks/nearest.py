@@ -185,11 +185,13 @@ def slices_of(values: Ints, begins: Ints, ends: Ints) -> Ints:
     return slices
 
 
-def surroundings(scene: Scene, purpose: str, limit: int = AT_MOST) -> Surroundings:
+def surroundings(scene: Scene, purpose: str, limit: int | None = None) -> Surroundings:
     """Read both files and draw the targets; where rows were drawn anew, as many of the control
     besides.
     """
     files = files_of(scene)
+    if limit is None:
+        limit = scene.at_most(AT_MOST)
     if not scene.pair.aligned:
         sampled_groups = [
             _sample_rows(scene, group, purpose, limit) for group in beside_held_out(scene)

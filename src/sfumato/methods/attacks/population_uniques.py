@@ -13,7 +13,7 @@ from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
-from sfumato.methods.formulas.uniqueness import Estimator
+from sfumato.methods.formulas.uniqueness import Estimator, SamplingFraction
 from sfumato.methods.formulas.uniqueness import population_uniques as estimated
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ class PopulationUniques(Attack):
     in the release is a possible victim.
     """
 
-    fraction: Annotated[
-        float | None, Field(gt=0, le=1, description="share of the population that was sampled")
-    ] = None
+    fraction: SamplingFraction = None
     estimator: Annotated[
         Estimator, Field(description="how uniques of the population are estimated")
     ] = "dankar"

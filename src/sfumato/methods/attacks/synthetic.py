@@ -112,6 +112,13 @@ def _groups(scene: Scene) -> tuple[Ints, Ints]:
     return none if members is None else members, none if aside is None else aside
 
 
+def _people(scene: Scene) -> tuple[Ints, Ints]:
+    """The same with one row of each person, where people have several."""
+    which_row = scene.seed.stream("drawn rows: which row of a person")
+    members, aside = (scene.pair.one_row_each(group, which_row) for group in _groups(scene))
+    return members, aside
+
+
 # Copies: drawn rows that are a unique person of the table in every column.
 
 
@@ -163,9 +170,9 @@ class CopiedRecords(Attack):
                 f"none of the {len(_groups(scene)[1]):,} people set aside is unique in the table, "
                 "so how often records reappear by chance is unknown; set more people aside"
             )
-        tally = Successes(
-            int(reappears[members].sum()), len(members), int(reappears[aside].sum()), len(aside)
-        )
+        copied = _people_hit(scene, members, reappears)
+        by_chance = _people_hit(scene, aside, reappears)
+        tally = Successes(*copied, *by_chance)
         message = (
             f"{tally.hits:,} of {tally.trials:,} unique people used for training appear among them "
             f"in every column ({percent(tally.share)}), and {tally.control_hits:,} of "
@@ -183,6 +190,14 @@ class CopiedRecords(Attack):
             details=_copies(tally),
             trials=tally.trials,
         )
+
+
+def _people_hit(scene: Scene, rows: Ints, hit: Flags) -> tuple[int, int]:
+    """Of how many people some row was hit, and of how many people the rows are."""
+    persons = scene.pair.persons
+    if persons is None:
+        return int(hit[rows].sum()), len(rows)
+    return len(np.unique(persons[rows[hit[rows]]])), len(np.unique(persons[rows]))
 
 
 def _copies(tally: Successes) -> dict[str, Any]:
@@ -272,7 +287,7 @@ def distances(scene: Scene, limit: int = MOST_PEOPLE) -> Distances:
 
 
 def _distances(scene: Scene, limit: int) -> Distances:
-    people = [_sample_rows(scene, group, limit, "whose distance") for group in _groups(scene)]
+    people = [_sample_rows(scene, group, limit, "whose distance") for group in _people(scene)]
     rows = np.concatenate(people)
     intruder = Intruder(scene.pair.original.take(rows), data_columns(scene.pair), rows)
     around = surroundings(dataclasses.replace(scene, intruder=intruder), "distance", limit)
@@ -328,7 +343,8 @@ def from_people(scene: Scene, file: Table, groups: Sequence[Ints], purpose: str)
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
         released_kinds = distinct([c.released[start:end] for c in columns])
-        files = Files(columns, intruder_kinds, released_kinds, np.zeros((0, 2), dtype=np.int64))
+        no_pairs = np.zeros((0, 2), dtype=np.int64)
+        files = Files(columns, intruder_kinds, released_kinds, no_pairs, nobody)
         searches.append(
             Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file))
         )
@@ -385,7 +401,7 @@ class NearCopies(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Look how many people have a drawn row within a small radius."""
-        far = distances(scene)
+        far = distances(scene, scene.at_most(MOST_PEOPLE))
         radius = self.within * usual_distance(scene)
         tally = far.within(radius)
         planned_trials = far.wanted
@@ -414,8 +430,10 @@ def usual_distance(scene: Scene) -> float:
     """
     key = ("usual distance", scene.seed.text)
     if key not in scene.pair.memo:
-        members, aside = _groups(scene)
-        sample = _sample_rows(scene, aside, MOST_DRAWN, "usual distance")
+        members = _groups(scene)[0]
+        # A person set aside is far from all others, not from their own other rows.
+        people_aside = _people(scene)[1]
+        sample = _sample_rows(scene, people_aside, MOST_DRAWN, "usual distance")
         far = from_people(scene, scene.pair.original.take(sample), [members], "usual distance")[0]
         scene.pair.memo[key] = float(np.nanmedian(far))
     distance: float = scene.pair.memo[key]

@@ -149,8 +149,11 @@ class Transparency(Attack):
 def narrowed(scene: Scene, clues: list[Likelihood], people: Ints) -> Narrowed:
     """What all clues together leave of the released records, for rows of the intruder's file."""
     released = len(scene.pair.rows)
-    own = np.full(len(scene.pair.original), -1, dtype=np.int64)
-    own[scene.pair.rows] = np.arange(released)
+    # Who a row is about: the row itself, unless people have several.
+    persons = scene.pair.persons
+    if persons is None:
+        persons = np.arange(len(scene.pair.original))
+    released_persons = persons[scene.pair.rows]
     near = _nearness(scene)
     # In random order: those sought within the work are a random sample.
     order = people[scene.seed.stream("transparency sample").permutation(len(people))]
@@ -164,7 +167,8 @@ def narrowed(scene: Scene, clues: list[Likelihood], people: Ints) -> Narrowed:
         batch = order[start : min(affordable_count, start + step)]
         targets = scene.intruder.truth[batch]
         scores, candidates = _intersected(clues, targets, released)
-        parts.append((targets, *_judge_candidates(scores, near(batch), candidates, own[targets])))
+        own = released_persons == persons[targets][:, None]
+        parts.append((targets, *_judge_candidates(scores, near(batch), candidates, own)))
         scene.progress(min(1.0, (start + step) / affordable_count), "intersecting clues")
     return Narrowed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -218,20 +222,17 @@ def _judge_candidates(
     scores: Floats,
     near: Floats,
     candidates: Flags,
-    own: Ints,
+    own: Flags,
 ) -> tuple[Ints, Flags, Floats]:
     """How many candidates there are, whether the own record is one, and the credit of each
     guess.
     """
-    is_released = own >= 0
-    record = np.maximum(own, 0)
-    line = np.arange(len(own))
     shares = []
     # Both guesses among all possible records, then both among the candidates: as GUESSES says.
     for among in (np.isfinite(scores), candidates):
         for guess in (scores, near):
             tied = _best(guess, among)
-            shares.append(
-                np.where(is_released & tied[line, record], 1 / np.maximum(1, tied.sum(axis=1)), 0.0)
-            )
-    return candidates.sum(axis=1), is_released & candidates[line, record], np.column_stack(shares)
+            # Of several own records any one will do.
+            shares.append((tied & own).sum(axis=1) / np.maximum(1, tied.sum(axis=1)))
+    contained: Flags = np.any(candidates & own, axis=1)
+    return candidates.sum(axis=1), contained, np.column_stack(shares)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.polynomial.laguerre import laggauss
+from pydantic import Field
 
 from sfumato.errors import ParameterError
 
@@ -33,6 +34,9 @@ AT_ONCE = 1_000_000
 """Terms of a sum that are held at a time."""
 TURNS = 100
 Estimator = Literal["zayatz", "pitman", "snb", "dankar"]
+SamplingFraction = Annotated[
+    float | None, Field(gt=0, le=1, description="share of the population that was sampled")
+]
 _SNB_STARTS = ((-1.0, -2.0), (0.0, 0.0), (-2.0, -4.0), (-0.5, -5.0), (1.0, 1.0))
 
 

@@ -125,7 +125,7 @@ class KConfusion(Model):
 
     def _sentence(self, evidence: ClassEvidence, attained: int | None, short: int) -> str:
         if attained is None:
-            return "the table is empty, there is nobody to protect"
+            return "the table is empty, so there is nobody to protect"
         against = (
             f"measured against {len(evidence.posteriors)} supplied attack(s), not guaranteed "
             "against others"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 
+ClassSize = Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable class size")]
+
+
 @parameters
 class KAnonymity(Model):
     r"""Every class of equal quasi-identifiers holds at least k records (or persons).
@@ -33,7 +36,7 @@ class KAnonymity(Model):
     Reference: Samarati & Sweeney 1998; Samarati 2001, doi:10.1109/69.971193.
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable class size")]
+    k: ClassSize
 
     name: ClassVar[str] = "k_anonymity"
     facts: ClassVar[Facts] = Facts(against="identity")

@@ -25,7 +25,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.upper_figures import upper_figure
-from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.models.k_anonymity import ClassSize, KAnonymity
 from sfumato.methods.models.sensitive import (
     Sensitive,
     at_most_persons,
@@ -327,7 +327,7 @@ class PSensitive(SensitiveModel):
             ge=1, examples=[3], description="how many different sensitive values a class must show"
         ),
     ]
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable class size")]
+    k: ClassSize
 
     name: ClassVar[str] = "p_sensitive"
     facts: ClassVar[Facts] = Facts(against="both")
@@ -466,7 +466,7 @@ class AlphaKAnonymity(SensitiveModel):
             gt=0, le=1, examples=[0.5], description="largest share of a protected value in a class"
         ),
     ]
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable class size")]
+    k: ClassSize
     values: Annotated[
         tuple[str, ...] | None,
         Field(min_length=1, description="the sensitive values to protect, by default all"),

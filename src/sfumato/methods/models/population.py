@@ -15,6 +15,7 @@ from sfumato.core.parameters import FILE, parameters
 from sfumato.core.population import weight_column
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.formulas.uniqueness import SamplingFraction
 from sfumato.methods.models.sensitive import extreme, share_of_records, verdict, verdict_of_worst
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 USUAL_CONFIDENCE = 0.95
 """How sure one must be of an estimated population, unless told otherwise."""
+
+
+PopulationFile = Annotated[
+    str | None, FILE, Field(description="file with a table of the whole population")
+]
 
 
 @parameters
@@ -71,13 +77,9 @@ class KMap(Model):
             description="smallest acceptable number of matching population records",
         ),
     ]
-    population: Annotated[
-        str | None, FILE, Field(description="file with a table of the whole population")
-    ] = None
+    population: PopulationFile = None
     weights: Annotated[bool, Field(description="estimate the population by survey weights")] = False
-    fraction: Annotated[
-        float | None, Field(gt=0, le=1, description="share of the population that was sampled")
-    ] = None
+    fraction: SamplingFraction = None
     confidence: Annotated[
         float | None,
         Field(
@@ -234,9 +236,7 @@ class DeltaPresence(Model):
 
     low: Annotated[float, Field(ge=0, le=1, description="least acceptable chance of presence")]
     high: Annotated[float, Field(gt=0, le=1, description="greatest acceptable chance of presence")]
-    population: Annotated[
-        str | None, FILE, Field(description="file with a table of the whole population")
-    ] = None
+    population: PopulationFile = None
 
     name: ClassVar[str] = "delta_presence"
     facts: ClassVar[Facts] = Facts(against="membership")

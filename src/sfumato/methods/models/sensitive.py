@@ -192,7 +192,9 @@ def verdict(
         attained=attained,
         required=required,
         sentence=(
-            sentence if len(evidence.classes) else "the table is empty, there is nobody to protect"
+            sentence
+            if len(evidence.classes)
+            else "the table is empty, so there is nobody to protect"
         ),
         per_class=per_class,
         failing=at,

@@ -57,6 +57,9 @@ class _OnColumns(Model, Protocol):
         ...
 
 
+GroupSize = Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
+
+
 @parameters
 class KOnSubsets(_OnColumns):
     r"""Whatever ``size`` quasi-identifiers an intruder knows, at least k records share their
@@ -82,7 +85,7 @@ class KOnSubsets(_OnColumns):
     smallest group has 1
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
+    k: GroupSize
     size: Annotated[
         int, Field(ge=1, examples=[2], description="how many quasi-identifiers an intruder knows")
     ]
@@ -149,7 +152,7 @@ class KOnCombinations(_OnColumns):
     Reference: as there.
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
+    k: GroupSize
     combinations: Annotated[
         Sequence[Combination],
         AfterValidator(tuple),

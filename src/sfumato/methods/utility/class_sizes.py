@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
 
 
+CountSuppressed = Annotated[bool, Field(description="whether suppressed records count as records")]
+
+
 @parameters
 class AverageClassSize(ColumnUtility):
     r"""The number of released records over the number of their classes.
@@ -54,9 +57,7 @@ class AverageClassSize(ColumnUtility):
     """
 
     columns: Columns = None
-    count_suppressed: Annotated[
-        bool, Field(description="whether suppressed records count as records")
-    ] = False
+    count_suppressed: CountSuppressed = False
 
     name: ClassVar[str] = "average_class_size"
     follows_rows: ClassVar[bool] = True
@@ -125,9 +126,7 @@ class NormalisedClassSize(ColumnUtility):
 
     k: Annotated[int, Field(ge=1, description="the class size that was promised")]
     columns: Columns = None
-    count_suppressed: Annotated[
-        bool, Field(description="whether suppressed records count as records")
-    ] = False
+    count_suppressed: CountSuppressed = False
 
     name: ClassVar[str] = "c_avg"
     follows_rows: ClassVar[bool] = True

@@ -99,6 +99,9 @@ def _judge_line(tier: Tier, line: Line) -> TermOutcome:
         figure=line.figure,
         limit=limit,
         people_needed=needed,
+        attack=line.attack,
+        intruder=line.intruder,
+        column=line.column,
     )
 
 

@@ -41,6 +41,7 @@ class TermOutcome:
 
     ``sentence`` says what was found, ``limit`` what the tier allows the upper end of ``figure``.
     ``people_needed`` is how many people would settle what is not shown, where a number would.
+    ``attack`` and ``intruder``, or ``column``, name what it is about in the evidence.
     """
 
     term: str
@@ -50,6 +51,9 @@ class TermOutcome:
     figure: Figure | None = None
     limit: float | None = None
     people_needed: int | None = None
+    attack: str = ""
+    intruder: str = ""
+    column: str = ""
 
     @property
     def is_broken(self) -> bool:
@@ -185,7 +189,10 @@ class Decision(Reportable):
         assumed, what was not judged, and every line behind a fold.
         """
         met = self.exit_code == 0
-        blocks: list[Block] = [VerdictBlock(met, self.headline, self.tier.meaning, headline=True)]
+        blocks: list[Block] = [
+            VerdictBlock(met, self.headline, headline=True),
+            Paragraph(self.tier.meaning),
+        ]
         blocks += [Paragraph(sentence) for sentence in self.refusals]
         if self.changes:
             blocks.append(Paragraph(f"What would help: {changes_in_words(self.changes)}."))

@@ -170,14 +170,15 @@ class CertainDisclosure:
 class AttributeEvidence:
     """What the own record adds to what can be guessed of a sensitive column.
 
-    ``risk`` is R of all people, ``uncommon_risk`` that of people whose value is not the most
-    frequent one (None: there are none). ``certain`` is there where classes hold true values.
+    ``risk`` is R of all people, ``uncommon_risk`` that of the ``uncommon_people`` whose value is
+    not the most frequent one. ``certain`` is there where classes hold true values.
     """
 
     column: str
     distinct: int
     status: Status
     risk: Figure | None = None
+    uncommon_people: Count = 0
     uncommon_risk: Figure | None = None
     certain: CertainDisclosure | None = None
     reason: str = ""
@@ -191,12 +192,13 @@ class DependenceEvidence:
     """Released columns that tell more of quasi-identifiers than their labels do.
 
     ``refused`` are pairs that undo the release and that nobody took on, ``taken_on`` those that the
-    terms accept, ``unclear`` pairs that too few records repeat. ``linkage`` is what all of them
-    together give away (None: nothing was found).
+    terms accept, ``unclear`` pairs that too few records repeat. ``linkage`` is what all that were
+    ``found`` together give away.
     """
 
     status: Status
-    compared: int = 0
+    compared: Count = 0
+    found: Count = 0
     refused: tuple[str, ...] = ()
     taken_on: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
@@ -262,7 +264,8 @@ class Trial:
 @record
 class DecisionEvidence:
     """All that a decision is based on. ``sensitive`` are the sensitive columns that were released:
-    each needs its evidence; ``earlier`` is how many releases of the same people are known.
+    each needs its evidence; ``earlier`` is how many comparisons with earlier releases of the same
+    people there must be.
     """
 
     kinds: tuple[ReleaseKind, ...]

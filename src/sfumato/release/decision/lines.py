@@ -47,6 +47,7 @@ class Line:
 
     ``sentence`` says what was found; ``asked_by`` are the tiers that need the line and ``limits``
     what each of them allows the figure. Without limits the line holds or fails as ``holds`` says.
+    ``attack`` and ``intruder``, or ``column``, name what it is about in the evidence.
     """
 
     term: str
@@ -57,6 +58,9 @@ class Line:
     figure: Figure | None = None
     limits: Mapping[Tier, float] = dataclasses.field(default_factory=dict)
     holds: bool | None = None
+    attack: str = ""
+    intruder: str = ""
+    column: str = ""
 
 
 def lines_of(terms: DecisionTerms, evidence: DecisionEvidence) -> Iterator[Line]:
@@ -123,6 +127,8 @@ def _implied_linkage(
     if dependences is None or dependences.status == "unknown":
         reason = MISSING if dependences is None else dependences.reason
         return Line("T2", subject, "unknown", asked_by, f"{subject} is unknown: {reason}")
+    if dependences.status == "tried" and dependences.found and dependences.linkage is None:
+        return Line("T2", subject, "unknown", asked_by, f"{subject} is unknown: {MISSING}")
     if dependences.status == "does not apply" or dependences.linkage is None:
         reason = dependences.reason or "no released column implies a quasi-identifier"
         sentence = f"{subject} does not apply: {reason}"
@@ -136,16 +142,23 @@ def _worst_case(
     evidence: DecisionEvidence, limits: Mapping[Tier, float], asked_by: frozenset[Tier]
 ) -> Line:
     """T3: no distance that could be learnt finds more people than the bound that was proved."""
-    entry = evidence.attack("worst_case_linkage", "worst case")
+    attack, intruder = "worst_case_linkage", "worst case"
+    entry = evidence.attack(attack, intruder)
     if entry is None or entry.figure is None:
-        return _without_figure("T3", "worst_case_linkage", "worst case", entry, asked_by, limits)
+        return _without_figure("T3", attack, intruder, entry, asked_by, limits)
     sentence = (
         "it is proved that no distance that could be learnt finds more than"
         f" {percent(entry.figure.high)} of people"
     )
-    return _figure_line(
-        "T3", "worst_case_linkage", entry.figure, sentence, asked_by=asked_by, limits=limits
+    line = _figure_line(
+        "T3",
+        attack_words(attack, intruder),
+        entry.figure,
+        sentence,
+        asked_by=asked_by,
+        limits=limits,
     )
+    return dataclasses.replace(line, attack=attack, intruder=intruder)
 
 
 def _copies(
@@ -171,18 +184,29 @@ def _attributes(
         yield Line("T5", "attribute risk", "does not apply", ALL, sentence)
     entries = {entry.column: entry for entry in evidence.attributes}
     for column in evidence.sensitive:
-        entry = entries.get(column)
-        subject = f"attribute risk of {column}"
-        if entry is None or entry.status == "unknown":
-            reason = MISSING if entry is None else entry.reason
-            yield Line("T5", subject, "unknown", ALL, f"{subject} is unknown: {reason}")
-            continue
-        if entry.status == "does not apply":
-            sentence = f"{subject} does not apply: {entry.reason}"
-            yield Line("T5", subject, "does not apply", ALL, sentence)
-        else:
-            yield from _own_record(entry, subject, limits)
-        if ReleaseKind.CLASSES in evidence.kinds and entry.status == "tried":
+        for line in _attribute_lines(terms, evidence, column, entries.get(column), limits):
+            yield dataclasses.replace(line, column=column)
+
+
+def _attribute_lines(
+    terms: DecisionTerms,
+    evidence: DecisionEvidence,
+    column: str,
+    entry: AttributeEvidence | None,
+    limits: Mapping[Tier, float],
+) -> Iterator[Line]:
+    """The lines of one sensitive column."""
+    subject = f"attribute risk of {column}"
+    if entry is None or entry.status == "unknown":
+        reason = MISSING if entry is None else entry.reason
+        sentence = f"{subject} is unknown: {reason}"
+        yield Line("T5", subject, "unknown", ALL, sentence, limits=limits)
+    elif entry.status == "does not apply":
+        sentence = f"{subject} does not apply: {entry.reason}"
+        yield Line("T5", subject, "does not apply", ALL, sentence)
+    else:
+        yield from _own_record(entry, subject, limits)
+        if ReleaseKind.CLASSES in evidence.kinds:
             yield from _certain_disclosure(terms, entry, limits)
 
 
@@ -193,6 +217,9 @@ def _own_record(
     risks = ((entry.risk, "people"), (entry.uncommon_risk, "people whose value is not the usual"))
     for figure, people in risks:
         if figure is None:
+            if entry.uncommon_people:
+                sentence = f"{subject} where it is uncommon is unknown: {MISSING}"
+                yield Line("T5", subject, "unknown", ALL, sentence, limits=limits)
             continue
         sentence = (
             f"their own record adds {_share_words(figure)} to what can be guessed of"
@@ -213,7 +240,7 @@ def _certain_disclosure(
     people = max(1, certain.people)
     sentence = (
         f"whoever finds their class is certain of the {entry.column} of"
-        f" {count_of(certain.one_value, 'person', 'people')}"
+        f" {count_of(certain.one_value, 'person', 'people') if certain.one_value else 'nobody'}"
     )
     yield _figure_line(
         "T5",
@@ -273,10 +300,11 @@ def _composition(
 ) -> Iterator[Line]:
     """T8: what it tells together with earlier releases of the same people."""
     known = len(evidence.compositions)
-    if known < evidence.earlier:
+    missing = evidence.earlier - known
+    if missing > 0:
         sentence = (
-            f"{count_of(evidence.earlier - known, 'earlier release')} of these people"
-            f" {inflect(evidence.earlier - known, 'was', 'were')} not compared"
+            f"{count_of(missing, 'comparison')} with earlier releases of these people"
+            f" {inflect(missing, 'is', 'are')} not in the evidence"
         )
         yield Line("T8", "composition", "unknown", SHARED, sentence)
     elif not known and terms.first_release is None:
@@ -379,7 +407,8 @@ def _attack_line(
         return _without_figure(term, attack, intruder, entry, asked_by, limits)
     sentence = f"{words} {_share_words(entry.figure)} of people"
     subject = attack_words(attack, intruder)
-    return _figure_line(term, subject, entry.figure, sentence, asked_by=asked_by, limits=limits)
+    line = _figure_line(term, subject, entry.figure, sentence, asked_by=asked_by, limits=limits)
+    return dataclasses.replace(line, attack=attack, intruder=intruder)
 
 
 def _without_figure(
@@ -399,7 +428,8 @@ def _without_figure(
         status = entry.status
         verb = "is unknown" if status == "unknown" else status
         sentence = f"{subject} {verb}: {entry.reason}"
-    return Line(term, subject, status, asked_by, sentence, limits=limits)
+    line = Line(term, subject, status, asked_by, sentence, limits=limits)
+    return dataclasses.replace(line, attack=attack, intruder=intruder)
 
 
 def _figure_line(

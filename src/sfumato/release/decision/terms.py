@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sfumato.core.acceptance import Acceptance, ImpliedQuasi
 from sfumato.errors import ParameterError
 from sfumato.release.decision.documents import record, record_from_dict, record_to_dict
 from sfumato.release.decision.tiers import Harm, Tier, harm_of, requested_tier
@@ -111,3 +112,13 @@ def terms_of_context(
         first_release=first_release,
         accepted=accepted,
     )
+
+
+def accepted_in(acceptances: Iterable[Acceptance]) -> tuple[AcceptedDependence, ...]:
+    """The dependences that a recipe accepts, as terms of a decision.
+
+    >>> accepted_in([ImpliedQuasi("ward", "age", "both are in the contract")])[0].implies
+    'age'
+    """
+    pairs = [entry for entry in acceptances if isinstance(entry, ImpliedQuasi)]
+    return tuple(AcceptedDependence((pair.column,), pair.implies, pair.because) for pair in pairs)

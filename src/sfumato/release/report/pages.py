@@ -5,7 +5,7 @@ A certificate that has classes is about one table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sfumato.core.blocks import Block, ChartBlock, FoldBlock
@@ -13,19 +13,23 @@ from sfumato.release.report import person_pages, table_pages
 from sfumato.release.report.page_html import ReportPage, as_shown
 
 
-def describe_shared_page(certificate: Mapping[str, Any]) -> ReportPage:
-    """The page that goes with the released files, from their certificate alone."""
+def describe_shared_page(
+    certificate: Mapping[str, Any], decision: Sequence[Block] = ()
+) -> ReportPage:
+    """The page that goes with the released files, from their certificate alone; ``decision`` is
+    what it says of the decision.
+    """
     certificate = as_shown(certificate)
     if "classes" in certificate:
-        return table_pages.shared_page(certificate)
+        return table_pages.shared_page(certificate, decision)
     return person_pages.shared_page(certificate)
 
 
-def describe_owner_page(record: Mapping[str, Any]) -> ReportPage:
+def describe_owner_page(record: Mapping[str, Any], decision: Sequence[Block] = ()) -> ReportPage:
     """The page that stays with the owner."""
     record = as_shown(record)
     if "classes" in record["certificate"]:
-        return table_pages.owner_page(record)
+        return table_pages.owner_page(record, decision)
     return person_pages.owner_page(record)
 
 

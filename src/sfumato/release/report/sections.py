@@ -52,10 +52,12 @@ def terms_table(entries: Iterable[tuple[Cell, ...]], *, figures: bool = False) -
 
 
 def verdict_blocks(
-    certificate: Mapping[str, Any], attacks: Mapping[str, Any] | None
+    certificate: Mapping[str, Any], attacks: Mapping[str, Any] | None, *, is_first: bool = True
 ) -> list[Block]:
-    """The headline, every promise, and the strongest attack that goes too far."""
-    blocks: list[Block] = [*headline(certificate).blocks()]
+    """The headline, every promise, and the strongest attack that goes too far. Where a decision
+    comes first (not ``is_first``) it is the headline.
+    """
+    blocks: list[Block] = [*headline(certificate).blocks()] if is_first else []
     for verdict in certificate["verdicts"]:
         holds = "holds" if verdict["holds"] else "does not hold"
         sentence = f"attained {number(verdict['attained'])}"

@@ -21,8 +21,10 @@ from sfumato.core.shape import Shape
 from sfumato.core.words import count_of, inflect, moment, number, percent, plain_name, score
 from sfumato.release.report import charts, wording
 from sfumato.release.report.differences import differences_of
-from sfumato.release.report.measures import first_and_more, measure_row, title_of
+from sfumato.release.report.measures import first_and_more, measure_row
+from sfumato.release.report.measures import title_of as title_of_measure
 from sfumato.release.report.page_html import ReportPage
+from sfumato.release.report.publication import publication_blocks, title_of
 from sfumato.release.report.sections import (
     attack_blocks,
     certificate_footer,
@@ -72,8 +74,8 @@ def story_of(document: Mapping[str, Any]) -> dict[str, Any]:
 # The page to share.
 
 
-def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
-    """What goes with the released file, from its certificate alone."""
+def shared_page(certificate: Mapping[str, Any], decision: Sequence[Block]) -> ReportPage:
+    """What goes with the released file, from its certificate alone; ``decision`` comes first."""
     data, synthetic = certificate["data"], certificate.get("synthetic")
     figures: list[tuple[Cell, ...]] = [("records released", data["rows"])]
     if not synthetic:
@@ -84,15 +86,15 @@ def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
     classes = _shared_class_blocks(certificate)
     risks = _shared_risk_blocks(certificate)
     columns, utility = _shared_column_blocks(certificate), _shared_utility_blocks(certificate)
-    # What matters most comes first: attacks for synthetic records, class sizes for others.
-    if synthetic:
-        middle = [*attacks, *columns, *utility, *classes, *risks]
-    else:
-        middle = [*classes, *columns, *risks, *attacks, *utility]
+    # What a manager needs comes first: what was kept, what changed and why, then what intruders
+    # reach, then how it was worked out.
+    middle = [*utility, *columns, *attacks, *classes, *risks]
     blocks = [
-        *verdict_blocks(certificate, certificate.get("attacks")),
+        *decision,
+        *verdict_blocks(certificate, certificate.get("attacks"), is_first=not decision),
         *_synthetic_blocks(synthetic),
         terms_table(figures, figures=True),
+        *publication_blocks(certificate["recipe"]),
         *middle,
         *_difference_blocks(certificate),
         *verify_blocks(certificate, [data]),
@@ -101,8 +103,11 @@ def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
         *recipe_blocks(certificate),
     ]
     return ReportPage(
-        title=f"Release report: {data['file']}",
-        above=f"Release report for {data['file']}, made {moment(certificate['created'])}",
+        title=f"Release report: {title_of(certificate['recipe'], data['file'])}",
+        above=(
+            f"Release report for {title_of(certificate['recipe'], data['file'])}, made"
+            f" {moment(certificate['created'])}"
+        ),
         blocks=blocks,
         below=certificate_footer(certificate),
     )
@@ -135,6 +140,7 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     changed, unchanged = wording.set_apart(
         wording.column_stories(certificate), wording.ColumnStory.is_plain
     )
+    labels = certificate.get("labels", {})
     header = ["Column", "Role", "Outcome", "Information loss", "Why"]
     rows = []
     for story in changed:
@@ -142,6 +148,8 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
         outcome = story.outcome
         if story.hierarchy:
             outcome += f" (hierarchy: {story.hierarchy})"
+        if story.name in labels and outcome != wording.UNCHANGED:
+            outcome += f"; {wording.labels_in_words(labels[story.name])}"
         share = None if loss is None else Share(loss, bar=False)
         row: list[Cell] = [story.name, story.roles, outcome, share, story.why]
         rows.append(row)
@@ -220,8 +228,10 @@ def _shared_utility_blocks(certificate: Mapping[str, Any]) -> list[Block]:
 # The page of the owner.
 
 
-def owner_page(record: Mapping[str, Any]) -> ReportPage:
-    """What stays with the owner: before and after, what makes people identifiable, alternatives."""
+def owner_page(record: Mapping[str, Any], decision: Sequence[Block]) -> ReportPage:
+    """What stays with the owner: before and after, what makes people identifiable, alternatives;
+    ``decision`` comes first.
+    """
     certificate, before, after = record["certificate"], record["before"], record["after"]
     synthetic = certificate.get("synthetic")
     figures: list[tuple[Cell, ...]] = []
@@ -239,10 +249,7 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
     risks, exposure = _owner_risk_blocks(record), _exposure_blocks(record)
     attack_section = attack_blocks(attacks, Shape.TABLE)
     columns, utility = _owner_column_blocks(record), _owner_utility_blocks(record)
-    if synthetic:
-        middle = [*attack_section, *columns, *utility, *risks, *exposure]
-    else:
-        middle = [*risks, *attack_section, *columns, *utility, *exposure]
+    middle = [*utility, *columns, *attack_section, *risks, *exposure]
     computation: list[Block] = []
     for step, facts in wording.steps_taken({"plan": record["effort"]}):
         computation += [Heading(step.capitalize(), 3), terms_table(facts)]
@@ -263,9 +270,11 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
             " intruder. Share the folder `share`, never this one.",
             "warning",
         ),
-        *verdict_blocks(certificate, attacks),
+        *decision,
+        *verdict_blocks(certificate, attacks, is_first=not decision),
         *_synthetic_blocks(synthetic),
         terms_table(figures, figures=True),
+        *publication_blocks(certificate["recipe"]),
         *middle,
         Heading("How the result was computed"),
         *computation,
@@ -331,12 +340,12 @@ def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
     if levels is not None:
         blocks.append(levels)
     if changed:
-        blocks.append(_changes_table(changed))
+        blocks.append(_changes_table(changed, certificate.get("labels", {})))
     elif not unchanged:
         blocks.append(Paragraph("There are no columns."))
     if unchanged:
         title = f"{len(unchanged)} plain columns are released unchanged"
-        blocks.append(FoldBlock(title, (_changes_table(unchanged),)))
+        blocks.append(FoldBlock(title, (_changes_table(unchanged, {}),)))
 
     blocks.append(Heading("Distributions before and after"))
     cards = [card for card in story["cards"] if card["bins"]]
@@ -364,13 +373,21 @@ def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _changes_table(changes: Sequence[Mapping[str, Any]]) -> TableBlock:
+def _changes_table(
+    changes: Sequence[Mapping[str, Any]], labels: Mapping[str, Mapping[str, Any]]
+) -> TableBlock:
+    """What became of each column, in words: ``97 values → 20 labels: ranges of 5 to 20``."""
     rows = []
     for change in changes:
-        values = (change["distinct_before"], change["distinct_after"])
+        was, now = change["distinct_before"], change["distinct_after"]
         roles = wording.role_names(change["roles"])
-        rows.append((change["name"], roles, change["action"], *values))
-    header = ("Column", "Role", "Outcome", "Values before", "Values after")
+        values = f"{number(was)} → {number(now)}"
+        if now is None:
+            values = f"{number(was)} → none"
+        elif change["name"] in labels and change["action"] != wording.UNCHANGED:
+            values = f"{number(was)} → {wording.labels_in_words(labels[change['name']])}"
+        rows.append((change["name"], roles, change["action"], values))
+    header = ("Column", "Role", "Outcome", "Values")
     return TableBlock(header, tuple(rows))
 
 
@@ -401,7 +418,7 @@ def _owner_utility_blocks(record: Mapping[str, Any]) -> list[Block]:
     for measure in record.get("utility", {}).get("measures", []):
         best = "1 is best" if measure["better"] == "higher" else "0 is best"
         meaning = f"{measure['meaning']}; {best}"
-        title = title_of(measure["name"])
+        title = title_of_measure(measure["name"])
         values = (title, score(measure["value"]), number(measure.get("raw")), meaning)
         rows.append((measure["name"], values))
     maps = story["maps"]

@@ -218,11 +218,15 @@ def _column_outcome(
             reason = "An intruder may know it; it is fully suppressed."
         return level_words(level, top), f"{reason} {why}".strip()
     # A step without levels that does not name its columns may have changed any.
-    steps = []
+    steps, is_recoded = [], False
     for step in certificate["plan"]:
         columns = step.get("columns", step.get("masked"))
         if "levels" not in step and (columns is None or name in columns):
             steps.append(plain_name(step["step"]))
+            is_recoded = is_recoded or step.get("kind") == "class recoding"
+    if is_recoded and len(steps) == 1:
+        reason = "An intruder may know it; all records of a class share its label."
+        return f"made coarser, class by class ({steps[0]})", f"{reason} {why}".strip()
     if steps:
         return f"changed by {', '.join(steps)}", why
     if {"person", "household"} & set(roles):
@@ -243,6 +247,28 @@ def level_words(level: int, top: int) -> str:
     if level == 0:
         return "exact"
     return "fully suppressed" if level == top else f"level {level} of {top}"
+
+
+def labels_in_words(facts: Mapping[str, Any]) -> str:
+    """What the labels of a column look like, in a few words.
+
+    >>> labels_in_words(
+    ...     {"labels": 8, "scale": "number", "narrowest": 5.0, "widest": 20.0, "overlap": True}
+    ... )
+    '8 labels: ranges of 5 to 20, which overlap'
+    >>> labels_in_words({"labels": 1})
+    '1 label'
+    """
+    text = count_of(facts["labels"], "label")
+    if "scale" not in facts:
+        return text
+    narrowest, widest = number(facts["narrowest"]), number(facts["widest"])
+    unit = " days" if facts["scale"] == "date" else ""
+    if facts["widest"] <= 1:
+        return f"{text}: single {'days' if unit else 'values'}"
+    span = f"{widest}{unit}" if narrowest == widest else f"{narrowest} to {widest}{unit}"
+    overlap = ", which overlap" if facts["overlap"] else ""
+    return f"{text}: ranges of {span}{overlap}"
 
 
 def role_names(roles: Iterable[str]) -> str:

@@ -240,7 +240,7 @@ def _read_bars(output: Any) -> tuple[Floats, Floats]:
             edges = np.r_[low, high[-1:]]
             if not np.array_equal(low[1:], high[:-1]):
                 raise SchemaError("every bar of a histogram begins where the one before it ends")
-    elif isinstance(output, tuple | list):
+    elif isinstance(output, tuple | list) and len(output) >= 2:
         counts, edges = (vector_of(part) for part in output[:2])
     if counts is None or edges is None or len(edges) != len(counts) + 1:
         raise SchemaError("a histogram is (counts, edges) with one edge more than counts")

@@ -318,7 +318,7 @@ def _judge_table(
     """Bring a table into the form of one row per cell, and judge it by records or by counts."""
     by, tells, counts = options.by, options.tells, options.counts
     if isinstance(by, str):
-        raise ParameterError("by is a list of columns: by=['region']")
+        raise ParameterError("by must be a list of columns: by=['region']")
     number = number_of(output)
     frame = frame_of(output) if number is None else pl.DataFrame({"value": [number]})
     if frame is None:

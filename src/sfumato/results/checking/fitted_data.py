@@ -252,7 +252,8 @@ def _is_multiple(column: Floats, values: Floats, form: AllowedForm) -> bool:
     """Whether a column is a multiple of some values by a unit that the form may have."""
     # The largest entry gives the factor with the smallest error.
     largest = int(np.argmax(np.abs(column)))
-    if not np.isfinite(values).all() or values[largest] == 0 or column[largest] == 0:
+    finite = bool(np.isfinite(values).all()) and bool(np.isfinite(column).all())
+    if not finite or values[largest] == 0 or column[largest] == 0:
         return False
     factor = float(column[largest] / values[largest])
     power = np.log10(abs(factor))

@@ -503,7 +503,7 @@ def _find_design(
         return None, None, open_question("records", words, "fit it to some records")
     if exog is not None and exog.ndim == 2 and np.isfinite(exog).all():
         answer = vector_of(peek(model, "model.endog"))
-        if answer is not None and len(answer) != len(exog):
+        if answer is not None and not (len(answer) == len(exog) and np.isfinite(answer).all()):
             answer = None
         return exog, answer, None
     # A model that keeps no design: its columns are taken from the records.

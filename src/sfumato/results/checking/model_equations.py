@@ -112,6 +112,11 @@ def find_fit(output: object, design: Floats, answer: Floats) -> ModelFit | None:
 
 
 def _matching_fits(output: object, design: Floats, answer: Floats) -> Iterator[ModelFit]:
+    for name in ("params", "params_", "coef_", "intercept_"):
+        numbers = vector_of(peek(output, name))
+        # What is no number is no further from any solution than allowed, nor from any other.
+        if numbers is not None and not np.isfinite(numbers.astype(float)).all():
+            return
     event = vector_of(peek(output, "model.status"))
     if event is not None:
         yield from _match_hazards(output, design, answer, event)

@@ -203,9 +203,20 @@ def sets_of_levels(design: Floats, column: str | None) -> list[RecordSet]:
     return [RecordSet((CELL, word), np.flatnonzero(level)) for level in design.T]
 
 
-def sets_of_leaves(node: Codes, leaves: Codes) -> list[RecordSet]:
-    """The records of every leaf of a tree, which counts them."""
-    return [RecordSet((CELL, ROWS), np.flatnonzero(node == leaf)) for leaf in leaves.tolist()]
+def sets_of_leaves(
+    node: Codes, leaves: Codes, column: str | None, records: ContributingRecords
+) -> list[RecordSet]:
+    """The records of every leaf of a tree, which counts them and, where it is one of numbers, tells
+    the mean of ``column``.
+    """
+    summands: list[Summand] = [] if column is None else list(_summands_of_column(column, records))
+    sets = []
+    for leaf in leaves.tolist():
+        rows = np.flatnonzero(node == leaf)
+        sets.append(RecordSet((CELL, ROWS), rows))
+        for word, having in summands:
+            sets.append(RecordSet((word,), rows if having is None else rows[having[rows]]))
+    return sets
 
 
 def sets_of_tabulated(table: MagnitudeTable, released: Mask) -> list[RecordSet]:

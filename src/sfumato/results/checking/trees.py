@@ -77,9 +77,13 @@ def judge_tree(
         # 1.
         members = CellMembers.of_cells((np.cumsum(is_leaf) - 1)[node], len(leaf_counts))
         reasons += _judge_leaves(members, leaf_counts, records, rules)
+        told_column = None if of_classes else column
         if not of_classes:
             reasons += _judge_means(members, records, rules, column)
-        cells = partial(sets_of_leaves, node, np.flatnonzero(is_leaf))
+        if told_column is not None and values is not None:
+            told_means = values.reshape(len(is_leaf), -1)[is_leaf]
+            reasons += _judge_told_means(told_means, members, records, told_column)
+        cells = partial(sets_of_leaves, node, np.flatnonzero(is_leaf), told_column, records)
     if not reasons:
         words = f"each of {len(leaf_counts):,} leaves holds at least {rules.threshold} persons"
         reasons.append(confirmation("marks", words))
@@ -187,6 +191,23 @@ def _judge_means(
         f"{int(unsafe.sum()):,} of {members.size:,} leaves are means dominated by few contributions"
     )
     return [violation("contributions", words, "fit it with larger leaves")]
+
+
+def _judge_told_means(
+    told_means: Floats, members: CellMembers, records: ContributingRecords, column: str
+) -> list[OutputReason]:
+    """Leaves must tell the means of the column: a tree fitted by absolute errors tells medians,
+    which are values of persons.
+    """
+    values = records.numbers(column)[members.row]
+    sums = np.bincount(members.cell, weights=values, minlength=members.size)
+    sizes = np.bincount(members.cell, minlength=members.size)
+    means = sums / np.maximum(sizes, 1)
+    if told_means.shape[1] == 1 and np.allclose(told_means[:, 0], means, rtol=1e-6, atol=1e-9):
+        return []
+    words = "the numbers that its leaves tell are not the means of the column"
+    advice = "say which column it tells, and fit it by squared errors"
+    return [open_question("recomputed", words, advice)]
 
 
 def judge_clusters(output: Any, rules: OutputRules) -> OutputVerdict:

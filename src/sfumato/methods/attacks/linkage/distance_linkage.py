@@ -113,13 +113,19 @@ def by_classes(files: Files, nearest: Credits) -> Credits:
     """Link the same people as one who knows which values every class stands for: a random record of
     their class is taken.
     """
-    size = np.zeros(len(files.intruder.kind_of), dtype=np.int64)
-    size[files.true_pairs[:, 0]] = files.released.records[
-        files.released.kind_of[files.true_pairs[:, 1]]
-    ]
-    own = size[nearest.rows]
-    credit = np.where(own > 0, 1 / np.maximum(1, own), 0.0)
-    return Credits(nearest.rows, credit, own, np.zeros(len(own)), complete=nearest.complete)
+    kind_of = files.released.kind_of
+    # Per row of the intruder's file its class, −1 for people who were not released.
+    own_class = np.where(files.own >= 0, kind_of[files.own], -1)
+    people, records = files.true_pairs.T
+    in_class = kind_of[records] == own_class[people]
+    # A person with several records in the class is found by any of them.
+    own_records = np.bincount(people[in_class], minlength=len(own_class))
+    size = np.where(own_class >= 0, files.released.records[own_class], 0)
+    own_size = size[nearest.rows]
+    credit = own_records[nearest.rows] / np.maximum(1, own_size)
+    return Credits(
+        nearest.rows, credit, own_size, np.zeros(len(own_size)), complete=nearest.complete
+    )
 
 
 @parameters

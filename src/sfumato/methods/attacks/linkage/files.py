@@ -40,12 +40,16 @@ KEPT = 8
 class Files:
     """The columns in common, the distinct records of either file, and the pairs of rows that
     describe one person.
+
+    ``own`` is, per row of the intruder's file, the first released row that it describes (−1: none);
+    a person with several rows has more true pairs than that.
     """
 
     columns: tuple[Compared, ...]
     intruder: Distinct
     released: Distinct
     true_pairs: Ints
+    own: Ints
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,11 +81,21 @@ def _files(scene: Scene) -> Files:
     intruder_kinds = distinct([column.intruder for column in columns])
     released_kinds = alike_records(scene.pair, [column.name for column in columns])
     # Rows that were drawn anew are nobody's: there are no true pairs among them.
+    truth = scene.intruder.truth
+    true_pairs = np.zeros((0, 2), dtype=np.int64)
+    own = np.full(len(truth), -1, dtype=np.int64)
     if scene.pair.aligned:
-        true_pairs = same_person(scene.intruder.truth, scene.pair.rows)
-    else:
-        true_pairs = np.zeros((0, 2), dtype=np.int64)
-    return Files(columns, intruder_kinds, released_kinds, true_pairs)
+        same_rows = same_person(truth, scene.pair.rows)
+        # In order of the intruder's rows: of several released rows the first is looked up.
+        people, first = np.unique(same_rows[:, 0], return_index=True)
+        own[people] = same_rows[first, 1]
+        true_pairs = same_rows
+        persons = scene.pair.persons
+        if persons is not None:
+            # Whoever is found by any of their records is found; −1 is a stranger, as among rows.
+            sought = np.where(truth >= 0, persons[np.maximum(truth, 0)], -1)
+            true_pairs = same_person(sought, persons[scene.pair.rows])
+    return Files(columns, intruder_kinds, released_kinds, true_pairs, own)
 
 
 def same_person(truth: Ints, rows: Ints) -> Ints:
@@ -165,11 +179,8 @@ class Look:
 
 def units_of(files: Files) -> Units:
     """All units; who has several released records is sought by the first."""
-    _, first = np.unique(files.true_pairs[:, 0], return_index=True)
-    true_pairs = files.true_pairs[first]
-    kinds = np.column_stack(
-        [files.intruder.kind_of[true_pairs[:, 0]], files.released.kind_of[true_pairs[:, 1]]]
-    )
+    rows = np.flatnonzero(files.own >= 0)
+    kinds = np.column_stack([files.intruder.kind_of[rows], files.released.kind_of[files.own[rows]]])
     pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
     return Units(pairs, people.astype(np.int64), files.released.records[pairs[:, 1]])
 

@@ -265,6 +265,8 @@ class LearnedLinkage(Attack):
                 f"a distance over more than {MOST_PAIRWISE} columns is not learned; let the"
                 " intruder know fewer"
             )
+        if scene.pair.persons is not None:
+            return "people have several records, and what is proved is about one record of each"
         return refusal(scene)
 
     def attack(self, scene: Scene) -> Finding:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
-from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal, Span, Step, over_budget
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
@@ -24,6 +24,7 @@ from sfumato.methods.steps.local.regions import (
 from sfumato.methods.steps.local.respecialise import respecialise
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.search_choice import auto
+from sfumato.methods.steps.step_fields import ColumnWeights, LevelBounds, SuppressionBudget
 
 if TYPE_CHECKING:
     from sfumato.core.schema import Schema
@@ -119,22 +120,19 @@ class LocalRecoding(Step):
         Literal["tuple", "attribute", "cell", "none"],
         Field(description="what may be suppressed in addition"),
     ] = "none"
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 0.0
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
-        Field(default_factory=dict)
-    )
-    levels: Annotated[
-        dict[str, int | tuple[int, int]],
-        COLUMNS,
-        Field(description="highest level, or lowest and highest"),
-    ] = Field(default_factory=dict)
+    budget: SuppressionBudget = 0.0
+    weights: ColumnWeights = Field(default_factory=dict)
+    levels: LevelBounds = Field(default_factory=dict)
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "local_recoding"
     tells: ClassVar[tuple[str, ...]] = ("method",)
     retold: ClassVar[tuple[str, ...]] = ("method", "grid")
+
+    @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
 
     def __post_init__(self) -> None:
         if self.budget and self.suppress != "tuple":

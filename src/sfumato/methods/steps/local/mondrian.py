@@ -20,6 +20,7 @@ from sfumato.methods.steps.local.mondrian_cuts import cut_by_crowd, cut_by_promi
 from sfumato.methods.steps.local.promises import Promises, without_outliers
 from sfumato.methods.steps.local.regions import ClassRecoding, Regions, recoding, release_regions
 from sfumato.methods.steps.recoding.lattice import normalised_weights
+from sfumato.methods.steps.step_fields import ColumnWeights, SuppressionBudget
 from sfumato.methods.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -238,12 +239,8 @@ class Mondrian(Step):
             )
         ),
     ] = "strict"
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
-        Field(default_factory=dict)
-    )
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 0.0
+    weights: ColumnWeights = Field(default_factory=dict)
+    budget: SuppressionBudget = 0.0
     order: Annotated[
         tuple[str, ...] | None,
         COLUMNS,
@@ -253,6 +250,11 @@ class Mondrian(Step):
 
     name: ClassVar[str] = "mondrian"
     retold: ClassVar[tuple[str, ...]] = ("grid",)
+
+    @property
+    def coarsens(self) -> bool:
+        """Cells become ranges and sets that hold them."""
+        return True
 
     def __post_init__(self) -> None:
         require_steps("Mondrian", self.grid)

@@ -52,6 +52,11 @@ class Follow(ColumnStep):
     name: ClassVar[str] = "follow"
     accounting: ClassVar[Declaration] = Declaration(Effect.DATA_INDEPENDENT, "always")
 
+    @property
+    def coarsens(self) -> bool:
+        """A cell is released through the label of another cell of its record."""
+        return True
+
     def __post_init__(self) -> None:
         chained = [name for name, quasi in self.columns.items() if quasi in self.columns]
         if chained:

@@ -24,6 +24,11 @@ def _once(names: Sequence[str]) -> tuple[str, ...]:
 Names = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(_once)]
 """One or more columns, each once."""
 
+Strata = Annotated[
+    Names | None,
+    Field(description="columns that define the strata; by default those with that role"),
+]
+
 
 def require_table(dataset: Table, step: str, columns: Sequence[str]) -> None:
     """Refuse a table without rows, and columns it lacks."""

@@ -15,7 +15,12 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import Block, block_of, column_like, computable
 from sfumato.methods.steps.masking.category_ranks import is_category, numbers_or_ranks, values_at
 from sfumato.methods.steps.masking.exact_moments import CovarianceLearner, MeansLearner, Moments
-from sfumato.methods.steps.masking.masking_fields import Names, require_only_with, require_table
+from sfumato.methods.steps.masking.masking_fields import (
+    Names,
+    Strata,
+    require_only_with,
+    require_table,
+)
 from sfumato.methods.steps.masking.normal_noise import BlockNoise, standard_normals
 from sfumato.methods.steps.masking.preserved_moments import KeptNumbers
 from sfumato.methods.steps.masking.settling import Settling
@@ -124,10 +129,7 @@ class AddNoise(ColumnStep):
         Field(gt=0, allow_inf_nan=False, description="variance of the noise by that of the column"),
     ]
     method: Annotated[Method, Field(description="how noise is drawn and added")] = "correlated"
-    within: Annotated[
-        Names | None,
-        Field(description="columns that define the strata; by default those with that role"),
-    ] = None
+    within: Strata = None
     keep_integers: Annotated[bool, Field(description="columns of whole numbers stay whole")] = False
     keep_zeros: Annotated[bool, Field(description="what is 0 stays 0")] = False
     keep_sums: Annotated[bool, Field(description="the sum of every stratum stays")] = False

@@ -143,6 +143,11 @@ class Recode(ColumnStep):
     )
     secret: ClassVar[tuple[str, ...]] = ("mapping",)
 
+    @property
+    def coarsens(self) -> bool:
+        """The same value becomes the same coarser one for everybody."""
+        return True
+
     def __post_init__(self) -> None:
         if (self.mapping is None) == (self.breaks is None):
             raise ParameterError("Recode: give either mapping or breaks")

@@ -27,7 +27,7 @@ from sfumato.methods.steps.masking.block import (
     column_like,
     require_numbers,
 )
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Names, Strata, require_table
 from sfumato.methods.steps.masking.preserved_moments import KeptNumbers
 
 if TYPE_CHECKING:
@@ -82,15 +82,19 @@ class Round(ColumnStep):
         Literal["deterministic", "random", "controlled"],
         Field(description="which neighbour a value becomes"),
     ] = "deterministic"
-    within: Annotated[
-        Names | None,
-        Field(description="columns that define the strata; by default those with that role"),
-    ] = None
+    within: Strata = None
 
     name: ClassVar[str] = "round"
     accounting: ClassVar[Declaration] = Declaration(
         Effect.DATA_INDEPENDENT, "with method deterministic"
     )
+
+    @property
+    def coarsens(self) -> bool:
+        """The nearest multiple stands for all values about it; random rounding puts another in its
+        place.
+        """
+        return self.method == "deterministic"
 
     @property
     def span(self) -> Span:

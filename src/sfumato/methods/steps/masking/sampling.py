@@ -26,7 +26,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import LARGEST, SMALLEST, by_appearance
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Strata, require_table
 from sfumato.methods.steps.masking.weighted_moments import means_of, varies
 
 if TYPE_CHECKING:
@@ -140,10 +140,7 @@ class Sample(Step):
     method: Annotated[
         Literal["simple", "stratified", "systematic"], Field(description="how units are drawn")
     ] = "simple"
-    within: Annotated[
-        Names | None,
-        Field(description="columns that define the strata; by default those with that role"),
-    ] = None
+    within: Strata = None
     allocation: Annotated[
         Literal["proportional", "equal"], Field(description="stratified: how many of each stratum")
     ] = "proportional"
@@ -158,6 +155,11 @@ class Sample(Step):
     name: ClassVar[str] = "sample"
     tells: ClassVar[tuple[str, ...]] = ("fraction", "unit", "rows")
     retold: ClassVar[tuple[str, ...]] = ("fraction",)
+
+    @property
+    def coarsens(self) -> bool:
+        """Records are left out."""
+        return True
 
     @property
     def span(self) -> Span:

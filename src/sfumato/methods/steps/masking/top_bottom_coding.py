@@ -136,6 +136,11 @@ class TopBottomCoding(ColumnStep):
         Effect.DATA_INDEPENDENT, "with thresholds as values, and replacement threshold or label"
     )
 
+    @property
+    def coarsens(self) -> bool:
+        """A cell beyond an end becomes the end."""
+        return True
+
     def __post_init__(self) -> None:
         upper = (self.top, self.top_quantile)
         lower = (self.bottom, self.bottom_quantile)

@@ -19,7 +19,7 @@ from sfumato.core.schema import Attribute, Schema
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import computable
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Names, Strata, require_table
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import grouping
 from sfumato.methods.steps.microaggregation.microaggregation import Microaggregate
@@ -166,10 +166,7 @@ class HybridMicrodata(ColumnStep):
         ],
         Field(description="how groups are found, as in microaggregate"),
     ] = "mdav"
-    within: Annotated[
-        Names | None,
-        Field(description="columns that define the strata; by default those with that role"),
-    ] = None
+    within: Strata = None
     missing: Annotated[
         Literal["refuse", "leave"], Field(description="what to do with records that lack values")
     ] = "refuse"

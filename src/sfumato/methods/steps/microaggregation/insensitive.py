@@ -25,6 +25,7 @@ from sfumato.methods.steps.microaggregation.noisy_means import (
     together,
 )
 from sfumato.methods.steps.privacy_claims import facts, require_one_row_each, warnings
+from sfumato.methods.steps.step_fields import GroupSize
 
 if TYPE_CHECKING:
     from sfumato.core.table import Table
@@ -86,7 +87,7 @@ class InsensitiveMicroaggregate(ColumnStep):
     """
 
     columns: Annotated[Names, Field(description="columns of numbers")]
-    k: Annotated[int, Field(ge=2, description="least number of records of a group")]
+    k: GroupSize
     epsilon: Annotated[
         float, Field(gt=0, allow_inf_nan=False, description="ε of all columns together")
     ]

@@ -12,11 +12,12 @@ from pydantic import Field
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Centres, Clue, ColumnStep, Goal, Masked, Runs
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Names, Strata, require_table
 from sfumato.methods.steps.microaggregation.centres import centres
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import Method, grouping, require_options
 from sfumato.methods.steps.microaggregation.preserved_groups import preserved_facts
+from sfumato.methods.steps.step_fields import GroupSize
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,12 +114,9 @@ class Microaggregate(ColumnStep):
     """
 
     columns: Annotated[Names, Field(description="columns that are averaged together")]
-    k: Annotated[int, Field(ge=2, description="least number of records of a group")]
+    k: GroupSize
     method: Annotated[Method, Field(description="how groups are found")] = "mdav"
-    within: Annotated[
-        Names | None,
-        Field(description="columns that define the strata; by default those with that role"),
-    ] = None
+    within: Strata = None
     standardize: Annotated[
         bool, Field(description="compare z-scores instead of the numbers themselves")
     ] = True

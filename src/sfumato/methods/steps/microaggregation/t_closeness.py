@@ -31,6 +31,7 @@ from sfumato.methods.steps.microaggregation.group_values import (
     require_values,
 )
 from sfumato.methods.steps.microaggregation.inputs import error_of, total_of
+from sfumato.methods.steps.step_fields import GroupSize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +93,7 @@ class TClosenessMicroaggregate(Step):
         Field(description="the confidential column, which must be ordered"),
     ]
     t: Annotated[float, Field(gt=0, le=1, description="largest earth mover's distance of a group")]
-    k: Annotated[int, Field(ge=2, description="least number of records of a group")]
+    k: GroupSize
     method: Annotated[Method, Field(description="how groups are found")] = "t_closeness_first"
     quasi: Annotated[
         Names | None,

@@ -44,6 +44,11 @@ class Authorised(Step):
     secret: ClassVar[tuple[str, ...]] = ("allowed",)
 
     @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
+
+    @property
     def claims(self) -> tuple[str, ...]:
         """Direct identifiers that must still be there when this step runs."""
         return (self.by,)

@@ -33,6 +33,7 @@ from sfumato.methods.steps.recoding.lattice import (
 from sfumato.methods.steps.recoding.optimal import Outcome
 from sfumato.methods.steps.recoding.search_choice import warnings_of
 from sfumato.methods.steps.recoding.whole_lattice import survey
+from sfumato.methods.steps.step_fields import ColumnWeights, LevelBounds, SuppressionBudget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -175,9 +176,7 @@ class GlobalRecoding(Step):
     suppress: Annotated[
         Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed")
     ] = "tuple"
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 0.02
+    budget: SuppressionBudget = 0.02
     objective: Annotated[
         str,
         Naming("words", words=tuple(o.name for o in OBJECTIVES)),
@@ -188,14 +187,8 @@ class GlobalRecoding(Step):
         COLUMNS,
         Field(min_length=1, description="objective classification: what is predicted"),
     ] = None
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
-        Field(default_factory=dict)
-    )
-    levels: Annotated[
-        dict[str, int | tuple[int, int]],
-        COLUMNS,
-        Field(description="highest level, or lowest and highest"),
-    ] = Field(default_factory=dict)
+    weights: ColumnWeights = Field(default_factory=dict)
+    levels: LevelBounds = Field(default_factory=dict)
     algorithm: Annotated[
         AlgorithmName, Field(description="how the lattice of levels is searched")
     ] = "auto"
@@ -211,6 +204,11 @@ class GlobalRecoding(Step):
     retold: ClassVar[tuple[str, ...]] = ("levels",)
     fineness: ClassVar[Fineness] = "table"
     surveys: ClassVar[bool] = True
+
+    @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
 
     def __post_init__(self) -> None:
         objective = objective_named(self.objective)

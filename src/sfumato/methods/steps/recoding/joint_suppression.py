@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import ClassTable
 
-if TYPE_CHECKING:
     Sums = Sequence[tuple[NDArray[np.float64], float]]
 
 NEAR = 1e-12

@@ -79,6 +79,11 @@ class PersonalLevels(Step):
     )
     secret: ClassVar[tuple[str, ...]] = ("own",)
 
+    @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
+
     def __post_init__(self) -> None:
         if bool(self.own) != (self.by is not None):
             raise ParameterError(

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from sfumato.core.hierarchy import Hierarchy
     from sfumato.core.table import Table
 
+    Codes = NDArray[np.int64]
+    Rows = NDArray[np.int64]
+
 
 # When sampling and k-anonymity together are differentially private.
 #
@@ -133,9 +136,6 @@ def _gamma(k: int, beta: float, epsilon: float) -> float:
 
 # Columns at levels that were chosen without looking at the data.
 
-if TYPE_CHECKING:
-    Codes = NDArray[np.int64]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FixedColumn:
@@ -196,10 +196,6 @@ def fixed_labels(
     if rules.top is not None and level > rules.top:
         raise SchemaError(f"{where} has levels 0 to {rules.top}; level {level} is asked for")
     return [rules.label(value, level) for value in values]
-
-
-if TYPE_CHECKING:
-    Rows = NDArray[np.int64]
 
 
 @parameters
@@ -263,6 +259,11 @@ class SafeAnonymize(Step):
     name: ClassVar[str] = "safe_k_anonymization"
     accounting: ClassVar[Declaration] = Declaration(Effect.ACCOUNTED, "(ε, δ) for all columns")
     replayable: ClassVar[bool] = False
+
+    @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
 
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.k is None):

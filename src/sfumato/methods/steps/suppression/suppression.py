@@ -247,6 +247,11 @@ class Suppress(Step):
     name: ClassVar[str] = "suppression"
     retold: ClassVar[tuple[str, ...]] = ("method",)
 
+    @property
+    def coarsens(self) -> bool:
+        """Cells and records are left out."""
+        return True
+
     def __post_init__(self) -> None:
         if self.what == "tuple" and self.importance:
             raise ParameterError(

@@ -22,6 +22,7 @@ from sfumato.methods.steps.swapping.record_groups import (
 )
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
+    Strata,
     Within,
     require_apart,
     require_columns,
@@ -73,10 +74,7 @@ class SwapData(ColumnStep):
         float, Field(ge=0, le=1, description="share of the records that exchange values")
     ] = 0.1
     together: Annotated[bool, Field(description="exchange the columns as one")] = True
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
 
     name: ClassVar[str] = "swap_data"
     secret: ClassVar[tuple[str, ...]] = ("rate",)

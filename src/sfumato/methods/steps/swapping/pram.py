@@ -46,7 +46,7 @@ from sfumato.methods.steps.swapping.record_groups import (
 )
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Within,
+    Strata,
     require_apart,
     require_columns,
 )
@@ -150,10 +150,7 @@ class Pram(ColumnStep):
     alpha: Annotated[
         float | None, Field(gt=0, le=1, description="share of the two-stage matrix; the rest stays")
     ] = None
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
     jointly: Annotated[bool, Field(description="take the columns together")] = False
 
     name: ClassVar[str] = "pram"

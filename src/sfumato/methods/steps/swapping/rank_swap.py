@@ -23,7 +23,7 @@ from sfumato.methods.steps.swapping.rank_partners import Variant
 from sfumato.methods.steps.swapping.record_groups import combined
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Within,
+    Strata,
     require_apart,
     require_columns,
 )
@@ -125,10 +125,7 @@ class RankSwap(ColumnStep):
     subsets: Annotated[
         Columns | None, Field(description="columns that define the subsets of keep_mean")
     ] = None
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
 
     name: ClassVar[str] = "rank_swap"
     secret: ClassVar[tuple[str, ...]] = ("p",)

@@ -23,7 +23,7 @@ from sfumato.methods.steps.swapping.preserved_values import values_kept
 from sfumato.methods.steps.swapping.record_groups import members_of, strata_apart
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Within,
+    Strata,
     require_apart,
     require_columns,
 )
@@ -77,10 +77,7 @@ class ShuffleValues(ColumnStep):
 
     columns: Annotated[Columns, Field(description="confidential columns, shuffled")]
     predictors: Annotated[Columns, Field(description="columns that stay and predict the ranks")]
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
 
     name: ClassVar[str] = "shuffle_values"
 

@@ -23,7 +23,7 @@ from sfumato.methods.steps.swapping.record_groups import (
 )
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Within,
+    Strata,
     require_apart,
     require_columns,
 )
@@ -78,10 +78,7 @@ class SwapSimilar(ColumnStep):
     reach: Annotated[
         float | None, Field(ge=0, description="largest difference between partners")
     ] = None
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
 
     name: ClassVar[str] = "swap_similar"
     secret: ClassVar[tuple[str, ...]] = ("k", "reach")

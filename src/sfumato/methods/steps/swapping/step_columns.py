@@ -28,6 +28,10 @@ Columns = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(
 Within = Annotated[Sequence[str], COLUMNS, AfterValidator(_once_each)]
 """Columns that make strata; an empty list for the whole table."""
 
+Strata = Annotated[
+    Within | None, Field(description="columns that make strata; by default those with that role")
+]
+
 
 def require_columns(dataset: Table, names: Sequence[str], step: str) -> None:
     """Raise one error for all columns that are not there, or that the survey's design needs as they

@@ -21,7 +21,7 @@ from sfumato.core.schema import UNITS, Attribute, Kind, Role
 from sfumato.core.step import Goal, Step, Synthetic
 from sfumato.core.table import NOBODY
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.swapping.step_columns import Columns, Within, require_columns
+from sfumato.methods.steps.swapping.step_columns import Columns, Strata, Within, require_columns
 from sfumato.methods.steps.synthesis.copula import require_numbers
 from sfumato.methods.steps.synthesis.households import UnitRows, shared_by_units
 from sfumato.methods.steps.synthesis.material import (
@@ -174,10 +174,7 @@ class Synthesize(Step):
     learn_rules: Annotated[
         bool, Field(description="whether rules that the table itself satisfies are preserved")
     ] = False
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
     members: Annotated[
         Within,
         Field(

@@ -50,6 +50,11 @@ class _GreedyCut(Step, Protocol):
     fineness: ClassVar[Fineness] = "none"
 
     @property
+    def coarsens(self) -> bool:
+        """Cells stand under nodes of their own hierarchy."""
+        return True
+
+    @property
     def span(self) -> Span:
         """It decides from counted combinations."""
         return Span.CLASSES

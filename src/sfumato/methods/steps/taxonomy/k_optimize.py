@@ -17,6 +17,7 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
+from sfumato.methods.steps.step_fields import SuppressionBudget
 from sfumato.methods.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -268,15 +269,18 @@ class KOptimize(Step):
         Field(min_length=1, description="column to classify by, for classification"),
     ] = None
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 1.0
+    budget: SuppressionBudget = 1.0
     effort: Annotated[int, Field(ge=1, description="sets of cut points to try")] = 20_000
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
     retold: ClassVar[tuple[str, ...]] = ("grid",)
     fineness: ClassVar[Fineness] = "none"
+
+    @property
+    def coarsens(self) -> bool:
+        """Cells become ranges and sets that hold them."""
+        return True
 
     def __post_init__(self) -> None:
         if (self.objective == "classification") != (self.label is not None):
