@@ -84,7 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "guidance.protection": (
         GROUND
         | {"guidance.profiling", "guidance.comparison", "guidance.recommendation"}
-        | {"release"}
+        | {"release", *METHODS}
     ),
     "policy": GROUND | {"release"},
     "parties": GROUND | {"release", "results.queries"},
