@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.step import Plan
     from sfumato.core.table import Table
-    from sfumato.methods.steps.synthesis.synthesize import Synthesize
 
 
 def describe_table(dataset: Table, recipe: Recipe) -> Table:
@@ -143,22 +142,6 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
         table = table.take(seed.stream("shuffle").permutation(len(table)))
     mechanisms = applied_mechanisms(original, steps_taken, table, by_rule) if by_rule else {}
     return StepsResult(table, tuple(plans), rows.learnt_from, rows.held_out, mechanisms)
-
-
-def people_set_aside(
-    original: Table, recipe: Recipe, context: Context, drawing: Synthesize
-) -> NDArray[np.int64]:
-    """The original rows that a run would set aside before its last step, ``drawing``, learns
-    anything; earlier steps of the recipe are run, the last one is not.
-    """
-    table = marked(original.drop(original.schema.dropped_columns))
-    last = len(recipe.steps) - 1
-    for index, step in enumerate(recipe.steps[:last]):
-        goal = Goal(recipe.goals, context.seed, place=index)
-        table = step.apply(table, step.plan(table, goal))
-    goal = Goal(recipe.goals, context.seed, place=last)
-    rows = drawing.rows_set_aside(table, goal)
-    return rows if table.origin is None else np.sort(table.origin[rows])
 
 
 def compare_tables(released: Table, original: Table, steps: StepsResult) -> TablePair:

@@ -11,11 +11,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sfumato.core import recipe_files as recipes
 from sfumato.core.data import Context
 from sfumato.core.progress import Progress
-from sfumato.core.randomness import Seed
+from sfumato.core.randomness import Seed, marked
 from sfumato.core.recipe import Recipe
+from sfumato.core.step import Goal
 from sfumato.errors import (
     ParameterError,
     ReleaseRefused,
@@ -52,7 +55,6 @@ from sfumato.release.decision.tiers import class_size
 from sfumato.release.make import make_release
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
@@ -280,8 +282,6 @@ def people_of_the_end(data: SearchInput, seed: Seed) -> NDArray[np.int64] | None
     """The rows that the final run sets aside where records are drawn anew: the search does not see
     them, so they are a control that nobody has chosen by. None where too few would be left.
     """
-    from sfumato.data.table.run import people_set_aside
-
     for trial in methods_of(data):
         step = trial.candidate.recipe.steps[-1]
         if not isinstance(step, Synthesize):
@@ -294,3 +294,19 @@ def people_of_the_end(data: SearchInput, seed: Seed) -> NDArray[np.int64] | None
         except (ReleaseRefused, SchemaError, ParameterError):
             return None
     return None
+
+
+def people_set_aside(
+    original: Table, recipe: Recipe, context: Context, drawing: Synthesize
+) -> NDArray[np.int64]:
+    """The original rows that a run would set aside before its last step, ``drawing``, learns
+    anything; earlier steps of the recipe are run, the last one is not.
+    """
+    table = marked(original.drop(original.schema.dropped_columns))
+    last = len(recipe.steps) - 1
+    for index, step in enumerate(recipe.steps[:last]):
+        goal = Goal(recipe.goals, context.seed, place=index)
+        table = step.apply(table, step.plan(table, goal))
+    goal = Goal(recipe.goals, context.seed, place=last)
+    rows = drawing.rows_set_aside(table, goal)
+    return rows if table.origin is None else np.sort(table.origin[rows])
