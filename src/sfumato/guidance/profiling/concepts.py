@@ -175,9 +175,9 @@ def meaning_of(word: str, context: NameContext, beside: Sequence[str] = ()) -> s
     if meanings and len(word) >= _LONG_WORD:
         return next(iter(meanings))
     for topic in (*sorted(context.topics), "any"):
-        concept = _abbreviations(topic).get(word)
-        if concept is not None:
-            return concept
+        short_for = _abbreviations(topic).get(word)
+        if short_for is not None:
+            return short_for
     return None
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -96,12 +96,12 @@ def concept_of_group(group: Sequence[str], concepts: Mapping[str, str]) -> str |
 
 
 def same_orders(
-    columns: Sequence[ProfiledColumn], unknown: Sequence[str]
+    columns: Sequence[ProfiledColumn], unknown: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """Pairs of an unknown column and another that puts the records into the same order or, of two
     values, the same two groups: logarithms, squares, codes of one variable.
     """
-    wanted = {column.card.distinct for column in columns if column.card.name in set(unknown)}
+    wanted = {column.card.distinct for column in columns if column.card.name in unknown}
     orders: dict[tuple[int, str], list[str]] = {}
     for column in columns:
         if column.card.distinct in wanted and column.card.distinct > 1:

@@ -138,10 +138,10 @@ def _topics(
             )
             evidence[topic] = evidence.get(topic, 0.0) + (1.0 if whole else _PART)
     for value in values:
-        topic = TOPICS.get(value.concept.concept)
-        if topic is not None:
+        value_topic = TOPICS.get(value.concept.concept)
+        if value_topic is not None:
             known += 1
-            evidence[topic] = evidence.get(topic, 0.0) + 1.0
+            evidence[value_topic] = evidence.get(value_topic, 0.0) + 1.0
     about_people = [topic for topic, people in people_of_topics().items() if words & people]
     for topic in (*title.topics, *about_people):
         evidence[topic] = evidence.get(topic, 0.0) + _FILE_NAME
