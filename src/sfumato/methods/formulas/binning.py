@@ -262,6 +262,7 @@ def binned(
     if single and reading.scale == "number" and len(reading.values) <= max_bins:
         reading = _snapped(reading)
         by_value = True
+    bin_of: NDArray[np.integer]
     if by_value:
         names, bin_of = _bins_of_values(reading, max_bins, fewest)
         labels = _spread_of_sets(
@@ -487,7 +488,7 @@ def _most_frequent(
 def _spread_of_sets(
     starts: Ints,
     members: Ints,
-    bin_of: Ints,
+    bin_of: NDArray[np.integer],
     bins: int,
     *,
     missing: NDArray[np.bool_],
@@ -571,7 +572,7 @@ def _written_so(labels: Sequence[str | None]) -> Ints:
 def _without_unused(
     reading: Reading,
     names: tuple[str, ...],
-    bin_of: Ints,
+    bin_of: NDArray[np.integer],
     labels: _Labels,
     nothing: _Labels | None,
 ) -> Binned:

@@ -177,9 +177,9 @@ def _figures_of_nodes(ladder: Ladder, meanings: _Meant, level: int) -> Figures:
     their loss.
     """
     more_leaves = meanings.missing if level == ladder.top > 0 else 0
-    records = np.bincount(
+    records: Floats = np.bincount(
         ladder.climb(0, level), weights=meanings.by_leaf, minlength=len(ladder.labels[level])
-    )
+    ).astype(np.float64, copy=False)
     return Figures(ladder.loss[level], ladder.leaves[level] + more_leaves, records)
 
 
