@@ -20,7 +20,6 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.encoding import missing_in, tallied
-from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP, bind_column
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
@@ -67,8 +66,7 @@ def round_step(low: float, high: float, max_bins: int, *, whole: bool = False) -
     """
     if high <= low:
         return 1.0
-    width = high / max_bins - low / max_bins
-    power = math.floor(math.log10(max(LEAST, width))) - 1
+    power = math.floor(math.log10(max(LEAST, high / max_bins - low / max_bins))) - 1
     sizes = (step * 10.0**exponent for exponent in itertools.count(power) for step in STEPS)
     fits = (s for s in sizes if (not whole or s.is_integer()) and _bins(low, high, s) <= max_bins)
     return next(fits)
@@ -234,8 +232,9 @@ class Binned:
     @functools.cached_property
     def plain(self) -> bool:
         """Whether every released cell lies in one bin."""
-        all_apart = len(self.spread) == len(self.names)
-        return all_apart and np.array_equal(self.spread, np.eye(len(self.names)))
+        return len(self.spread) == len(self.names) and np.array_equal(
+            self.spread, np.eye(len(self.names))
+        )
 
 
 def binned(
@@ -263,7 +262,7 @@ def binned(
     if single and reading.scale == "number" and len(reading.values) <= max_bins:
         reading = _snapped(reading)
         by_value = True
-    bin_of: NDArray[np.integer[Any]]
+    bin_of: NDArray[np.integer]
     if by_value:
         names, bin_of = _bins_of_values(reading, max_bins, fewest)
         labels = _spread_of_sets(
@@ -361,8 +360,7 @@ def _quantile(values: Floats, upto: Ints, share: float) -> float:
     """The same of numbers in order, of which ``upto`` says how many there are up to each."""
     at = share * (int(upto[-1]) - 1)
     whole = math.floor(at)
-    ranks = [whole, whole + 1]
-    positions = np.searchsorted(upto, ranks, side="right").clip(max=len(upto) - 1)
+    positions = np.searchsorted(upto, [whole, whole + 1], side="right").clip(max=len(upto) - 1)
     low, high = values[positions]
     part = at - whole
     step = high - low
@@ -397,11 +395,9 @@ def _round(reading: Reading, max_bins: int) -> tuple[Floats, list[str]]:
         low = float(np.floor(low))
         high = float(np.ceil(high))
     edges = number_edges(low, high, max_bins, whole=whole)
-    is_below = (positions < edges[0]).any()
-    is_above = (positions >= edges[-1]).any()
     beyond = {
-        "below": bool(is_below),
-        "above": bool(is_above),
+        "below": bool((positions < edges[0]).any()),
+        "above": bool((positions >= edges[-1]).any()),
     }
     return np.array(edges), number_names(edges, whole=whole, **beyond)
 
@@ -483,18 +479,16 @@ def _most_frequent(
     if len(frequent) <= limit:
         return frequent.tolist()
     # The count of the last value that still fits; among equals the first by name.
-    cut = len(frequent) - limit
-    last = np.partition(counts[frequent], cut)[cut]
+    last = np.partition(counts[frequent], len(frequent) - limit)[len(frequent) - limit]
     above = frequent[counts[frequent] > last].tolist()
     tied = ((str(reading.values[v]), v) for v in frequent[counts[frequent] == last].tolist())
-    first_tied = heapq.nsmallest(limit - len(above), tied)
-    return [*above, *(v for _, v in first_tied)]
+    return [*above, *(v for _, v in heapq.nsmallest(limit - len(above), tied))]
 
 
 def _spread_of_sets(
     starts: Ints,
     members: Ints,
-    bin_of: Ints,
+    bin_of: NDArray[np.integer],
     bins: int,
     *,
     missing: NDArray[np.bool_],
@@ -520,8 +514,7 @@ def _spread_of_sets(
     shares = np.asarray(cells, dtype=np.float64).reshape(len(multi_valued), bins)
     within = shares.max(axis=1, initial=0.0) >= 1 - 1e-12
     kind[multi_valued[within]] = shares[within].argmax(axis=1)
-    outside = (~within).sum()
-    kind[multi_valued[~within]] = bins + np.arange(int(outside))
+    kind[multi_valued[~within]] = bins + np.arange(int((~within).sum()))
     return _Labels(kind, shares[~within])
 
 
@@ -538,12 +531,9 @@ def _sets(reading: Reading) -> tuple[Ints, Ints]:
     line = reading.places[order]
     first = np.searchsorted(line, reading.low - 1e-9, "left")
     last = np.searchsorted(line, reading.high + 1e-9, "right")
-    has_no_range = np.isnan(reading.low) | np.isnan(reading.high)
-    sizes = np.where(has_no_range, 0, np.maximum(0, last - first))
-    starts = group_starts(sizes)
-    shifts = first - starts[:-1]
-    positions = np.repeat(shifts, sizes) + np.arange(starts[-1])
-    return starts, order[positions]
+    sizes = np.where(np.isnan(reading.low) | np.isnan(reading.high), 0, np.maximum(0, last - first))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return starts, order[np.repeat(first - starts[:-1], sizes) + np.arange(starts[-1])]
 
 
 def _everything(reading: Reading, attribute: Attribute) -> Ints:
@@ -582,7 +572,7 @@ def _written_so(labels: Sequence[str | None]) -> Ints:
 def _without_unused(
     reading: Reading,
     names: tuple[str, ...],
-    bin_of: Ints,
+    bin_of: NDArray[np.integer],
     labels: _Labels,
     nothing: _Labels | None,
 ) -> Binned:
@@ -603,10 +593,10 @@ def _without_unused(
     return Binned(
         reading.name,
         tuple(names[i] for i in used),
-        original=kernels.keys.map_codes(reading.before.narrow, fresh[bin_of]),
-        released=kernels.keys.map_codes(reading.after.narrow, new_kinds),
-        spread=spread,
-        blind=np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
+        kernels.keys.map_codes(reading.before.narrow, fresh[bin_of]),
+        kernels.keys.map_codes(reading.after.narrow, new_kinds),
+        spread,
+        np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
     )
 
 
@@ -657,9 +647,9 @@ def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
     """The same where a table of all kinds of cells would fill the memory: one combination that
     occurs after the other.
     """
-    codes = [column.released for column in columns]
-    sizes = [len(column.spread) for column in columns]
-    first, counts = _combinations(codes, sizes)
+    first, counts = _combinations(
+        [column.released for column in columns], [len(column.spread) for column in columns]
+    )
     shape = tuple(len(column.names) for column in columns)
     table = np.zeros((math.prod(shape[:-1]), shape[-1]))
     step = max(1, MOST_CELLS // max(1, *table.shape))
@@ -668,10 +658,8 @@ def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
         parts = counts[at : at + step, None].astype(np.float64)
         for column in columns[:-1]:
             spread = column.spread[column.released[rows]]
-            products = parts[:, :, None] * spread[:, None, :]
-            parts = products.reshape(len(rows), -1)
-        last_column = columns[-1]
-        table += parts.T @ last_column.spread[last_column.released[rows]]
+            parts = (parts[:, :, None] * spread[:, None, :]).reshape(len(rows), -1)
+        table += parts.T @ columns[-1].spread[columns[-1].released[rows]]
     return table.reshape(shape)
 
 

@@ -177,9 +177,9 @@ def _figures_of_nodes(ladder: Ladder, meanings: _Meant, level: int) -> Figures:
     their loss.
     """
     more_leaves = meanings.missing if level == ladder.top > 0 else 0
-    parents = ladder.climb(0, level)
-    sizes = np.bincount(parents, weights=meanings.by_leaf, minlength=len(ladder.labels[level]))
-    records = np.asarray(sizes, dtype=np.float64)
+    records: Floats = np.bincount(
+        ladder.climb(0, level), weights=meanings.by_leaf, minlength=len(ladder.labels[level])
+    ).astype(np.float64, copy=False)
     return Figures(ladder.loss[level], ladder.leaves[level] + more_leaves, records)
 
 
@@ -227,9 +227,10 @@ def _levels(
         if rung == 0:
             is_same = unchanged
         else:
-            label_of_rung = positions_in(reading.labels, ladder.labels[rung])
-            nodes_of_leaves = ladder.climb(0, rung)[leaf]
-            is_same = label_of_rung[nodes_of_leaves] == label
+            is_same = (
+                positions_in(reading.labels, ladder.labels[rung])[ladder.climb(0, rung)[leaf]]
+                == label
+            )
         if len(leaf) and is_same.all():
             # one number that stands for all of them and takes no room
             return np.broadcast_to(np.int64(rung), len(leaf)), rung
@@ -248,11 +249,9 @@ class _Meant:
         present = ~missing_in(reading.values)
         self.missing = int(not present.all())
         tops = ladder.leaves[-1]
-        if ladder.top and len(tops):
-            all_values = tops.max()
-        else:
-            all_values = present.sum()
-        self.all_leaves = float(all_values) + self.missing
+        self.all_leaves = (
+            float(tops.max() if ladder.top and len(tops) else present.sum()) + self.missing
+        )
         self.leaf_of = ladder.codes_of(reading.values)
         self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
@@ -279,17 +278,15 @@ class _Meant:
         if reading.scale == "category":
             return reading.among_members(value, label)
         position = reading.places[value]
-        is_above = reading.low[label] - self.slack <= position
-        is_below = position <= reading.high[label] + self.slack
-        return is_above & is_below
+        return (reading.low[label] - self.slack <= position) & (
+            position <= reading.high[label] + self.slack
+        )
 
     def outermost(self, label: int) -> tuple[int, int] | None:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
         order, starts, ends = self.ranges
         leaves = self.leaf_of[order[starts[label] : ends[label]]]
-        if len(leaves):
-            return (int(leaves.min()), int(leaves.max()))
-        return None
+        return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
 
 
 def _heights(
@@ -312,8 +309,7 @@ def _heights(
         return height
     ends = {code: meanings.outermost(code) for code in np.unique(label[odd]).tolist()}
     ranged = odd[[ends[code] is not None for code in label[odd].tolist()]]
-    ends_of_labels = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64)
-    pairs = ends_of_labels.reshape(-1, 2)
+    pairs = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64).reshape(-1, 2)
     first = np.minimum(pairs[:, 0], leaf[ranged])
     last = np.maximum(pairs[:, 1], leaf[ranged])
     # From the top down: the lowest level that joins both ends is written last and stays.
