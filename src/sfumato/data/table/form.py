@@ -127,13 +127,16 @@ def types_of(frame: pl.DataFrame) -> dict[str, str]:
 
 def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
     """A table as it was read, with every column made what its form says it is."""
-    if form.types is None or form.format in SELF_DESCRIBING:
+    if form.types is None:
         return frame
     absent = [column for column in form.types if column not in frame.columns]
     if absent:
         raise UnreadableInput(
             f"{name} lacks {len(absent)} column(s) that its certificate describes: {listed(absent)}"
         )
+    if form.format in SELF_DESCRIBING:
+        _require_types(frame, form.types, name)
+        return frame
     columns = []
     for column, kind in form.types.items():
         converted = None
@@ -146,6 +149,16 @@ def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
             )
         columns.append(converted)
     return frame.with_columns(columns)
+
+
+def _require_types(frame: pl.DataFrame, types: Mapping[str, str], name: str) -> None:
+    """Refuse types that are not those of a file that tells them itself."""
+    own = types_of(frame)
+    for column, kind in types.items():
+        if own[column] != kind:
+            raise UnreadableInput(
+                f"{name}: {listed([column])} does not hold what its certificate says: {kind}"
+            )
 
 
 def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
