@@ -119,7 +119,10 @@ class RegisteredRelease(ReleaseFacts):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; of a table how many cells it has and how many are suppressed."""
-        fields = {"number": self.number, **dataclasses.asdict(self), "table": None}
+        fields = {"number": self.number, **dataclasses.asdict(self)}
+        # The cells of a table stay in the register; what is told of them comes last.
+        del fields["table"]
+        fields["table"] = None
         if self.table is not None:
             suppressed = len(self.table["suppressed"])
             fields["table"] = {
