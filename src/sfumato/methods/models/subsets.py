@@ -57,9 +57,7 @@ class _OnColumns(Model, Protocol):
         ...
 
 
-GroupSize = Annotated[
-    int, Field(ge=1, examples=[5], description="smallest group that is acceptable")
-]
+GroupSize = Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
 
 
 @parameters
@@ -117,13 +115,11 @@ class KOnSubsets(_OnColumns):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest group of any subset, and the classes in too small ones."""
-        return _judge(
-            self,
-            self.k,
-            evidence,
-            self._smallest(evidence),
-            "column" if self.size == 1 else f"{self.size} columns",
-        )
+        if self.size == 1:
+            unit = "column"
+        else:
+            unit = f"{self.size} columns"
+        return _judge(self, self.k, evidence, self._smallest(evidence), unit)
 
     def implies(self, model: Model) -> bool:
         """A larger k on as many columns or more implies a smaller one, on all subsets and on named
@@ -181,8 +177,8 @@ class KOnCombinations(_OnColumns):
         if wrong:
             raise SchemaError(
                 [
-                    f"{self.name}: {name!r} is no column with role"
-                    f" quasi.{did_you_mean(name, schema.quasi)}"
+                    f"{self.name}: {name!r} is not a column with role "
+                    f"quasi.{did_you_mean(name, schema.quasi)}"
                     for name in wrong
                 ]
             )
@@ -234,7 +230,7 @@ def _judge(model: Model, k: int, evidence: ClassEvidence, smallest: Ints, where:
             f" smallest group has {attained}"
         )
     else:
-        sentence = f"knowing any {where}, an intruder finds at least {attained} records"
+        sentence = f"somebody who knows any {where} finds at least {attained} records"
     return verdict(
         model,
         evidence,

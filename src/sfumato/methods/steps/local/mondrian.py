@@ -132,7 +132,9 @@ class Medians:
         cut = self.cuts[a]
         losses = self.ground.cells(a, cut).losses
         # Rounded, so that sums in another order do not decide a tie.
-        return -round(self.weights[a] * float(losses[cut.index(low)]), 12), self.turn[a], low
+        loss = float(losses[cut.index(low)])
+        rounded_loss = round(self.weights[a] * loss, 12)
+        return -rounded_loss, self.turn[a], low
 
     def _proposed(self, interval: Range) -> Iterator[tuple[int, ...]]:
         """On a line both cuts at the cell of the median; in a tree the children of the node."""
@@ -158,14 +160,16 @@ class Medians:
         """The smallest rank of a range with half of its records at or below it."""
         ranks = self.ground.ranks[a]
         records = self.ground.classes.records
-        counts = np.bincount(ranks, weights=records, minlength=len(self.ground.axes[a].labels))[
-            low:high
-        ]
-        return low + int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+        length = len(self.ground.axes[a].labels)
+        counts = np.bincount(ranks, weights=records, minlength=length)[low:high]
+        half = np.searchsorted(np.cumsum(counts), counts.sum() / 2)
+        return low + int(half)
 
     def _after(self, interval: Range, starts: tuple[int, ...]) -> list[Cut]:
-        cut = tuple(sorted({*self.cuts[interval[0]], *starts}))
-        return [*self.cuts[: interval[0]], cut, *self.cuts[interval[0] + 1 :]]
+        starts_of_cut = {*self.cuts[interval[0]], *starts}
+        cut = tuple(sorted(starts_of_cut))
+        after_interval = self.cuts[interval[0] + 1 :]
+        return [*self.cuts[: interval[0]], cut, *after_interval]
 
     def _ranges(self, a: int, cut: Cut) -> Iterator[Range]:
         ends = (*cut[1:], len(self.ground.axes[a].labels))

@@ -150,7 +150,8 @@ class CutCosts:
         suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf
-        return float(self._kept_costs(grouped)[~gone].sum()) + suppressed * self.each
+        kept_costs = self._kept_costs(grouped)[~gone].sum()
+        return float(kept_costs) + suppressed * self.each
 
     def bound(self, head: frozenset[Point], everything: frozenset[Point]) -> tuple[float, int]:
         """What any set costs at least that has all of ``head`` and nothing outside ``everything``;
@@ -170,7 +171,8 @@ class CutCosts:
         member = np.zeros(len(self._finest.sizes), dtype=np.int64)
         member[self._finest.ids] = np.arange(len(grouped.ids))
         retained = ~gone[grouped.ids[member]]
-        cost = float(self._least_costs(self._finest)[retained].sum()) + suppressed * self.each
+        least_costs = self._least_costs(self._finest)[retained].sum()
+        cost = float(least_costs) + suppressed * self.each
         return cost, len(grouped.sizes)
 
     def _grouped(self, points: frozenset[Point]) -> Grouped:
@@ -219,9 +221,11 @@ class CutCosts:
         """Per class, the records that do not have its most frequent label."""
         counts = self.ground.classes.counts[self.ground.label or ""]
         labels = max(1, len(counts.labels))
-        cells = np.repeat(grouped.ids, np.diff(counts.starts)) * labels + counts.codes
+        class_numbers = np.repeat(grouped.ids, np.diff(counts.starts))
+        cells = class_numbers * labels + counts.codes
         table = np.bincount(cells, weights=counts.counts, minlength=len(grouped.sizes) * labels)
-        return np.asarray(grouped.sizes - table.reshape(-1, labels).max(axis=1))
+        majorities = table.reshape(-1, labels).max(axis=1)
+        return np.asarray(grouped.sizes - majorities)
 
 
 @parameters
@@ -261,7 +265,7 @@ class KOptimize(Step):
     """
 
     objective: Annotated[
-        Literal["discernibility", "classification"], Field(description="what is made small")
+        Literal["discernibility", "classification"], Field(description="what is minimised")
     ] = "discernibility"
     label: Annotated[
         str | None,
@@ -270,9 +274,7 @@ class KOptimize(Step):
     ] = None
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
     budget: SuppressionBudget = 1.0
-    effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = (
-        20_000
-    )
+    effort: Annotated[int, Field(ge=1, description="sets of cut points to try")] = 20_000
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
@@ -295,9 +297,8 @@ class KOptimize(Step):
         """Search the sets of cut points."""
         ground = Ground(dataset, goal, self.name, label=self.label, trees=False, grid=self.grid)
         points, possible = points_of_all(ground, self.cuts)
-        costs = CutCosts(
-            ground, points, self.objective, math.floor(self.budget * ground.classes.total + 1e-9)
-        )
+        budget = math.floor(self.budget * ground.classes.total + 1e-9)
+        costs = CutCosts(ground, points, self.objective, budget)
         search = Enumeration(costs, self.effort, goal.progress)
         search.run(points)
         if search.best is None:
