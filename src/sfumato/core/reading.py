@@ -324,7 +324,7 @@ class Joint:
         rows: NDArray[np.int64],
         copies: NDArray[np.int64] | None = None,
     ) -> Joint:
-        """The pairs of a column; released row *i*, of ``copies[i]`` records, came from ``rows[i]``."""
+        """The pairs of a column; released row *i*, ``copies[i]`` records, came from ``rows[i]``."""
         width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
         if size > DENSE and (joint := cls._of_function(before, after, rows, copies)) is not None:
             return joint
