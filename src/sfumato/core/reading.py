@@ -223,9 +223,7 @@ class Reading:
         return reading
 
     def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Per released row whether its cell may stand for its own original (``rows``), or says
-        nothing at all of it.
-        """
+        """Per released row whether its cell may stand for its original, or says nothing of it."""
         joint = Joint.of(self.before, self.after, rows)
         is_truthful: NDArray[np.bool_] = self.true_pairs(joint)[joint.which]
         return is_truthful
@@ -283,9 +281,8 @@ class Joint:
 
     ``value`` and ``label`` are the codes of each pair, ``count`` says how many released records
     have it and ``which`` is the pair of every released row, in the narrowest type that holds it.
-    What depends on a cell alone depends on these few pairs. Where hardly two rows are alike there
-    are as many pairs as rows: so the first three are held in narrow types (``narrow_value``, …) and
-    widened for whoever asks.
+    What depends on a cell alone depends on these pairs. Where hardly two rows are alike they are
+    as many as rows, so the first three are kept in narrow types and widened at every call.
     """
 
     narrow_value: NDArray[np.integer]
@@ -294,9 +291,6 @@ class Joint:
     codes: NDArray[np.integer]
     pair_of_code: NDArray[np.integer] | None = None
     """The pair of every code, where ``codes`` are not the pairs themselves."""
-
-    def __len__(self) -> int:
-        return len(self.narrow_value)
 
     @property
     def value(self) -> NDArray[np.int64]:
@@ -315,9 +309,7 @@ class Joint:
 
     @property
     def which(self) -> NDArray[np.integer]:
-        """The pair of every released row, looked up anew at every call; sums over records do
-        without it.
-        """
+        """The pair of every released row, looked up at every call; sums do without it."""
         if self.pair_of_code is None:
             return self.codes
         return kernels.keys.map_codes(self.codes, self.pair_of_code)
@@ -330,9 +322,7 @@ class Joint:
         rows: NDArray[np.int64],
         copies: NDArray[np.int64] | None = None,
     ) -> Joint:
-        """The pairs of a column; released row *i* came from the original row ``rows[i]`` and stands
-        for ``copies[i]`` records.
-        """
+        """The pairs of a column; released row *i*, ``copies[i]`` records, came from ``rows[i]``."""
         width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
         if size > DENSE and (joint := cls._of_function(before, after, rows, copies)) is not None:
             return joint
@@ -341,8 +331,7 @@ class Joint:
         codes += after.narrow.astype(codes.dtype, copy=False)
         if size > DENSE:
             used, which = np.unique(codes, return_inverse=True)
-            count = narrowed(tallied(which, len(used), copies))
-            return cls(*_parted(used, width), count, which)
+            return cls(*_parted(used, width), narrowed(tallied(which, len(used), copies)), which)
         amounts = tallied(codes, size, copies)
         used = np.flatnonzero(amounts)
         position = np.zeros(size, dtype=code_type(len(used)))
