@@ -198,6 +198,8 @@ class Reading:
         inside = np.zeros(len(self.labels), dtype=bool)
         inside[positions] = True
         sizes = np.diff(self.starts)
+        positions_of_new = enumerate(positions.tolist()) if self.unplaced else ()
+        unplaced = {n: self.unplaced[old] for n, old in positions_of_new if old in self.unplaced}
         reading = dataclasses.replace(
             self,
             labels=after.labels,
@@ -208,15 +210,7 @@ class Reading:
             everything=self.everything[positions],
             loss=self.loss[positions],
             after=after,
-            unplaced=(
-                {
-                    new: self.unplaced[old]
-                    for new, old in enumerate(positions.tolist())
-                    if old in self.unplaced
-                }
-                if self.unplaced
-                else {}
-            ),
+            unplaced=unplaced,
         )
         if "line" in self.__dict__:  # sorted before
             reading.__dict__["line"] = self.line
