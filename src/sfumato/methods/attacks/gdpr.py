@@ -261,9 +261,7 @@ class CellHolders:
         return np.argsort(rank[self.original], kind="stable")
 
     def spans(self, label: int) -> tuple[Ints, Ints]:
-        """Where the runs of values begin, in order, that a label may stand for, and where they
-        end.
-        """
+        """Where the runs of values that a label may stand for begin and end, in order."""
         reading = self.reading
         if reading.everything[label]:
             return np.array([0]), np.array([len(self.codes)])
