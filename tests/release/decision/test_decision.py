@@ -39,6 +39,7 @@ def test_blocks_say_decision_reason_help_and_what_was_kept() -> None:
     assert isinstance(verdict, VerdictBlock)
     assert (verdict.holds, verdict.title) == (True, "Meets the terms for sharing under contract")
     texts = [block.text for block in blocks if isinstance(block, Paragraph)]
+    assert texts.pop(0) == decision.tier.meaning
     assert texts[0] == (
         "Not for publication: a colleague who knows 5 columns finds 31 % of people;"
         " the limit is 1 in 11 (9.1 %)."
