@@ -33,6 +33,7 @@ GUIDANCE = {
     "guidance.profiling",
     "guidance.comparison",
     "guidance.cost_of_k",
+    "guidance.protection",
     "guidance.recommendation",
 }
 RESULTS = {"results.tables", "results.checking", "results.queries", "results.integral"}
@@ -79,6 +80,11 @@ MAY_IMPORT: dict[str, set[str]] = {
         GROUND
         | {"guidance.profiling", "guidance.comparison", "release", "release.report"}
         | {"data.table", "data.lazy"}
+    ),
+    "guidance.protection": (
+        GROUND
+        | {"guidance.profiling", "guidance.comparison", "guidance.recommendation"}
+        | {"release", *METHODS}
     ),
     "policy": GROUND | {"release"},
     "parties": GROUND | {"release", "results.queries"},

@@ -67,10 +67,43 @@ def are_records(fields: dict[str, type | tuple[type, ...]], *key: str) -> Callab
 
 
 def are_vocabularies(entries: list[dict[str, Any]]) -> None:
-    are_records({"concept": str, "least": int, "share": float, "words": list}, "concept")(entries)
+    fields: dict[str, Any] = {"concept": str, "least": int, "share": float, "words": list}
+    are_records(fields, "concept", "least", "share")(entries)
     for entry in entries:
         is_word_list(entry["words"])
-        assert 0 < entry["share"] < 1
+        assert 0 < entry["share"] <= 1
+
+
+def are_concepts(entries: list[dict[str, Any]]) -> None:
+    """Each with a role that proposals know and the authority that protects it."""
+    are_records({"concept": str, "subject": str, "role": str, "authority": str}, "concept")(entries)
+    assert {entry["role"] for entry in entries} == {"quasi", "sensitive", "quasi+sensitive"}
+    assert all(entry["authority"] for entry in entries)
+
+
+def are_words_of_languages(lists: dict[str, Any]) -> None:
+    """Words of ten languages."""
+    assert list(lists) == ["en", "de", "fr", "es", "it", "nl", "pt", "pl", "sv", "da"]
+    are_lower_case_lists(lists)
+
+
+def are_senses(lists: dict[str, Any]) -> None:
+    """Meanings of words in the order they are tried, each with what decides for it."""
+    conditions = {"topic", "beside", "with", "languages", "alone"}
+    for word, senses in lists.items():
+        assert word == word.lower()
+        assert senses
+        for sense in senses:
+            assert set(sense) - {"concept"} <= conditions
+            assert sense["concept"]
+
+
+def are_abbreviations(topics: dict[str, Any]) -> None:
+    """Topic → concept → abbreviations; none of two concepts in one topic."""
+    for concepts in topics.values():
+        are_lower_case_lists(concepts)
+        words = [word for words in concepts.values() for word in words]
+        assert len(set(words)) == len(words)
 
 
 def are_rows(*kinds: type) -> Callable[[Any], None]:
@@ -222,7 +255,12 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "data/table/code_names": are_lower_case_lists,
     "guidance/profiling/design_terms": are_lower_case_lists,
     "guidance/profiling/direct_terms": are_lower_case_lists,
+    "guidance/profiling/abbreviations": are_abbreviations,
+    "guidance/profiling/concepts": are_concepts,
     "guidance/profiling/given_names": is_word_list,
+    "guidance/profiling/modifiers": is_word_list,
+    "guidance/profiling/people_of_topics": are_lower_case_lists,
+    "guidance/profiling/senses": are_senses,
     "guidance/profiling/national_numbers": are_records(
         {"country": str, "lengths": list, "module": str}, "module"
     ),
@@ -233,6 +271,10 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "guidance/profiling/value_words": are_vocabularies,
     "guidance/profiling/word_lists": are_lower_case_lists,
     "guidance/profiling/words_alone": are_lower_case_lists,
+    **{
+        f"guidance/profiling/words_{entry['concept']}": are_words_of_languages
+        for entry in read_data_file("sfumato.guidance.profiling", "concepts")
+    },
     "methods/formulas/published_thresholds": are_records(
         {"name": str, "risk": (float, type(None)), "k": int, "source": str, "seen": str},
         "name",

@@ -155,6 +155,7 @@ AFTER = [
         "known_items",
         "--attack",
         "rare_items",
+        "--certify",
         "--json",
     ),
 ]

@@ -509,7 +509,7 @@ COMMANDS = {
         _write_for_commands,
         (
             ("run", "table.csv", *RUN),
-            ("evaluate", "out", "--original", "table.csv", "--keep", "--json"),
+            ("evaluate", "out", "--original", "table.csv", "--certify", "--json"),
             (
                 "attack",
                 "out",
@@ -521,7 +521,7 @@ COMMANDS = {
                 "linkage",
                 "--attack",
                 "suda",
-                "--keep",
+                "--certify",
                 "--json",
             ),
             ("assess", "table.csv", "-r", "recipe.yaml", "--json"),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import os
 import random
 from collections import Counter
@@ -16,11 +15,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.parameters import values_of
-from sfumato.errors import Disagreement, ParameterError, SchemaError, Unsatisfiable, WrongMessage
+from sfumato.errors import Disagreement, Unsatisfiable
 from sfumato.methods.hierarchies.table import hierarchy_table
 from sfumato.parties import arithmetic, joint
-from sfumato.parties.channel import Network, Phase
+from sfumato.parties.channel import Network
 from sfumato.parties.joint import JointRelease, _Walk, released_frame
 from sfumato.parties.question import Meeting
 from tests.oracles import joint_release as oracle
@@ -260,41 +258,6 @@ def test_t_is_judged_on_releases_that_all_have_seen():
     assert loose["levels"] == {"q": 0} and loose["learned"]["rejected"] == []
 
 
-def test_pieces_go_to_the_collector_alone():
-    question = JointRelease(
-        {**GOLDEN, "note": {"role": "keep"}}, k=2, budget="0.1", assemble="pieces", collector=1
-    )
-    tables = [
-        sf.Table(t.to_polars().with_columns(pl.Series("note", [f"n{i}{j}" for j in range(len(t))])))
-        for i, t in enumerate(golden_tables())
-    ]
-    network = Network(3, keep=True)
-    answers = together(question, tables, network=network)
-    assert answers[0] == answers[2] and "counts" not in answers[0] and answers[0]["collector"] == 1
-    released = released_frame(answers[1])
-    assert len(released) == 11 and released["note"].n_unique() == 11
-    whole = same(together(JointRelease(GOLDEN, k=2, budget="0.1"), golden_tables()))
-    assert Counter(released.drop("note").rows()) == Counter(released_frame(whole).rows())
-    opened = [sender for phase, sender, _ in network.views[0] if phase is Phase.OPEN]
-    assert opened == []  # others than the collector receive nothing of the release
-
-
-@pytest.mark.parametrize(
-    "lie",
-    ["not json", '[["20-29", "z"]]', '[["20-29"]]', '[["60-69", "x"]]', "[[1, 2]]", '{"a": 1}'],
-)
-def test_pieces_that_are_no_rows_of_kept_classes_are_refused(lie, monkeypatch):
-    question = JointRelease(GOLDEN, k=2, budget="0.1", assemble="pieces", collector=0)
-    honest = joint.own_piece
-    monkeypatch.setattr(
-        joint, "own_piece", lambda own, *rest: lie.encode() if own.rows == 5 else honest(own, *rest)
-    )
-    tables = golden_tables()
-    tables[2] = sf.Table(pl.concat([tables[2].to_polars(), tables[2].to_polars().head(1)]))
-    with pytest.raises(WrongMessage, match="party 2"):
-        together(question, tables)
-
-
 def test_who_counts_otherwise_in_the_end_is_found_out():
     question = JointRelease(GOLDEN, k=2, budget="0.1")
     for change in (-1, 5, 10**6):
@@ -310,32 +273,6 @@ def test_who_counts_otherwise_in_the_end_is_found_out():
             together(question, golden_tables(), tamper=tamper)
 
 
-def test_nodes_with_too_many_cells_are_left_out_and_everybody_knows():
-    question = JointRelease(GOLDEN, k=2, budget="0.1", cells=10)
-    assert question.lattice.left_out == 2 and question.lattice.lowest() == {"sex": 0, "age": 1}
-    answer = same(together(question, golden_tables()))
-    assert answer["levels"] == {"sex": 0, "age": 1}
-    assert answer["learned"]["floors"] == {"nodes_left_out": 2, "lowest": {"sex": 0, "age": 1}}
-    bounded = JointRelease(GOLDEN, k=2, levels={"age": (1, 1), "sex": 0})
-    assert bounded.lattice.nodes == ((0, 1),)
-    assert same(together(bounded, golden_tables()))["levels"] is None
-    with pytest.raises(ParameterError, match="at least 50"):
-        JointRelease(GOLDEN, k=2, cells=10, levels={"age": 0})
-
-
-@pytest.mark.parametrize(
-    "order", ["height", "minimum_absolute_distance", "minimum_relative_distance"]
-)
-def test_nodes_come_in_a_public_order(order):
-    lattice = JointRelease(GOLDEN, k=2, order=order).lattice
-    assert lattice.names == ("sex", "age")
-    assert lattice.nodes == ((0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2))
-    deep = {**GOLDEN, "age": {**GOLDEN["age"], "hierarchy": {"intervals": [5, 10, 50]}}}
-    nodes = JointRelease(deep, k=2, order=order, levels={"age": (0, 4)}).lattice.nodes
-    by_sum = order == "minimum_absolute_distance"
-    assert nodes.index((1, 0)) == (2 if by_sum else 4)
-
-
 def test_cells_are_worked_on_in_blocks(monkeypatch):
     expected = same(together(JointRelease(GOLDEN, k=2, budget="0.1"), golden_tables()))
     monkeypatch.setattr(arithmetic, "BLOCK", 7)
@@ -346,57 +283,6 @@ def test_cells_are_worked_on_in_blocks(monkeypatch):
         == expected
     )
     assert max(len(message) for view in network.views for _, _, message in view) <= 4 * 7
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"order": "loss"}, "looks at the records"),
-        ({"order": "entropy"}, "looks at the records"),
-        ({"order": "hight"}, "no order 'hight'"),
-        ({"budget": "2"}, "from 0 to 1"),
-        ({"budget": "much"}, "from 0 to 1"),
-        ({"k": 1}, "greater than or equal to 2"),
-        ({"l": 2}, "no column has that role"),
-        ({"assemble": "pieces"}, "collector"),
-        ({"candidates": 2}, "give t"),
-        ({"candidates": 4}, "less than or equal to 3"),
-        ({"levels": {"size": 1}}, "no quasi-identifier"),
-        ({"levels": {"age": (3, 3)}}, "ends at 2"),
-        ({"attributes": {"age": {"role": "quasi"}}}, "public domain"),
-        ({"attributes": {"age": {"role": "drop", "domain": ["1"]}}}, "column 'age'"),
-        (
-            {"attributes": {"age": {"role": "keep", "domain": ["1"], "hierarchy": "suppress"}}},
-            "quasi",
-        ),
-        ({"attributes": {"age": {"role": "keep", "domain": ["1"]}}}, "role quasi"),
-    ],
-)
-def test_questions_that_cannot_be_asked(change, words):
-    with pytest.raises((ParameterError, SchemaError), match=words):
-        JointRelease(**{"attributes": GOLDEN, "k": 2, **change})
-
-
-def test_values_outside_the_public_domain_are_refused_at_home():
-    question = JointRelease(GOLDEN, k=2)
-    wrong = table([{"age": "19", "sex": "x"}, {"age": "30", "sex": "z"}], ["age", "sex"])
-    with pytest.raises(SchemaError, match=r"'age': 1 row.*\n.*'sex': 1 row") as caught:
-        question.own_input(wrong)
-    assert "19" not in str(caught.value)
-    one, other = golden_tables()[0], golden_tables()[0].take(np.array([2, 0, 3, 1]))
-    assert question.own_input(one) == question.own_input(other)
-    assert question.own_input(one) != question.own_input(golden_tables()[1])
-
-
-def test_missing_values_are_a_value_where_they_are_declared():
-    columns = {**GOLDEN, "sex": {**GOLDEN["sex"], "missing": True}}
-    tables = [sf.Table(pl.DataFrame({"age": ["23", "24"], "sex": ["x", None]})) for _ in range(3)]
-    answer = same(together(JointRelease(columns, k=3), tables))
-    assert answer["levels"] == {"sex": 0, "age": 0} and [
-        None in row for row in answer["combinations"]
-    ] == [False, True]
-    with pytest.raises(SchemaError, match="outside"):
-        together(JointRelease(GOLDEN, k=3), tables)
 
 
 def test_messages_do_not_depend_on_the_records():
@@ -510,23 +396,6 @@ def test_a_party_without_rows_helps_two_others():
     assert same(together(question, nobody))["levels"] is None
 
 
-def test_questions_and_answers_are_plain_data():
-    question = JointRelease(
-        {**GOLDEN, "age": {**GOLDEN["age"], "hierarchy": sf.intervals(10)}},
-        k=2,
-        budget="0.1",
-        levels={"age": (0, 2)},
-    )
-    written = json.loads(json.dumps(values_of(question)))
-    assert JointRelease(**written).lattice.nodes == question.lattice.nodes
-    assert values_of(JointRelease(**written)) == values_of(question)
-    answer = same(together(question, golden_tables()))
-    assert json.loads(json.dumps(answer)) == answer
-    noisy = Meeting(Network(3).channel(0), None, 1, noise={0: np.array([1])})
-    with pytest.raises(ParameterError, match="no noise"):
-        asyncio.run(question.compute(golden_tables()[0], noisy))
-
-
 @pytest.mark.parametrize("insiders", [False, True])
 @pytest.mark.parametrize("parties", [3, 4, 5])
 def test_the_cost_is_known_beforehand(insiders, parties):
@@ -540,33 +409,3 @@ def test_the_cost_is_known_beforehand(insiders, parties):
     cost = question.cost(parties, None, records)
     assert max(c.sent for c in channels) <= cost.sent <= 6 * max(c.sent for c in channels)
     assert max(c.messages for c in channels) <= cost.messages
-
-
-def searched(lattice, target):
-    """What a search finds, and after how many questions, when the nodes from a rank on will do."""
-    searching, asked, said = lattice.search(), 0, None
-    while True:
-        try:
-            last, _ = searching.send(said)
-        except StopIteration as done:
-            return done.value, asked
-        asked, said = asked + 1, last >= target
-
-
-def test_a_search_asks_the_logarithm_of_its_nodes():
-    lattice = JointRelease(described(oracle.random_paths(random.Random(5), 3)), k=2).lattice
-    nodes = len(lattice.nodes)
-    for target in range(nodes + 1):
-        found, asked = searched(lattice, target)
-        assert found == (target if target < nodes else None)
-        assert asked <= int(np.ceil(np.log2(nodes + 1)))
-
-
-def test_the_nodes_that_are_tested_generalise_all_others():
-    """The maximal nodes of a prefix generalise every node of it."""
-    paths = oracle.random_paths(random.Random(8), 3)
-    lattice = JointRelease(described(paths), k=2).lattice
-    for first, last in itertools.combinations(range(len(lattice.nodes)), 2):
-        maximal = [lattice.nodes[r] for r in lattice.maximal(first, last)]
-        for node in lattice.nodes[first : last + 1]:
-            assert any(all(a <= b for a, b in zip(node, m, strict=True)) for m in maximal)

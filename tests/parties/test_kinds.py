@@ -6,8 +6,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.parties.kinds import question_from, question_to
-from tests.parties.test_statistics import QUESTIONED, asked
+from sfumato.parties.kinds import question_from
+from tests.parties.test_statistics import asked
 
 TOKENS = [
     "True",
@@ -66,16 +66,8 @@ def test_words_that_a_column_of_numbers_could_not_tell_apart_are_refused():
             {"histogram": {"axis": {"column": "x", "domain": words}}},
             {"count": {"where": {"x": words}}},
         ):
-            with pytest.raises(ParameterError, match="write each once"):
+            with pytest.raises(ParameterError, match="list each once"):
                 question_from(question)
-
-
-@pytest.mark.parametrize(
-    "question", QUESTIONED, ids=lambda q: q if isinstance(q, str) else next(iter(q))
-)
-def test_a_question_is_written_and_read(question):
-    read = question_from(question)
-    assert question_from(question_to(read)) == read
 
 
 def test_what_does_not_fit_is_refused_beforehand():
@@ -83,7 +75,9 @@ def test_what_does_not_fit_is_refused_beforehand():
     with pytest.raises(ParameterError, match=r"do not fit into protocol 'additive'.*shamir"):
         asked(wide, "additive")
     assert asked(wide)["count"] == 10
-    with pytest.raises(ParameterError, match=r"no joint question 'maen'\. Did you mean 'mean'"):
+    with pytest.raises(
+        ParameterError, match="joint question 'maen' does not exist\\. Did you mean 'mean'"
+    ):
         question_from({"maen": {}})
     with pytest.raises(ParameterError, match="written as text"):
         question_from({"mean": {"column": "age", "bounds": ["a", "b"]}})

@@ -8,10 +8,10 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.errors import ParameterError, PartyLeft
+from sfumato.errors import PartyLeft
 from sfumato.parties.channel import Network, Phase
 from sfumato.parties.encrypted_sum import Encrypted
-from sfumato.parties.protocols import Additive, Shamir, summation, usual_degree
+from sfumato.parties.protocols import Additive, Shamir
 
 
 def everybody(parties, protocol, *, keep=False):
@@ -130,18 +130,3 @@ def lagrange(points, at, p):
                 weight = weight * (at - z) * pow(x - z, -1, p) % p
         value = (value + y * weight) % p
     return value
-
-
-def test_protocols_and_their_limits():
-    assert (
-        usual_degree(3) == 1
-        and not Additive().fits(2**63 + 1)
-        and Shamir().fits(2**90)
-        and not Shamir().fits(2**93)
-    )
-    with pytest.raises(ParameterError, match="different parties"):
-        summation("encrypted", server=1, key_holder=1)
-    with pytest.raises(ParameterError, match="no protocol"):
-        summation("ring")
-    with pytest.raises(ParameterError, match="degree"):
-        Shamir(4).degree_among(4)

@@ -76,7 +76,7 @@ CHECKS = (
     ),
     check(
         "release.table_checks",
-        "columns are what the recipe says",
+        "columns match the recipe",
         "The file has the columns of the recipe.",
         LIES,
     ),
@@ -138,7 +138,7 @@ CHECKS = (
     ),
     check(
         "release.original_checks",
-        "input is the committed one",
+        "the original is the committed one",
         "The original is the table of which the release was made.",
         "tests/release/test_verify.py::test_another_original_is_noticed",
         "tests/release/any_shape/test_release.py::test_another_original_is_noticed",
@@ -154,7 +154,7 @@ CHECKS = (
     ),
     check(
         "release.original_checks",
-        "what the certificate tells, against the original",
+        "figures of the certificate, against the original",
         "Every section is that of the release made again.",
         EVERY_FIELD,
         "tests/release/test_table_release.py::test_an_edited_certificate_of_drawn_rows_does_not_verify",
@@ -168,7 +168,7 @@ CHECKS = (
     ),
     check(
         "release.person_checks",
-        "columns are what the recipe says",
+        "columns match the recipe",
         "The tables have the columns of the recipe.",
         "tests/release/test_manifest.py::test_a_column_that_the_recipe_does_not_have",
         FORGED_PEOPLE,
@@ -206,8 +206,8 @@ CHECKS = (
         "results.checking.verification",
         "outputs listed",
         "The released folder has the listed files, as listed, and no others.",
-        "tests/results/checking/test_reviews.py::test_a_released_folder_is_verified",
-        "tests/results/checking/test_reviews.py::test_strangers_are_told_and_never_released",
+        "tests/results/checking/test_verification.py::test_a_released_folder_is_verified",
+        "tests/results/checking/test_verification.py::test_strangers_are_told_and_never_released",
     ),
     check(
         "results.checking.verification",
@@ -273,8 +273,8 @@ OPTIMALITY = (
             ("methods.steps.suppression.cell_plan", "lower_bound"),
         ),
         "No suppression of cells that keeps the promise costs less.",
-        "tests/methods/steps/suppression/test_cells.py::test_exact_is_what_trying_everything_finds",
-        "tests/methods/steps/suppression/test_cells.py::test_exact_is_valid_and_never_dearer_than_greedy",
+        "tests/methods/steps/suppression/test_cell_plan.py::test_exact_is_what_trying_everything_finds",
+        "tests/methods/steps/suppression/test_cell_plan.py::test_exact_is_valid_and_never_dearer_than_greedy",
     ),
     best(
         (("methods.steps.microaggregation.methods", "optimal"),),
@@ -288,8 +288,8 @@ OPTIMALITY = (
             ("methods.formulas.rule_hiding", "optimal"),
         ),
         "No way to hide the rules has fewer side effects.",
-        "tests/methods/formulas/test_rules.py::test_exact_is_the_best_of_all_ways",
-        "tests/methods/formulas/test_rules.py::test_exact_is_the_best_for_itemsets",
+        "tests/methods/formulas/test_rule_hiding.py::test_exact_is_the_best_of_all_ways",
+        "tests/methods/formulas/test_rule_hiding.py::test_exact_is_the_best_for_itemsets",
         "tests/methods/steps/rules/test_hide_rules.py::test_exact_never_has_more_side_effects",
     ),
     best(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 BY_ORDER, BY_NOTHING = "order", "none"
 CHOICES = (
-    "name a column that identifies records in both tables, 'order' where row i was made from row i"
-    " of the original, or 'none' where no row is anybody's (synthetic records)"
+    "name a column that identifies records in both tables, 'order' if row i was made from row i "
+    "of the original, or 'none' if no row belongs to a person (synthetic records)"
 )
 
 
@@ -39,13 +39,14 @@ def pair_elsewhere(
     """
     if control is not None and align != BY_NOTHING:
         raise ParameterError(
-            "a control group goes with rows that are nobody's; say that they are with align 'none'"
+            "a control group only goes with synthetic rows; add align 'none', or leave "
+            "the control group out"
         )
     if align is None:
         if released.origin is None and not _same_rows(original, released):
             raise ParameterError(
-                f"{released.source.name} does not say which rows of {original.source.name} its rows"
-                f" were made from; say it with align: {CHOICES}"
+                f"{released.source.name} does not say which rows of {original.source.name} its "
+                f"rows were made from; add align: {CHOICES}"
             )
         return TablePair.of(original, released)
     if align == BY_NOTHING:
@@ -53,12 +54,11 @@ def pair_elsewhere(
     if align == BY_ORDER:
         if len(released) != len(original):
             raise SchemaError(
-                f"{released.source.name} has {len(released):,} rows and {original.source.name}"
-                f" {len(original):,}, so they are not aligned by order; {CHOICES}"
+                f"{released.source.name} has {len(released):,} rows and {original.source.name} has "
+                f"{len(original):,}, so 'order' cannot align them; {CHOICES}"
             )
-        return TablePair.of(
-            original, dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64))
-        )
+        aligned = dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64))
+        return TablePair.of(original, aligned)
     rows = _by_key(original, released, align)
     return TablePair.of(original, dataclasses.replace(released.drop([align]), origin=rows))
 
@@ -89,20 +89,21 @@ def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
         missing, repeated = column.null_count(), len(column) - column.n_unique()
         if missing or repeated:
             raise SchemaError(
-                f"align: column {key!r} of {table.source.name} does not identify records:"
-                f" {missing:,} missing and {repeated:,} repeated values"
+                f"align: column {key!r} of {table.source.name} does not identify records: "
+                f"{missing:,} missing and {repeated:,} repeated values; choose another column"
             )
         texts.append(column)
-    original_rows = pl.DataFrame({"key": texts[0], "row": np.arange(len(original), dtype=np.int64)})
-    matches = pl.DataFrame({"key": texts[1]}).join(
+    positions = np.arange(len(original), dtype=np.int64)
+    original_rows = pl.DataFrame({"key": texts[0], "row": positions})
+    joined = pl.DataFrame({"key": texts[1]}).join(
         original_rows, on="key", how="left", maintain_order="left"
-    )["row"]
+    )
+    matches = joined["row"]
     if matches.null_count():
         raise SchemaError(
-            f"align: {matches.null_count():,} of {len(released):,} records of"
-            f" {released.source.name}"
-            f" have a value of {key!r} that {original.source.name} does not have; give the table"
-            " they were made from"
+            f"align: {matches.null_count():,} of {len(released):,} records of "
+            f"{released.source.name} have a value of {key!r} that {original.source.name} lacks; "
+            "give the table they were made from"
         )
     return matches.to_numpy().astype(np.int64)
 
@@ -112,7 +113,8 @@ def _unaligned(original: Table, released: Table, control: Table | None) -> Table
     they were not made of.
     """
     learnt_rows = np.arange(len(original), dtype=np.int64)
-    nobody = dataclasses.replace(released, origin=np.full(len(released), NOBODY, dtype=np.int64))
+    nowhere = np.full(len(released), NOBODY, dtype=np.int64)
+    nobody = dataclasses.replace(released, origin=nowhere)
     if control is None:
         return TablePair.of(original, nobody, learnt_from=learnt_rows)
     missing_columns = [name for name in original.columns if name not in control.columns]
@@ -123,11 +125,13 @@ def _unaligned(original: Table, released: Table, control: Table | None) -> Table
             " columns"
         )
     if not len(control):
-        raise SchemaError(f"control: {control.source.name} has no rows")
+        raise SchemaError(
+            f"control: {control.source.name} has no rows; give people that the release was "
+            "not made from"
+        )
     # Control people stand behind the originals, so that they are known by their row numbers.
-    frame = pl.concat(
-        [original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed"
-    )
+    controls = control.to_polars().select(original.columns)
+    frame = pl.concat([original.to_polars(), controls], how="vertical_relaxed")
     # a polars frame becomes a narwhals one
     everyone = Table(frame, original.schema, source=original.source)  # type: ignore[arg-type]
     aside = np.arange(len(original), len(everyone), dtype=np.int64)

@@ -90,7 +90,9 @@ class VerdictBlock:
     @property
     def text(self) -> str:
         """The whole in one line, without the mark."""
-        return f"{self.title}: {self.sentence}" if self.sentence else self.title
+        if self.sentence:
+            return f"{self.title}: {self.sentence}"
+        return self.title
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -211,7 +213,10 @@ class ChartBlock:
         points = []
         for series in self.series:
             for point in series.points:
-                value = number(point.size) if self.kind == "map" else point.name
+                if self.kind == "map":
+                    value = number(point.size)
+                else:
+                    value = point.name
                 x, y = self.x.text(point.x), self._value_text(point)
                 points.append((series.name, x, y, value))
         return TableBlock(header, tuple(points))

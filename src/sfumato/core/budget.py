@@ -62,13 +62,11 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     def bound(log_excess: float) -> float:
         excess = math.exp(log_excess)
         alpha = 1 + excess
-        return (
-            alpha * rho + (-math.log(delta) - math.log(alpha)) / excess + math.log(excess / alpha)
-        )
+        tail = -math.log(delta) - math.log(alpha)
+        return alpha * rho + tail / excess + math.log(excess / alpha)
 
-    centre = math.log(
-        math.sqrt(math.log(1 / delta) / rho)
-    )  # the minimum of the bound of Bun and Steinke
+    ratio = math.log(1 / delta) / rho
+    centre = math.log(math.sqrt(ratio))  # the minimum of the bound of Bun and Steinke
     return max(0.0, _lowest(bound, centre - 10, centre + 10))
 
 
@@ -83,11 +81,10 @@ def rho_of_budget(epsilon: float, delta: float) -> float:
         high *= 2
     for _ in range(SEARCH_STEPS):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high)
-            if epsilon_of_rho(middle, delta) <= epsilon * (1 - 1e-12)
-            else (low, middle)
-        )
+        if epsilon_of_rho(middle, delta) <= epsilon * (1 - 1e-12):
+            low = middle
+        else:
+            high = middle
     return low
 
 
@@ -102,8 +99,10 @@ def advanced(epsilons: Iterable[float], delta: float) -> float:
     """
     _require_delta(delta)
     losses = list(epsilons)
-    spread = math.sqrt(2 * math.log(1 / delta) * math.fsum(e * e for e in losses))
-    return min(math.fsum(losses), math.fsum(e * math.tanh(e / 2) for e in losses) + spread)
+    squares = math.fsum(e * e for e in losses)
+    spread = math.sqrt(2 * math.log(1 / delta) * squares)
+    expected = math.fsum(e * math.tanh(e / 2) for e in losses)
+    return min(math.fsum(losses), expected + spread)
 
 
 def composed(epsilons: Iterable[float], delta: float = 0.0) -> float:
@@ -133,7 +132,10 @@ def _lowest(function: Callable[[float], float], low: float, high: float) -> floa
         lower, upper = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         at_left, at_right = function(lower), function(upper)
         best = min(best, at_left, at_right)
-        low, high = (low, upper) if at_left < at_right else (lower, high)
+        if at_left < at_right:
+            high = upper
+        else:
+            low = lower
     return best
 
 
@@ -164,12 +166,15 @@ def exact(amount: object, title: str) -> Fraction:
     if isinstance(amount, bool) or not isinstance(amount, Real | str):
         raise ParameterError(f"{title} must be a number")
     try:
-        fraction = amount if isinstance(amount, Fraction) else Fraction(str(float(amount)))
+        if isinstance(amount, Fraction):
+            fraction = amount
+        else:
+            fraction = Fraction(str(float(amount)))
     except (ValueError, OverflowError):
         raise ParameterError(f"{title} must be a finite number") from None
     if fraction <= 0:
         raise ParameterError(
-            f"{title} must be above 0: without a loss there is no answer, and no loss is negative"
+            f"{title} must be above 0: an answer without privacy loss does not exist"
         )
     return fraction
 
@@ -207,24 +212,22 @@ class PrivacyLoss:
 
     def to_dict(self) -> dict[str, str]:
         """Plain data for a ledger."""
-        return (
-            {"epsilon": str(self.epsilon)} if self.epsilon is not None else {"rho": str(self.rho)}
-        )
+        if self.epsilon is not None:
+            return {"epsilon": str(self.epsilon)}
+        return {"rho": str(self.rho)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, str]) -> PrivacyLoss:
         """The inverse of :meth:`to_dict`."""
         read = {name: exact(Fraction(value), name) for name, value in plain.items()}
         if len(read) != 1:
-            raise ParameterError("a loss is either an epsilon or a rho")
+            raise ParameterError("give either an epsilon or a rho, not both")
         return cls(**read)
 
     def __str__(self) -> str:
-        return (
-            f"ε = {float(self.epsilon):g}"
-            if self.epsilon is not None
-            else f"ρ = {float(self.as_rho):g}"
-        )
+        if self.epsilon is not None:
+            return f"ε = {float(self.epsilon):g}"
+        return f"ρ = {float(self.as_rho):g}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,7 +244,10 @@ class Spending:
         """This and more."""
         epsilon, rho, answers = self.epsilon, self.rho, self.answers
         for loss in losses:
-            epsilon = None if epsilon is None or loss.epsilon is None else epsilon + loss.epsilon
+            if epsilon is None or loss.epsilon is None:
+                epsilon = None
+            else:
+                epsilon = epsilon + loss.epsilon
             rho, answers = rho + loss.as_rho, answers + 1
         return Spending(epsilon, rho, answers)
 
@@ -273,12 +279,15 @@ class Budget:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None):
-            raise ParameterError("a budget is either an epsilon or a rho")
+            raise ParameterError("give the budget either as epsilon or as rho, not both")
         if self.rho is not None and self.delta:
-            raise ParameterError("delta belongs to a budget in epsilon; a rho holds without it")
+            raise ParameterError(
+                "delta belongs to a budget in epsilon; a budget in rho needs none, so leave "
+                "delta out"
+            )
         sensible(*((self.rho, "rho") if self.epsilon is None else (self.epsilon, "epsilon")))
         if self.delta and self.delta < LEAST_DELTA:
-            raise ParameterError(f"delta is 0 or at least {LEAST_DELTA:g}")
+            raise ParameterError(f"delta must be 0 or at least {LEAST_DELTA:g}")
 
     def affords(self, spending: Spending) -> bool:
         """Whether these losses together stay within the budget.
@@ -305,20 +314,28 @@ class Budget:
         """What these losses come to together, in the currency of the budget (ε or ρ)."""
         if self.rho is not None:
             return float(spending.rho)
-        total = math.inf if spending.epsilon is None else float(spending.epsilon)
-        return min(total, epsilon_of_rho(float(spending.rho), self.delta)) if self.delta else total
+        if spending.epsilon is None:
+            total = math.inf
+        else:
+            total = float(spending.epsilon)
+        if self.delta:
+            return min(total, epsilon_of_rho(float(spending.rho), self.delta))
+        return total
 
     def largest_epsilon(self, spending: Spending) -> float:
         """The largest pure ε that one more answer could cost, rounded down to six digits."""
         if self.rho is not None:
-            largest = math.sqrt(2 * max(0.0, self.rho - float(spending.rho)))
+            remaining = self.rho - float(spending.rho)
+            largest = math.sqrt(2 * max(0.0, remaining))
         else:
             limit = exact(self.epsilon, "epsilon")
-            largest = 0.0 if spending.epsilon is None else max(0.0, float(limit - spending.epsilon))
+            if spending.epsilon is None:
+                largest = 0.0
+            else:
+                largest = max(0.0, float(limit - spending.epsilon))
             if self.delta:
-                remaining_rho = rho_of_budget(float(limit) * (1 - SAFETY), self.delta) - float(
-                    spending.rho
-                )
+                usable_limit = float(limit) * (1 - SAFETY)
+                remaining_rho = rho_of_budget(usable_limit, self.delta) - float(spending.rho)
                 largest = max(largest, math.sqrt(2 * max(0.0, remaining_rho)))
         return math.floor(largest * 1e6 + 1e-6) / 1e6
 

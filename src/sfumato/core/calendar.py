@@ -39,7 +39,8 @@ def dates_of(column: pl.Series, table: str) -> pl.Series:
         return column.dt.date()
     if column.dtype != pl.String:
         raise SchemaError(
-            f"column {name!r} of {table} must hold dates, times or ISO text; it is {column.dtype}"
+            f"column {name!r} of {table} must hold dates, times or ISO text, but it "
+            f"holds {column.dtype}; convert it"
         )
     read = column.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     # Behind a day stands nothing, a T or a blank: 2024-01-150 is no date.
@@ -49,7 +50,7 @@ def dates_of(column: pl.Series, table: str) -> pl.Series:
     if lost:
         raise SchemaError(
             f"column {name!r} of {table} must hold dates as YYYY-MM-DD, with or without a time; "
-            f"{lost:,} value(s) are none"
+            f"{lost:,} value(s) are not written so; correct them or make them missing"
         )
     return read
 
@@ -62,9 +63,10 @@ def shift_column(column: pl.Series, table: str, shifts: NDArray[np.int64]) -> pl
     if isinstance(column.dtype, pl.Datetime):
         ticks = TICKS[column.dtype.time_unit]
         return (column.to_physical() + days * ticks).cast(column.dtype).alias(name)
-    dates = (
-        (dates_of(column, table).cast(pl.Int32).cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
-    )
+    day_numbers = dates_of(column, table).cast(pl.Int32).cast(pl.Int64)
+    dates = (day_numbers + days).cast(pl.Int32).cast(pl.Date)
     if column.dtype != pl.String:
         return dates.alias(name)
-    return (dates.dt.strftime("%Y-%m-%d").str.zfill(10) + column.str.slice(10)).alias(name)
+    moved_dates = dates.dt.strftime("%Y-%m-%d").str.zfill(10)
+    times_of_day = column.str.slice(10)
+    return (moved_dates + times_of_day).alias(name)

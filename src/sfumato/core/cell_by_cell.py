@@ -33,8 +33,8 @@ def cell_by_cell(dataset: Table, recipe: Recipe) -> Table:
         ):
             cells = dataset.column(name)
             bare = cells.str.replace_all(between, "", literal=True)
-            texts = pl.select(
-                pl.when(cells.str.contains(grouped)).then(bare).otherwise(cells)
-            ).to_series()
-            columns[name] = texts.alias(name).str.strip_chars().str.replace(mark, ".", literal=True)
+            cleaned = pl.when(cells.str.contains(grouped)).then(bare).otherwise(cells)
+            texts = pl.select(cleaned).to_series()
+            stripped = texts.alias(name).str.strip_chars()
+            columns[name] = stripped.str.replace(mark, ".", literal=True)
     return dataset.with_columns(columns) if columns else dataset

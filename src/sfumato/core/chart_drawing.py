@@ -125,7 +125,14 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
         draw_axes(drawing, Ruler(_tick_labels(chart.y, positions), chart.y.title, flush=True))
     for series in chart.series:
         for point in series.points:
-            _draw_in_row(drawing, rows[round(point.x)], point, series, chart, (low, scale))
+            _draw_in_row(
+                drawing,
+                rows[round(point.x)],
+                point,
+                series=series,
+                chart=chart,
+                measure=(low, scale),
+            )
     if chart.kind != "intervals":
         drawing.rule((0, 0), (0, height), Pen(stroke=SOFT))
 
@@ -147,9 +154,14 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
             drawing.text(-10, y, line.label, align="right", bold=True)
             continue
         x = scale * (line.at - low)
-        drawing.rule((x, 0), (x, height if line.names is None else ROW * line.names), DASHED)
+        if line.names is None:
+            end = height
+        else:
+            end = ROW * line.names
+        drawing.rule((x, 0), (x, end), DASHED)
         half = width_of(line.label, FONT) / 2
-        drawing.text(min(max(x, half), plot - half), -ROW / 2, line.label, align="center")
+        middle = min(max(x, half), plot - half)
+        drawing.text(middle, -ROW / 2, line.label, align="center")
     return drawing
 
 
@@ -167,7 +179,10 @@ def _draw_in_row(
         return
     if chart.kind == "levels":
         level, top = round(point.y), round(point.high or 0)
-        shares = [index / top for index in range(top + 1)] if top else []
+        if top:
+            shares = [index / top for index in range(top + 1)]
+        else:
+            shares = []
         filled = level
         if top > MOST_BOXES:
             shares, filled = [0.0, level / top, 1.0], 1
@@ -188,7 +203,9 @@ def _draw_in_row(
                 half = 0.2 * ROW
             drawing.rect(0, y - half, x, 2 * half, Pen(colour))
             if point.low is not None and point.high is not None:
-                ends = ((scale * (point.low - low), y), (scale * (point.high - low), y))
+                low_end = scale * (point.low - low)
+                high_end = scale * (point.high - low)
+                ends = ((low_end, y), (high_end, y))
                 drawing.rule(*ends, Pen(stroke=INK, width=2))
         case "tick":
             drawing.rect(x - 2.5, y - 6.5, 5, 13, Pen(BEFORE, opacity=0.7))
@@ -198,7 +215,7 @@ def _draw_in_row(
             if point.low is not None and point.high is not None and point.high > point.low:
                 length = scale * (point.high - point.low)
                 drawing.rect(scale * (point.low - low), y - 4, length, 8, Pen(AFTER, opacity=0.25))
-            drawing.drawn.append(Mark(x, y, "diamond", 81, Pen(AFTER)))
+            drawing.drawn.append(Mark(x, y, shape="diamond", size=81, pen=Pen(AFTER)))
 
 
 # Columns: bars that stand, with the names below them; small, for many beside each other.
@@ -210,14 +227,20 @@ def _draw_columns(chart: ChartBlock) -> Drawing:
     names = labels(chart.x.names, LONGEST_BIN)
     below = 20 + round(0.75 * _room(["", *names], 10.5))
     drawing = Drawing(COLUMNS_WIDTH, COLUMNS_HEIGHT, left=38, right=4, top=8, bottom=below)
-    values = [point.y or 0.0 for series in chart.series for point in series.points]
+    values = []
+    for series in chart.series:
+        for point in series.points:
+            values.append(point.y or 0.0)
     highest = max(values, default=0.0) or 1.0
     stops = ticks(0, highest, 3)
     positions = [(COLUMNS_HEIGHT * (1 - stop / highest), stop) for stop in stops]
     draw_axes(drawing, up=Ruler(_tick_labels(chart.y, positions), size=11))
     step = COLUMNS_WIDTH / (len(chart.x.names) + 0.1)
     for series in chart.series:
-        colour, width = (BEFORE, 0.86) if series.part == "before" else (AFTER, 0.42)
+        if series.part == "before":
+            colour, width = BEFORE, 0.86
+        else:
+            colour, width = AFTER, 0.42
         for point in series.points:
             height = COLUMNS_HEIGHT * (point.y or 0.0) / highest
             x = step * (point.x + 0.55 - width / 2)
@@ -237,14 +260,23 @@ def _draw_map(chart: ChartBlock) -> Drawing:
     down, across = labels(chart.y.names, LONGEST_MAP_NAME), labels(chart.x.names, LONGEST_MAP_NAME)
     room = 14 + _room([*down, *across], 12)
     width, height = CELL * len(across), CELL * len(down)
-    drawing = Drawing(width, height, left=room, right=10, top=6, bottom=round(18 + room * 0.6))
-    points = [point for series in chart.series for point in series.points if point.size]
+    bottom = round(18 + room * 0.6)
+    drawing = Drawing(width, height, left=room, right=10, top=6, bottom=bottom)
+    points = []
+    for series in chart.series:
+        for point in series.points:
+            if point.size:
+                points.append(point)
     largest = max([0.05, *(abs(point.size) for point in points)])
     for point in points:
         area = (CELL * 0.85) ** 2 * abs(point.size) / largest
-        pen = Pen("white", INK, 1.5) if point.size < 0 else Pen(AFTER)
-        x, y = CELL * (point.x + 0.5), CELL * ((point.y or 0) + 0.5)
-        drawing.drawn.append(Mark(x, y, "square", area, pen))
+        if point.size < 0:
+            pen = Pen("white", INK, 1.5)
+        else:
+            pen = Pen(AFTER)
+        row_place = (point.y or 0) + 0.5
+        x, y = CELL * (point.x + 0.5), CELL * row_place
+        drawing.drawn.append(Mark(x, y, shape="square", size=area, pen=pen))
     for index, name in enumerate(down):
         drawing.text(-8, CELL * (index + 0.5), name, align="right", size=12)
     for index, name in enumerate(across):
@@ -294,11 +326,15 @@ def _scale_of(axis: ChartAxis, values: Sequence[float], start: float, end: float
     else:
         low, high = min(0.0, *values), max(0.0, *values)
         low, high = rounded_out(low, high if high > low else low + 1.0)
-    return AxisScale(axis, low, high, start, end)
+    return AxisScale(axis, low, high=high, start=start, end=end)
 
 
 def _draw_plane(chart: ChartBlock) -> Drawing:
-    points = [point for series in chart.series for point in series.points if point.y is not None]
+    points = []
+    for series in chart.series:
+        for point in series.points:
+            if point.y is not None:
+                points.append(point)
     if not points:
         drawing = Drawing(PLANE_WIDTH, 60)
         drawing.text(PLANE_WIDTH / 2, 30, "nothing could be measured", SOFT, align="center")
@@ -325,7 +361,7 @@ def _draw_plane(chart: ChartBlock) -> Drawing:
         drawing.drawn += _point_labels(labelled, x, y)
     for index, (name, shape) in enumerate(shapes.items()):
         at = PLANE_HEIGHT + 62 + 22 * index
-        drawing.drawn.append(Mark(6, at, shape, 64, Pen(FILLED, AFTER, 1.5)))
+        drawing.drawn.append(Mark(6, at, shape=shape, size=64, pen=Pen(FILLED, AFTER, 1.5)))
         drawing.text(18, at, shortened(name, LONGEST_LEGEND), size=FONT - 1)
     return drawing
 
@@ -334,9 +370,10 @@ def _draw_series(
     drawing: Drawing, series: Series, scales: tuple[AxisScale, AxisScale], shape: Shape
 ) -> None:
     x, y = scales
-    points = [
-        (x.place(point.x), y.place(point.y)) for point in series.points if point.y is not None
-    ]
+    points = []
+    for point in series.points:
+        if point.y is not None:
+            points.append((x.place(point.x), y.place(point.y)))
     before = series.part == "before"
     pen = Pen(stroke=BEFORE if before else AFTER, width=2, dashed=before)
     if series.mark == "line" and len(points) > 1:
@@ -347,31 +384,48 @@ def _draw_series(
     for point in series.points:
         if point.low is not None and point.high is not None:
             across = x.place(point.x)
-            ends = ((across, y.place(point.low)), (across, y.place(point.high)))
+            low_end = y.place(point.low)
+            high_end = y.place(point.high)
+            ends = ((across, low_end), (across, high_end))
             drawing.drawn.append(Stroke(ends, Pen(stroke=SOFT)))
     for point, (across, top) in zip(series.points, points, strict=True):
         # A mark with a label is large; others grow with what they stand for.
-        area = 130 if point.label else 9 + 5 * math.log2(max(1.0, point.size))
+        if point.label:
+            area = 130.0
+        else:
+            area = 9 + 5 * math.log2(max(1.0, point.size))
         match series.mark:
             case "line":
                 title = f"{x.axis.text(point.x)}: {y.axis.text(point.y)}"
-                mark = Mark(across, top, shape, 64, Pen(pen.stroke), title)
+                mark = Mark(across, top, shape=shape, size=64, pen=Pen(pen.stroke), title=title)
             case "ring":
                 ring = Pen(None, BEFORE, 0.8, opacity=0.7)
-                mark = Mark(across, top, "circle", area, ring, point.name)
+                mark = Mark(across, top, shape="circle", size=area, pen=ring, title=point.name)
             case "dot":
-                ink = Pen("white", ALARM, 1.6) if point.alarm else Pen(FILLED, AFTER, 1.6)
+                if point.alarm:
+                    ink = Pen("white", ALARM, 1.6)
+                else:
+                    ink = Pen(FILLED, AFTER, 1.6)
                 if not point.label:
                     ink = dataclasses.replace(ink, width=0.5)
-                mark = Mark(across, top, shape, area, ink, point.name)
+                mark = Mark(across, top, shape=shape, size=area, pen=ink, title=point.name)
             case "chosen":
-                mark = Mark(across, top, "diamond", 170, Pen(ALARM, "white", 2), point.name)
+                mark = Mark(
+                    across,
+                    top,
+                    shape="diamond",
+                    size=170,
+                    pen=Pen(ALARM, "white", 2),
+                    title=point.name,
+                )
                 # The name stands below and left, where a front leaves room, or else on the right.
                 room = across > width_of(series.name, FONT)
                 side: Align = "right" if room else "left"
                 down = top + (18 if room else -14)
                 for halo in (Pen("white", "white", 4), Pen(ALARM)):
-                    words = Text(across + 8, down, series.name, halo, side, bold=True)
+                    words = Text(
+                        across + 8, down, words=series.name, pen=halo, align=side, bold=True
+                    )
                     drawing.drawn.append(words)
             case _:
                 continue
@@ -398,16 +452,21 @@ def _point_labels(points: Sequence[Point], x: AxisScale, y: AxisScale) -> list[T
         clashes = []
         for dx, dy, align in SIDES:
             middle = across + dx + {"left": half, "right": -half, "center": 0}[align]
-            near = [
-                (a, b)
-                for a, b in occupied
-                if (a, b) != (across, top) and abs(a - middle) < 8 + half and abs(b - top - dy) < 12
-            ]
+            near = []
+            for a, b in occupied:
+                if (
+                    (a, b) != (across, top)
+                    and abs(a - middle) < 8 + half
+                    and abs(b - top - dy) < 12
+                ):
+                    near.append((a, b))
             clashes.append((len(near) + (middle < half), middle, top + dy))
         best = clashes.index(min(clashes, key=lambda clash: clash[0]))
         dx, dy, align = SIDES[best]
         occupied.append(clashes[best][1:])
-        texts.append(Text(across + dx, top + dy, point.label, Pen(INK), align, FONT - 1))
+        texts.append(
+            Text(across + dx, top + dy, words=point.label, pen=Pen(INK), align=align, size=FONT - 1)
+        )
     return texts
 
 
@@ -420,7 +479,10 @@ def _tick_labels(
     axis: ChartAxis, positions: Sequence[tuple[float, float]]
 ) -> list[tuple[float, str]]:
     stops = [stop for _, stop in positions]
-    words = [percent_tick(stop) for stop in stops] if axis.share else plain_numbers(stops)
+    if axis.share:
+        words = [percent_tick(stop) for stop in stops]
+    else:
+        words = plain_numbers(stops)
     return [(at, word) for (at, _), word in zip(positions, words, strict=True)]
 
 

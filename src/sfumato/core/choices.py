@@ -60,9 +60,10 @@ def weakest(cls: Any, arguments: Mapping[str, Any]) -> tuple[Any, tuple[str, ...
     >>> weakest(TCloseness, {"sensitive": "illness"})
     (TCloseness(sensitive='illness', t=1.0, distance='equal', reference='original'), ('t',))
     """
-    open_fields = [
-        name for name in required_fields(cls) if name not in arguments and is_number(cls, name)
-    ]
+    open_fields = []
+    for name in required_fields(cls):
+        if name not in arguments and is_number(cls, name):
+            open_fields.append(name)
     if not open_fields:
         return cls(**arguments), ()
     legal, refused = [], None
@@ -93,7 +94,8 @@ def variants(cls: Any) -> tuple[Any, ...]:
     (KAnonymity(k=1), KAnonymity(k=2), KAnonymity(k=3))
     """
     names = [field.name for field in dataclasses.fields(cls)]
-    return tuple(_legal(cls, names, [list(_values(cls, name)) for name in names]))
+    choices = [list(_values(cls, name)) for name in names]
+    return tuple(_legal(cls, names, choices))
 
 
 def _legal(cls: Any, names: Sequence[str], choices: Sequence[Sequence[Any]]) -> Iterator[Any]:
@@ -113,14 +115,12 @@ def trivial(model: Model) -> bool:
     """
     cls: Any = type(model)
     arguments = {field.name: getattr(model, field.name) for field in dataclasses.fields(cls)}
-    degrees = [
-        name
-        for name in required_fields(cls)
-        if is_number(cls, name) and _is_degree(cls, arguments, name)
-    ]
-    weakest_model, _ = weakest(
-        cls, {name: value for name, value in arguments.items() if name not in degrees}
-    )
+    degrees = []
+    for name in required_fields(cls):
+        if is_number(cls, name) and _is_degree(cls, arguments, name):
+            degrees.append(name)
+    fixed_arguments = {name: value for name, value in arguments.items() if name not in degrees}
+    weakest_model, _ = weakest(cls, fixed_arguments)
     # Without a degree nothing can be made weaker, so the model is not trivial.
     return bool(degrees) and weakest_model.implies(model)
 
@@ -128,7 +128,8 @@ def trivial(model: Model) -> bool:
 def _is_degree(cls: Any, arguments: Mapping[str, Any], name: str) -> bool:
     """Whether a number says how much is promised, and not a fact about the data."""
     try:
-        weakest(cls, {field: value for field, value in arguments.items() if field != name})
+        other_arguments = {field: value for field, value in arguments.items() if field != name}
+        weakest(cls, other_arguments)
     except ParameterError:
         return False
     return True
@@ -159,9 +160,10 @@ def _numbers(cls: type, name: str) -> Iterator[float]:
     whole = int in _kinds(cls, name)
     usual = (1, 2, 3) if whole else (0.1, 0.5, 1.0, 2.0)
     # NEAR only stands for an end that is excluded; nobody would choose it.
-    yield from dict.fromkeys(
+    candidates = dict.fromkeys(
         v for v in (low, *usual, high) if v is not None and _inside(v, low, high) and v != NEAR
     )
+    yield from candidates
 
 
 @cache
@@ -182,9 +184,15 @@ def _limits(cls: type, name: str) -> tuple[float | None, float | None]:
     high: float | None = None
     for limit in _info(cls, name).metadata:
         if hasattr(limit, "ge") or hasattr(limit, "gt"):
-            low = limit.ge if hasattr(limit, "ge") else limit.gt + NEAR
+            if hasattr(limit, "ge"):
+                low = limit.ge
+            else:
+                low = limit.gt + NEAR
         if hasattr(limit, "le") or hasattr(limit, "lt"):
-            high = limit.le if hasattr(limit, "le") else limit.lt - NEAR
+            if hasattr(limit, "le"):
+                high = limit.le
+            else:
+                high = limit.lt - NEAR
     return low, high
 
 
@@ -195,4 +203,6 @@ def _info(cls: Any, name: str) -> Any:
 def _kinds(cls: type, name: str) -> set[Any]:
     annotation = _info(cls, name).annotation
     origin = typing.get_origin(annotation)
-    return set(typing.get_args(annotation)) if origin in (Union, types.UnionType) else {annotation}
+    if origin in (Union, types.UnionType):
+        return set(typing.get_args(annotation))
+    return {annotation}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 
 if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
@@ -49,22 +50,24 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
         return None
     climbs = [ladders[a].climb(classes.levels[a], levels[a]).astype(np.uint32) for a in inside]
     # Mixed radix: with sizes 3 and 4 the codes 2 and 1 are cell 2 + 1 * 3 = 5.
-    steps = [
-        climb * np.uint32(prod(sizes[b] for b in inside[:i])) for i, climb in enumerate(climbs)
-    ]
-    offsets = np.cumsum([0, *(len(climb) for climb in climbs)])
+    steps = []
+    for i, climb in enumerate(climbs):
+        stride = prod(sizes[b] for b in inside[:i])
+        steps.append(climb * np.uint32(stride))
+    offsets = group_starts([len(climb) for climb in climbs])
     none = np.zeros(0, dtype=np.uint32)
+    climbing_columns = kernels.runs.ClimbingColumns(
+        shifts=layout.shifts[inside],
+        widths=layout.widths[inside],
+        climbs=np.concatenate([*climbs, none]),
+        steps=np.concatenate([*steps, none]),
+        offsets=offsets,
+    )
     keys, records, in_order = kernels.runs.roll_up_runs(
         classes.keys.reshape(-1),
         classes.records,
         run_shift,
-        kernels.runs.ClimbingColumns(
-            shifts=layout.shifts[inside],
-            widths=layout.widths[inside],
-            climbs=np.concatenate([*climbs, none]),
-            steps=np.concatenate([*steps, none]),
-            offsets=offsets,
-        ),
+        climbing_columns,
         cells,
     )
     if not in_order:

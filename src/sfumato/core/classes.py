@@ -8,13 +8,14 @@ one, so a search works on classes and never goes back to the rows.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.encoding import encode_column, is_one_record_each, parts_of, tallied
+from sfumato.core.encoding import code_type, encode_column, is_one_record_each, parts_of, tallied
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import Ladder, bind_column
 from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from sfumato.core.hierarchy import Ladder
     from sfumato.core.schema import Attribute
     from sfumato.core.table import Table
+
+Number = TypeVar("Number", np.int64, np.float64)
 
 
 # How often the values of a column occur in each class.
@@ -54,15 +57,21 @@ class Counts:
         starts, codes, counts = kernels.keys.merge_counts(
             self.starts, self.codes, self.counts, ids, groups, domain
         )
-        return Counts(starts, codes, counts, self.labels, self.worked_out)
+        return Counts(starts, codes, counts=counts, labels=self.labels, worked_out=self.worked_out)
 
     def taken(self, keep: NDArray[np.bool_]) -> Counts:
         """Counts of some of the classes."""
         sizes = np.diff(self.starts)
         # Per entry of codes whether its class is kept.
         inside = np.repeat(keep, sizes)
-        starts = np.concatenate([[0], np.cumsum(sizes[keep])])
-        return Counts(starts, self.codes[inside], self.counts[inside], self.labels, self.worked_out)
+        starts = group_starts(sizes[keep])
+        return Counts(
+            starts,
+            self.codes[inside],
+            counts=self.counts[inside],
+            labels=self.labels,
+            worked_out=self.worked_out,
+        )
 
     def distinct(self) -> NDArray[np.int64]:
         """Number of distinct values per class."""
@@ -70,9 +79,8 @@ class Counts:
 
     def total(self) -> NDArray[np.int64]:
         """How often each value occurs in all classes together."""
-        return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(
-            np.int64
-        )
+        totals = np.bincount(self.codes, weights=self.counts, minlength=len(self.labels))
+        return totals.astype(np.int64)
 
 
 def count_values(dataset: Table, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
@@ -86,9 +94,8 @@ def count_values(dataset: Table, column: Column, ids: NDArray[np.int64], groups:
     classes, codes = np.divmod(distinct[:, 0].astype(np.int64), domain)
     # Where each class begins; one without values gets an empty slice.
     starts = np.searchsorted(classes, np.arange(groups + 1))
-    return Counts(
-        starts, codes, tallied(members, len(distinct), dataset.copies), tuple(encoded.labels)
-    )
+    counts = tallied(members, len(distinct), dataset.copies)
+    return Counts(starts, codes, counts, tuple(encoded.labels))
 
 
 DENSE = 1 << 16
@@ -123,30 +130,30 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
         occurs = np.zeros(span, dtype=np.bool_)
         occurs[flat] = True
         present = np.flatnonzero(occurs)
-        rank = np.empty(span, dtype=np.min_scalar_type(max(1, len(present)) - 1))
+        rank = np.empty(span, dtype=code_type(len(present)))
         rank[present] = np.arange(len(present))
         return rank[flat], present.astype(np.uint64).reshape(-1, 1)
     # A table of bits may be much longer than the rows are many: a key takes one bit.
     if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and span <= MOST_BITS * len(keys):
         ranks, distinct = kernels.keys.rank_keys(keys, span)
-        return ranks.astype(
-            np.min_scalar_type(max(1, len(distinct)) - 1), copy=False
-        ), distinct.reshape(-1, 1)
+        narrow_ranks = ranks.astype(code_type(len(distinct)), copy=False)
+        return narrow_ranks, distinct.reshape(-1, 1)
     # Where nearly all keys differ hashing would merge nothing, and they are sorted at once.
     if keys.shape[1] == 1 and (
         len(keys) <= kernels.keys.FEW or kernels.keys.mostly_distinct(keys[:, 0])
     ):
         ranks, distinct = kernels.keys.rank_by_sorting(keys[:, 0], span)
-        return ranks.astype(
-            np.min_scalar_type(max(1, len(distinct)) - 1), copy=False
-        ), distinct.reshape(-1, 1)
+        narrow_ranks = ranks.astype(code_type(len(distinct)), copy=False)
+        return narrow_ranks, distinct.reshape(-1, 1)
     # Keys that repeat are hashed, so that only the distinct ones are sorted.
     ids, first = kernels.keys.group(keys)
     if keys.shape[1] == 1:
         order = np.argsort(keys[first, 0])
+    elif len(first):
+        order = np.lexsort(keys[first].T)
     else:
-        order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
-    rank = np.empty(len(first), dtype=np.min_scalar_type(max(1, len(first)) - 1))
+        order = np.empty(0, np.int64)
+    rank = np.empty(len(first), dtype=code_type(len(first)))
     rank[order] = np.arange(len(first))
     return rank[ids], keys[first][order]
 
@@ -180,12 +187,22 @@ class Layout:
             shifts.append(used)
             widths.append(width)
             used += width
-        return cls(*(np.array(part, dtype=np.int64) for part in (words, shifts, widths)))
+        return cls(
+            words=np.array(words, dtype=np.int64),
+            shifts=np.array(shifts, dtype=np.int64),
+            widths=np.array(widths, dtype=np.int64),
+        )
+
+    def at(self, positions: Sequence[int] | slice) -> Layout:
+        """Where the columns at these positions lie."""
+        return Layout(self.words[positions], self.shifts[positions], self.widths[positions])
 
     @property
     def length(self) -> int:
         """Number of words of a key."""
-        return int(self.words.max()) + 1 if self.words.size else 1
+        if self.words.size:
+            return int(self.words.max()) + 1
+        return 1
 
     @property
     def span(self) -> int:
@@ -231,7 +248,9 @@ class ClassTable:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Size of each class as models count it."""
-        return self.records if self.person is None else self.counts[self.person].distinct()
+        if self.person is None:
+            return self.records
+        return self.counts[self.person].distinct()
 
     @property
     def total(self) -> int:
@@ -249,58 +268,35 @@ class ClassTable:
 
     def roll_up(self, levels: Mapping[str, int]) -> ClassTable:
         """Classes after some columns climbed to higher levels (never below the present ones)."""
-        climbing = [
-            a
-            for a, name in enumerate(self.columns)
-            if levels.get(name, self.levels[a]) != self.levels[a]
-        ]
+        reached = self._levels_reached(levels)
+        climbing = [a for a, level in enumerate(reached) if level != self.levels[a]]
         if not climbing:
             return self
-        reached = tuple(
-            [levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)]
-        )
         # Runs are worth their preparation only where classes are many.
         if len(self) > kernels.keys.FEW:
             from sfumato.core.class_runs import rolled_up_in_runs
 
             if (rolled := rolled_up_in_runs(self, reached)) is not None:
                 return rolled
-        climbs, offsets = self._climbs(climbing, levels)
+        climbs, offsets = self._climbs(climbing, reached)
         # One column is a slice, which numpy views; a list of columns would be copied.
         columns_climbing = slice(climbing[0], climbing[0] + 1) if len(climbing) == 1 else climbing
-        layout = self.layout
+        fields = self.layout.at(columns_climbing)
         keys, records, ids = kernels.lattice.roll_up(
-            self.keys,
-            self.records,
-            layout.words[columns_climbing],
-            layout.shifts[columns_climbing],
-            layout.widths[columns_climbing],
-            climbs,
-            offsets,
+            self.keys, self.records, fields.words, fields.shifts, fields.widths, climbs, offsets
         )
+        groups = len(records)
         return ClassTable(
             columns=self.columns,
             ladders=self.ladders,
             levels=reached,
-            layout=layout,
+            layout=self.layout,
             keys=keys,
             records=records,
-            counts=(
-                {name: c.merged(ids, len(records)) for name, c in self.counts.items()}
-                if self.counts
-                else {}
-            ),
-            weights=(
-                None
-                if self.weights is None
-                else kernels.keys.add_up(self.weights, ids, len(records))
-            ),
+            counts={name: counts.merged(ids, groups) for name, counts in self.counts.items()},
+            weights=_added_up(self.weights, ids, groups),
             person=self.person,
-            population=(
-                None
-                if self.population is None
-                else kernels.keys.add_up(self.population, ids, len(records))
-            ),
+            population=_added_up(self.population, ids, groups),
         )
 
     def climbed(self, levels: Mapping[str, int]) -> ClassTable:
@@ -309,76 +305,73 @@ class ClassTable:
         For whoever rolls them up further, several times: their order is kept, so the outcome is
         that of rolling these up.
         """
-        climbing = [
-            a
-            for a, name in enumerate(self.columns)
-            if levels.get(name, self.levels[a]) != self.levels[a]
-        ]
+        reached = self._levels_reached(levels)
+        climbing = [a for a, level in enumerate(reached) if level != self.levels[a]]
         if not climbing:
             return self
-        climbs, offsets = self._climbs(climbing, levels)
-        layout = self.layout
+        climbs, offsets = self._climbs(climbing, reached)
+        fields = self.layout.at(climbing)
         keys = kernels.lattice.climb_keys(
-            self.keys,
-            layout.words[climbing],
-            layout.shifts[climbing],
-            layout.widths[climbing],
-            climbs,
-            offsets,
-        )
-        reached = tuple(
-            levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)
+            self.keys, fields.words, fields.shifts, fields.widths, climbs, offsets
         )
         return dataclasses.replace(self, keys=keys, levels=reached)
 
+    def _levels_reached(self, levels: Mapping[str, int]) -> tuple[int, ...]:
+        """The level of every column after some climbed: those that are not named stay."""
+        reached = list(self.levels)
+        for a, name in enumerate(self.columns):
+            reached[a] = levels.get(name, reached[a])
+        return tuple(reached)
+
     def _climbs(
-        self, climbing: Sequence[int], levels: Mapping[str, int]
+        self, climbing: Sequence[int], reached: Sequence[int]
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The maps of the columns that climb, one after the other, and where each begins."""
-        maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in climbing]
-        if (
-            len(self) > kernels.keys.FEW
-        ):  # the fewer bytes a map takes, the more of it is in the cache
-            largest = max(len(self.ladders[a].labels[levels[self.columns[a]]]) for a in climbing)
-            maps = [codes.astype(np.min_scalar_type(max(1, largest) - 1)) for codes in maps]
+        maps = [self.ladders[a].climb(self.levels[a], reached[a]) for a in climbing]
+        # The fewer bytes a map takes, the more of it is in the cache.
+        if len(self) > kernels.keys.FEW:
+            largest = max(len(self.ladders[a].labels[reached[a]]) for a in climbing)
+            maps = [codes.astype(code_type(largest)) for codes in maps]
         if len(maps) == 1:
             return maps[0], np.zeros(1, dtype=np.int64)
         # Maps of lengths 3 and 4 begin at 0 and 3.
-        offsets = np.cumsum([0, *(len(m) for m in maps[:-1])]).astype(np.int64)
+        lengths = [len(climb) for climb in maps[:-1]]
+        offsets = group_starts(lengths)
         return np.concatenate(maps), offsets
 
     def reordered(self, columns: Sequence[str]) -> ClassTable:
         """The same classes with the columns in another order; the keys stay as they are."""
-        order = [self.columns.index(name) for name in columns]
-        layout = self.layout
+        order = self.positions(columns)
         return dataclasses.replace(
             self,
             columns=tuple(columns),
             ladders=tuple(self.ladders[a] for a in order),
             levels=tuple(self.levels[a] for a in order),
-            layout=Layout(layout.words[order], layout.shifts[order], layout.widths[order]),
+            layout=self.layout.at(order),
         )
+
+    def positions(self, columns: Iterable[str]) -> list[int]:
+        """Where some columns stand among all of the classes."""
+        return [self.columns.index(name) for name in columns]
 
     def project(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Group the classes by some of their columns only: the group of each class."""
-        position = {name: a for a, name in enumerate(self.columns)}
+        mask = self._key_mask(self.positions(columns))
         # The bits of other columns are cleared: keys that differ only there become equal.
-        ids, _ = kernels.keys.group(
-            self.keys & self._key_mask([position[name] for name in columns])
-        )
+        ids, _ = kernels.keys.group(self.keys & mask)
         return ids
 
     def _key_mask(self, columns: Sequence[int]) -> NDArray[np.uint64]:
         """The bits of some columns in each word of a key."""
+        # An empty list would index like floats.
         positions = np.array(columns, dtype=np.int64)
-        widths, shifts = (
-            self.layout.widths[positions].astype(np.uint64),
-            self.layout.shifts[positions].astype(np.uint64),
-        )
+        widths = self.layout.widths[positions].astype(np.uint64)
+        shifts = self.layout.shifts[positions].astype(np.uint64)
+        one = np.uint64(1)
+        # A field of 3 bits that begins at bit 4 is 111 0000.
+        fields = ((one << widths) - one) << shifts
         mask = np.zeros(self.keys.shape[1], dtype=np.uint64)
-        np.bitwise_or.at(
-            mask, self.layout.words[positions], ((np.uint64(1) << widths) - np.uint64(1)) << shifts
-        )
+        np.bitwise_or.at(mask, self.layout.words[positions], fields)
         return mask
 
     def unique_by(self, columns: Sequence[str]) -> int | None:
@@ -390,12 +383,11 @@ class ClassTable:
         if len(columns) == len(self.columns):
             # By all columns every class is a group of its own.
             return int((self.records == 1).sum())
-        positions = [self.columns.index(name) for name in columns]
+        positions = self.positions(columns)
         width = int(self.layout.widths[positions].sum())
         has_many_classes = len(self) > kernels.keys.FEW
-        if width < WORD - 1 and is_dense(
-            1 << width, MOST_PAIRS * len(self) if has_many_classes else len(self)
-        ):
+        rows = MOST_PAIRS * len(self) if has_many_classes else len(self)
+        if width < WORD - 1 and is_dense(1 << width, rows):
             if has_many_classes:
                 return kernels.unique_records.count_unique_by_fields(
                     self.keys, self.records, self._fields_at(positions)
@@ -405,9 +397,8 @@ class ClassTable:
             return None
         if (prefixes := self.unique_by_prefixes(columns)) is not None:
             return prefixes[-1]
-        return kernels.keys.count_unique(
-            self.keys[:, 0], self.records, self._key_mask(positions)[0]
-        )
+        (mask,) = self._key_mask(positions)
+        return kernels.keys.count_unique(self.keys[:, 0], self.records, mask)
 
     def unique_by_prefixes(self, columns: Sequence[str]) -> list[int] | None:
         """How many records are the only one with their codes of the first column, of the first two,
@@ -417,7 +408,7 @@ class ClassTable:
         """
         if self.keys.shape[1] > 1 or len(self) <= kernels.keys.FEW:
             return None
-        _, shifts, widths = self._fields_at([self.columns.index(name) for name in columns])
+        _, shifts, widths = self._fields_at(self.positions(columns))
         alone: list[int] = kernels.unique_records.count_unique_by_prefixes(
             self.keys, self.records, shifts, widths
         ).tolist()
@@ -430,8 +421,8 @@ class ClassTable:
         return kernels.keys.add_by_fields(self.keys, self.records, self._fields_at(positions))
 
     def _fields_at(self, positions: list[int]) -> kernels.keys.Places:
-        layout = self.layout
-        return layout.words[positions], layout.shifts[positions], layout.widths[positions]
+        fields = self.layout.at(positions)
+        return fields.words, fields.shifts, fields.widths
 
     def take(self, keep: NDArray[np.bool_]) -> ClassTable:
         """Some of the classes."""
@@ -461,10 +452,12 @@ def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int
     unknown = int((base < 0).sum())
     if unknown:
         raise SchemaError(
-            f"{unknown} value(s) were not there when the recoding was planned; plan it again on"
-            " this table"
+            f"{unknown} value(s) did not occur when the recoding was planned; plan it again on "
+            "this table"
         )
-    return ladder.climb(0, level)[base] if base.size else base
+    if base.size:
+        return ladder.climb(0, level)[base]
+    return base
 
 
 def count_classes(
@@ -490,9 +483,9 @@ def count_classes(
     counts = {name: grouping.count_column(dataset, name) for name in counted_columns}
     weights = None
     if weight is not None:
-        weights = kernels.keys.add_up(
-            survey_weights(dataset, weight), grouping.ids(dataset), len(grouping.table)
-        )
+        row_weights = survey_weights(dataset, weight)
+        ids = grouping.ids(dataset)
+        weights = kernels.keys.add_up(row_weights, ids, len(grouping.table))
     return dataclasses.replace(grouping.table, counts=counts, weights=weights, person=person)
 
 
@@ -524,9 +517,8 @@ class _Grouping:
         """The class of every row in the narrowest type."""
         if not self.rows:
             table = self.table
-            keys, placement = pack_rows(
-                dataset, table.columns, Placement(table.ladders, table.levels, table.layout)
-            )
+            own_placement = Placement(table.ladders, table.levels, table.layout)
+            keys, placement = pack_rows(dataset, table.columns, own_placement)
             self.rows.append(in_order(keys, placement.layout.span)[0])
         return self.rows[0]
 
@@ -561,7 +553,10 @@ def _grouped(
     """
     attributes = tuple(dataset.schema.attributes.get(name) for name in names)
     # Two schemas of the same rows may differ in hierarchies, and so in ladders.
-    remembered = dataset.known.classes.setdefault(names, []) if at is None else []
+    if at is None:
+        remembered = dataset.known.classes.setdefault(names, [])
+    else:
+        remembered = []
     for grouping in remembered:
         if grouping.attributes == attributes:
             return grouping  # type: ignore[no-any-return]
@@ -629,7 +624,8 @@ def _sorted_classes(
     sought = line[repeated_rows]
     line.sort()
     # Where a key equals the one before it: 5, 5, 7 gives place 1.
-    repeats = np.flatnonzero(line[1:] == line[:-1]) + 1
+    is_repeated = line[1:] == line[:-1]
+    repeats = np.flatnonzero(is_repeated) + 1
     distinct, records = line, np.ones(rows, dtype=np.int64)
     if len(repeats):
         # The first row of each run of equal keys; the way to the next one is its size.
@@ -657,20 +653,20 @@ def pack_rows(
     for a, name in enumerate(names):
         encoded = encode_column(dataset, name)
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
-        columns.append(
-            (encoded, remap_to(ladders[a], encoded, at.levels[a] if at else 0).astype(np.uint32))
-        )
-    placement = at or Placement(
-        tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders])
-    )
+        remap = remap_to(ladders[a], encoded, at.levels[a] if at else 0)
+        columns.append((encoded, remap.astype(np.uint32)))
+    if at:
+        placement = at
+    else:
+        layout = Layout.of([len(ladder.labels[0]) for ladder in ladders])
+        placement = Placement(tuple(ladders), (0,) * len(names), layout)
     rows = len(dataset)
     keys = np.zeros((rows, placement.layout.length), dtype=np.uint64)
 
     # Threads share the array of keys, and each writes only its own rows.
     def packed(part: slice) -> None:
-        for (encoded, remap), word, shift in zip(
-            columns, placement.layout.words, placement.layout.shifts, strict=True
-        ):
+        layout = placement.layout
+        for (encoded, remap), word, shift in zip(columns, layout.words, layout.shifts, strict=True):
             kernels.keys.pack_mapped(keys[part], encoded.narrow[part], remap, word, shift)
 
     side_by_side(packed, parts_of_rows(rows), rows=rows)
@@ -681,16 +677,18 @@ def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
     """The survey weight of every row: of its record, or of the records it stands for together."""
     column = dataset.column(name)
     if not column.dtype.is_numeric():
-        raise SchemaError(f"weight column {name!r} is not numeric")
+        raise SchemaError(f"weight column {name!r} is not numeric; convert it, or choose another")
     values = column.to_numpy().astype(np.float64)
     # Comparisons with NaN are false, so missing weights count as bad too.
     bad = int((~((values >= 0) & (values < np.inf))).sum())
     if bad:
         raise SchemaError(
-            f"weight column {name!r} has {bad} missing, negative or infinite value(s); weights must"
-            " be zero or more"
+            f"weight column {name!r} has {bad} missing, negative or infinite value(s); correct "
+            "them: weights are zero or more"
         )
-    return values if dataset.copies is None else values * dataset.copies
+    if dataset.copies is None:
+        return values
+    return values * dataset.copies
 
 
 # Classes seen through some of their columns only.
@@ -698,35 +696,34 @@ def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
 
 def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, NDArray[np.int64]]:
     """The classes of some columns, and the class there of each class given."""
-    order = [classes.columns.index(name) for name in columns]
-    layout = classes.layout
+    order = classes.positions(columns)
     ids = classes.project(columns)
-    groups = int(ids.max()) + 1 if len(ids) else 0
+    groups = int(ids.max(initial=-1)) + 1
     first = np.full(groups, len(ids), dtype=np.int64)
     # Any class of a group has the key of the group once other columns are masked; the first is
     # taken.
     np.minimum.at(first, ids, np.arange(len(ids)))
-    mask = np.zeros(classes.keys.shape[1], dtype=np.uint64)
-    for a in order:
-        mask[int(layout.words[a])] |= np.uint64(
-            ((1 << int(layout.widths[a])) - 1) << int(layout.shifts[a])
-        )
+    mask = classes._key_mask(order)
     coarser = dataclasses.replace(
         classes,
         columns=tuple(columns),
         ladders=tuple(classes.ladders[a] for a in order),
         levels=tuple(classes.levels[a] for a in order),
-        layout=Layout(layout.words[order], layout.shifts[order], layout.widths[order]),
+        layout=classes.layout.at(order),
         keys=classes.keys[first] & mask,
         records=kernels.keys.add_up(classes.records, ids, groups),
         counts={name: counts.merged(ids, groups) for name, counts in classes.counts.items()},
-        weights=(
-            None if classes.weights is None else kernels.keys.add_up(classes.weights, ids, groups)
-        ),
-        population=(
-            None
-            if classes.population is None
-            else kernels.keys.add_up(classes.population, ids, groups)
-        ),
+        weights=_added_up(classes.weights, ids, groups),
+        population=_added_up(classes.population, ids, groups),
     )
     return coarser, ids
+
+
+def _added_up(
+    values: NDArray[Number] | None, ids: NDArray[np.int64], groups: int
+) -> NDArray[Number] | None:
+    """The sum of the values of every group; None where there are no values."""
+    if values is None:
+        return None
+    sums: NDArray[Number] = kernels.keys.add_up(values, ids, groups)
+    return sums

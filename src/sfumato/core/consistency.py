@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.core.classes import ClassTable, count_rows
 from sfumato.core.encoding import value_counts
+from sfumato.core.groups import group_starts, places_in_groups
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import places_of
 from sfumato.core.schema import Missing, Schema
@@ -69,30 +70,22 @@ def covering(
     if wildcard and None in position:
         everywhere.add(position[None])
     covered = set().union(*nodes) if nodes else set()
-    ranges = _within_ranges(
-        values,
-        [(c, r) for c, r in enumerate(released) if r not in covered and c not in sets],
-        order,
-    )
+    uncovered = [(c, r) for c, r in enumerate(released) if r not in covered and c not in sets]
+    ranges = _within_ranges(values, uncovered, order)
     coverings = []
     for value, above, inside in zip(values, nodes, ranges, strict=True):
         if value is None and wildcard:
             coverings.append(list(range(len(released))))
             continue
         labelled = {position[node] for node in above if node in position}
-        coverings.append(
-            sorted(
-                labelled
-                | everywhere
-                | inside
-                | {code for code, members in sets.items() if members & above}
-            )
-        )
+        overlapping_sets = {code for code, members in sets.items() if members & above}
+        coverings.append(sorted(labelled | everywhere | inside | overlapping_sets))
     lengths = [len(codes) for codes in coverings]
-    flat = [code for codes in coverings for code in codes]
-    return Covering(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64)
-    )
+    flat = []
+    for codes in coverings:
+        flat.extend(codes)
+    starts = group_starts(lengths)
+    return Covering(starts, np.array(flat, dtype=np.int64))
 
 
 def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
@@ -118,7 +111,8 @@ def _sets(released: Labels, values: set[str | None]) -> dict[int, set[str | None
     for code, label in enumerate(released):
         if label is None or label == TOP or label in values or "," not in label:
             continue
-        members: set[str | None] = {part.strip() for part in label.strip("{}").split(",")}
+        words = label.strip("{}").split(",")
+        members: set[str | None] = {part.strip() for part in words}
         if members <= values:
             sets[code] = members
     return sets
@@ -129,7 +123,10 @@ def _within_ranges(
 ) -> list[set[int]]:
     """Per value the codes of those labels that are ranges and hold it."""
     positions, reader = places_of(values, order)
-    read = [(code, reader(label)) for code, label in labels if label is not None and label != TOP]
+    read = []
+    for code, label in labels:
+        if label is not None and label != TOP:
+            read.append((code, reader(label)))
     ranges = [(code, ends) for code, ends in read if ends is not None]
     codes = np.array([code for code, _ in ranges], dtype=np.int64)
     lows = np.array([ends[0] for _, ends in ranges], dtype=np.float64)
@@ -167,7 +164,7 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
         # Each pair once for every label that generalises its value.
         source = np.repeat(np.arange(len(kept_originals)), amounts)
         # The place within these: amounts 2 and 3 give 0, 1, 0, 1, 2.
-        within = np.arange(len(source)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
+        within = places_in_groups(amounts)
         prefixes_sought = (
             reached[source] * width + cover.codes[cover.starts[values][source] + within]
         )
@@ -185,8 +182,8 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
 def _require_size(edges: int) -> None:
     if edges > MOST_EDGES:
         raise SchemaError(
-            f"more than {MOST_EDGES:,} pairs of classes are consistent with each other; judge a"
-            " sample of the records, or fewer quasi-identifiers"
+            f"more than {MOST_EDGES:,} pairs of classes are consistent with each other; judge a "
+            "sample of the records, or use fewer quasi-identifiers"
         )
 
 
@@ -265,9 +262,8 @@ class Pairs:
             return np.zeros(0, dtype=np.int64)
         original_components, released_components = self.components()
         together = original_components[self.edges[0]] == released_components[self.edges[1]]
-        return self._reached(
-            self.edges[0][together], self.released[self.edges[1][together]], len(self.originals)
-        )
+        targets = self.released[self.edges[1][together]]
+        return self._reached(self.edges[0][together], targets, len(self.originals))
 
     def components(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Per original and per released class the number of the group whose records can trade
@@ -277,11 +273,11 @@ class Pairs:
         from scipy.sparse.csgraph import connected_components
 
         first_released, nodes = len(self.originals), len(self.originals) + len(self.released)
-        sources = np.concatenate([self.edges[0], self.same[1] + first_released])
-        targets = np.concatenate([self.edges[1] + first_released, self.same[0]])
-        graph = coo_array(
-            (np.ones(len(sources), dtype=np.int8), (sources, targets)), shape=(nodes, nodes)
-        ).tocsr()
+        # Released classes are the nodes behind those of the originals.
+        sources = np.concatenate([self.edges[0], first_released + self.same[1]])
+        targets = np.concatenate([first_released + self.edges[1], self.same[0]])
+        entries = np.ones(len(sources), dtype=np.int8)
+        graph = coo_array((entries, (sources, targets)), shape=(nodes, nodes)).tocsr()
         _, component = connected_components(graph, directed=True, connection="strong")
         return component[:first_released].astype(np.int64), component[first_released:].astype(
             np.int64
@@ -290,7 +286,8 @@ class Pairs:
     def least_per_released(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per released class, the least value of the originals it was released for."""
         smallest = np.full(len(self.released), np.iinfo(np.int64).max, dtype=np.int64)
-        np.minimum.at(smallest, self.same[1], values[self.same[0]])
+        candidates = values[self.same[0]]
+        np.minimum.at(smallest, self.same[1], candidates)
         return smallest
 
     @staticmethod
@@ -300,10 +297,7 @@ class Pairs:
         return np.bincount(ends, weights=amounts, minlength=size).astype(np.int64)
 
 
-NOBODYS = (
-    "the released rows were drawn anew and are nobody's: none of them belongs to a person of the"
-    " original"
-)
+NOBODYS = "the released rows are synthetic: none of them belongs to a person of the original"
 
 
 def origin_of(released: Table, original: Table) -> NDArray[np.int64]:
@@ -325,9 +319,9 @@ def origins_of(released: Table, original: Table) -> NDArray[np.int64]:
     elif len(released) == len(original):
         return np.arange(len(original), dtype=np.int64)
     raise SchemaError(
-        f"the released table ({len(released):,} rows) cannot be aligned with the original one"
-        f" ({len(original):,} rows): its rows do not say where they come from; judge it in the run"
-        " that makes it"
+        f"the released table ({len(released):,} rows) cannot be aligned with the original "
+        f"({len(original):,} rows): its rows do not say where they come from; judge it in the run "
+        "that makes it"
     )
 
 
@@ -346,25 +340,23 @@ def pair_up(
         dataclasses.replace(released_originals, schema=Schema({})), classes.columns
     )
     value_tables = {name: value_counts(original, name) for name in classes.columns}
-    fine_classes, coarse_classes = consistent(
-        fine, classes, coverings_of(fine, classes, released.schema, value_tables)
-    )
+    coverings = coverings_of(fine, classes, released.schema, value_tables)
+    fine_classes, coarse_classes = consistent(fine, classes, coverings)
     # One number for each pair of classes; without any class the divisor is 1.
-    class_pairs, amounts = np.unique(fine_rows * max(1, len(classes)) + rows, return_counts=True)
-    wrong = int(
-        amounts[~np.isin(class_pairs, fine_classes * max(1, len(classes)) + coarse_classes)].sum()
-    )
+    fine_keys = fine_rows * max(1, len(classes)) + rows
+    class_pairs, amounts = np.unique(fine_keys, return_counts=True)
+    connected_keys = fine_classes * max(1, len(classes)) + coarse_classes
+    wrong = int(amounts[~np.isin(class_pairs, connected_keys)].sum())
     if wrong:
         raise SchemaError(
-            f"{wrong:,} of {len(released):,} released records do not generalise their own"
-            " originals; consistency of originals and released records can be judged for"
-            " generalised tables only"
+            f"{wrong:,} of {len(released):,} released records do not generalise their own "
+            "originals; consistency can be judged for generalised tables only"
         )
     matched_classes = class_pairs // max(1, len(classes)), class_pairs % max(1, len(classes))
     return Pairs(
         fine.records,
         classes.records,
-        (fine_classes, coarse_classes),
-        matched_classes,
-        amounts.astype(np.int64),
+        edges=(fine_classes, coarse_classes),
+        same=matched_classes,
+        same_records=amounts.astype(np.int64),
     )

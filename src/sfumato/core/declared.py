@@ -51,10 +51,10 @@ class Declared:
         """The bounds of a column, or a refusal."""
         if column not in self.bounds:
             raise ParameterError(
-                f"column {column!r} has no declared bounds, so no noise would be enough and nothing"
-                " is answered; declare the lowest and highest value that counts"
-                f" (bounds={{{column!r}: (low, high)}}, or 'bounds: [low, high]' in the recipe),"
-                " from public knowledge and not from the data." + did_you_mean(column, self.bounds)
+                f"column {column!r} has no declared bounds, so no amount of noise would be enough "
+                "and the question is refused; declare the lowest and highest value that counts "
+                f"(bounds={{{column!r}: (low, high)}}, or 'bounds: [low, high]' in the recipe), "
+                "from public knowledge and not from the data." + did_you_mean(column, self.bounds)
             )
         return self.bounds[column]
 
@@ -62,9 +62,9 @@ class Declared:
         """The domain of a column, or a refusal."""
         if column not in self.domains:
             raise ParameterError(
-                f"column {column!r} has no declared domain, and the values that occur would give"
-                f" people away; declare it (domains={{{column!r}: ['a', 'b']}}, or 'domain: [a, b]'"
-                " in the recipe), from public knowledge and not from the data."
+                f"column {column!r} has no declared domain, and the values that occur would reveal "
+                f"people; declare it (domains={{{column!r}: ['a', 'b']}}, or 'domain: [a, b]' in "
+                "the recipe), from public knowledge and not from the data."
                 + did_you_mean(column, self.domains)
             )
         return self.domains[column]
@@ -75,9 +75,17 @@ class Declared:
         """
         descriptions: dict[str, Any] = {}
         for column in sorted(set(columns)):
+            if column in self.bounds:
+                bounds = list(self.bounds[column])
+            else:
+                bounds = None
+            if column in self.domains:
+                domain = list(self.domains[column])
+            else:
+                domain = None
             descriptions[column] = {
-                "bounds": list(self.bounds[column]) if column in self.bounds else None,
-                "domain": list(self.domains[column]) if column in self.domains else None,
+                "bounds": bounds,
+                "domain": domain,
                 "missing": self.missing.get(column),
             }
         return descriptions
@@ -98,25 +106,34 @@ def declared(
     >>> found.bounds_of("age"), found.domain_of("sex"), found.missing
     ((0.0, 120.0), ('f', 'm'), {'age': 50.0})
     """
-    limits = {n: a.bounds for n, a in schema.attributes.items() if a.bounds is not None}
-    values = {n: a.domain for n, a in schema.attributes.items() if a.domain is not None}
+    limits = {}
+    for n, a in schema.attributes.items():
+        if a.bounds is not None:
+            limits[n] = a.bounds
+    values = {}
+    for n, a in schema.attributes.items():
+        if a.domain is not None:
+            values[n] = a.domain
     limits |= {n: _check_named(n, checked_bounds, b) for n, b in (bounds or {}).items()}
     values |= {n: _check_named(n, checked_domain, d) for n, d in (domains or {}).items()}
     for column, words in values.items():
         if OUTSIDE in words:
             raise ParameterError(
-                f"the domain of column {column!r} cannot contain {OUTSIDE!r}: it names what is not"
-                " in it"
+                f"the domain of column {column!r} cannot contain {OUTSIDE!r}, which stands for "
+                "values outside the domain; rename it"
             )
     described_twice = sorted(limits.keys() & values.keys())
     if described_twice:
         raise SchemaError(
             [
-                f"column {n!r} has both bounds and a domain; a column is a number or a word"
+                f"column {n!r} has both bounds and a domain; give bounds for numbers, a "
+                "domain for words"
                 for n in described_twice
             ]
         )
-    defaults = {n: _default(n, value, limits, values) for n, value in (missing or {}).items()}
+    defaults = {}
+    for n, value in (missing or {}).items():
+        defaults[n] = _default(n, value, limits, values)
     return Declared(limits, values, defaults)
 
 
@@ -149,7 +166,8 @@ def _default(
             )
         return str(value)
     raise ParameterError(
-        f"column {column!r} has a default for missing values but neither bounds nor domain"
+        f"column {column!r} has a default for missing values but neither bounds nor a "
+        "domain; declare one of them"
     )
 
 
@@ -180,7 +198,8 @@ class Relation:
             raise ParameterError(f"neighbours must be add_remove or change_one.{hint}")
         if type(self.contributions) is not int or self.contributions < 1:
             raise ParameterError(
-                "contributions, the rows of one unit that count, must be a whole number from 1"
+                "contributions (the rows of one unit that count) must be a whole number "
+                "of at least 1"
             )
         if self.protects == ROW and self.contributions != 1:
             raise ParameterError(
@@ -197,7 +216,7 @@ class Relation:
                 f"one {self.protects} (at most {count_of(self.contributions, 'row')} of each count)"
             )
         if self.neighbours == "add_remove":
-            return f"{unit} being there or not"
+            return f"the presence of {unit}"
         return f"{unit} being replaced"
 
     def reach(self, low: int, high: int, *, cells: int) -> tuple[int, float]:
@@ -230,9 +249,8 @@ class Relation:
             return rows * largest, float(rows * largest)
         if cells == 1:
             return rows * spread, float(rows * spread)
-        return 2 * rows * largest, math.nextafter(
-            rows * max(math.sqrt(2) * largest, spread), math.inf
-        )
+        widest = max(math.sqrt(2) * largest, spread)
+        return 2 * rows * largest, math.nextafter(rows * widest, math.inf)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -262,9 +280,9 @@ class DeclaredTable:
         """
         if column not in self.memo:
             bounds = self.declared.bounds_of(column)
-            self.memo[column] = _bounded(
-                self.dataset.column(column), bounds, self.declared.missing.get(column)
-            )
+            column_values = self.dataset.column(column)
+            default = self.declared.missing.get(column)
+            self.memo[column] = _bounded(column_values, bounds, default)
         clipped: tuple[NDArray[np.float64], NDArray[np.bool_]] = self.memo[column]
         return clipped
 
@@ -274,9 +292,9 @@ class DeclaredTable:
         """
         if column not in self.memo:
             domain = self.declared.domain_of(column)
-            self.memo[column] = _placed(
-                self.dataset.column(column), domain, self.declared.missing.get(column)
-            )
+            column_values = self.dataset.column(column)
+            default = self.declared.missing.get(column)
+            self.memo[column] = _placed(column_values, domain, default)
         positions: NDArray[np.int64] = self.memo[column]
         return positions
 
@@ -286,13 +304,13 @@ def require_declared(dataset: Table, declared: Declared) -> None:
     before any question.
     """
     dataset.require([*declared.bounds, *declared.domains])
-    problems = [
-        f"column {n!r} holds dates, lists or objects; bounds need numbers"
-        for n in declared.bounds
-        if not _is_plain(dataset.column(n))
-    ]
+    problems = []
+    for n in declared.bounds:
+        if not _is_plain(dataset.column(n)):
+            problems.append(f"column {n!r} holds dates, lists or objects; bounds need numbers")
     problems += [
-        f"column {n!r} holds lists, objects or times; a domain needs words, numbers or days"
+        f"column {n!r} holds lists, objects or times; a domain needs words, numbers or "
+        "days, so leave it out or convert the column"
         for n in declared.domains
         if not (_is_plain(dataset.column(n)) or _is_day(dataset.column(n)))
     ]
@@ -314,11 +332,14 @@ def rows_that_count(dataset: Table, relation: Relation) -> NDArray[np.bool_]:
     order = np.lexsort((lots, encoded.codes))
     sorted_units = encoded.codes[order]
     starts = np.flatnonzero(np.diff(sorted_units, prepend=-1))
-    rank = np.arange(rows) - np.repeat(starts, np.diff(starts, append=rows))
+    first_positions = np.repeat(starts, np.diff(starts, append=rows))
+    rank = np.arange(rows) - first_positions
     counts = np.empty(rows, dtype=bool)
     counts[order] = rank < relation.contributions
     nobody = np.array([label is None for label in encoded.labels], dtype=bool)
-    return counts & ~nobody[encoded.codes] if rows else counts
+    if rows:
+        counts &= ~nobody[encoded.codes]
+    return counts
 
 
 def _bounded(
@@ -370,10 +391,12 @@ def _placed_numbers(column: pl.Series, domain: tuple[str, ...]) -> NDArray[np.in
         for index, word in enumerate(domain)
         if math.isfinite(number := _as_number(word))
     ]
-    ranked, positions = np.array([*sorted(numbers), (math.inf, len(domain))]).T
+    edges = [*sorted(numbers), (math.inf, len(domain))]
+    ranked, positions = np.array(edges).T
     values = _numbers_in(column)
     at = np.minimum(np.searchsorted(ranked, values), len(ranked) - 1)
-    return np.where(ranked[at] == values, positions[at], len(domain)).astype(np.int64)
+    matches = ranked[at] == values
+    return np.where(matches, positions[at], len(domain)).astype(np.int64)
 
 
 def _as_number(word: str) -> float:
@@ -396,11 +419,15 @@ def as_floats(column: pl.Series) -> NDArray[np.float64]:
     truths = _lower(column).replace_strict(
         ["true", "false"], [1.0, 0.0], default=math.nan, return_dtype=pl.Float64
     )
-    return np.where(np.isnan(numbers), truths.fill_null(math.nan).to_numpy(), numbers)
+    converted = truths.fill_null(math.nan).to_numpy()
+    return np.where(np.isnan(numbers), converted, numbers)
 
 
 def _numbers_in(column: pl.Series) -> NDArray[np.float64]:
-    plain = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        plain = column.cast(pl.String)
+    else:
+        plain = column
     if plain.dtype == pl.String:
         plain = plain.str.strip_chars()  # as readers of a column of numbers do
     return plain.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()
@@ -414,11 +441,10 @@ def _placed_truths(words: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int6
     """Places of yes and no however they are capitalized: a column that holds nothing else is read
     as one of truth values.
     """
-    positions = {
-        word.lower(): index
-        for index, word in enumerate(domain)
-        if word.lower() in ("true", "false")
-    }
+    positions = {}
+    for index, word in enumerate(domain):
+        if word.lower() in ("true", "false"):
+            positions[word.lower()] = index
     if not positions:
         return np.full(len(words), len(domain))
     truths = _lower(words).replace_strict(

@@ -101,8 +101,7 @@ class Described(Data):
         """Refuse a table whose columns have no roles yet."""
         if not self.schema.attributes:
             raise SchemaError(
-                f"{purpose} needs to know what the columns of {self.source.name} are;"
-                f" {CALL_WITH_ROLES}"
+                f"{purpose} needs the roles of the columns of {self.source.name}; {CALL_WITH_ROLES}"
             )
 
     def counted_for(self, models: Sequence[Model]) -> Table:
@@ -150,22 +149,20 @@ class Described(Data):
         names_columns = roles and set(roles) <= set(self.columns)
         if names_columns and not set(roles) <= {str(role) for role in Role}:
             raise ParameterError(
-                "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns"
-                " first"
+                "roles= maps roles to columns, like {'quasi': ['age', 'zip'], ...}; a column came "
+                "first"
             )
         requested = Schema.from_roles(roles)
         self.require(requested.attributes)
         old = self.schema.attributes
         # A column that is described already keeps its kind and hierarchy; a new one has those of
         # its type.
-        merged = {
-            n: (
-                dataclasses.replace(old[n], roles=a.roles)
-                if n in old
-                else dataclasses.replace(a, **self._type_description(n))
-            )
-            for n, a in requested.attributes.items()
-        }
+        merged = {}
+        for n, a in requested.attributes.items():
+            if n in old:
+                merged[n] = dataclasses.replace(old[n], roles=a.roles)
+            else:
+                merged[n] = dataclasses.replace(a, **self._type_description(n))
         return self.with_schema(Schema({**old, **merged}))
 
     def with_hierarchies(self, **hierarchies: Hierarchy) -> Self:
@@ -187,7 +184,7 @@ class Described(Data):
         schema = self.schema
         for name, value in values.items():
             if name not in schema.attributes:
-                raise SchemaError(f"column {name!r} has no role yet; call with_roles first")
+                raise SchemaError(f"column {name!r} has no role yet; assign one with with_roles")
             schema = schema.replace(name, **{field: value})
         return self.with_schema(schema)
 
@@ -217,10 +214,14 @@ def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
     room = type(native).__module__.split(".")[0]
     if room == "pandas":
         dtype = native[name].dtype
-        return tuple(map(str, dtype.categories)) if getattr(dtype, "ordered", False) else None
+        if getattr(dtype, "ordered", False):
+            return tuple(map(str, dtype.categories))
+        return None
     if room == "pyarrow" and getattr(native.schema.field(name).type, "ordered", False):
         # Every chunk may have a dictionary of its own; once unified the first one has all
         # categories.
         chunks = native.column(name).unify_dictionaries().chunks
-        return tuple(map(str, chunks[0].dictionary.to_pylist())) if chunks else None
+        if chunks:
+            return tuple(map(str, chunks[0].dictionary.to_pylist()))
+        return None
     return None

@@ -32,7 +32,10 @@ def strata_of(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDAr
     ``within`` names the columns that make the strata; None takes those with role stratum, and
     without any the whole table is one stratum.
     """
-    names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
+    if within is None:
+        names = dataset.schema.columns(Role.STRATUM)
+    else:
+        names = tuple(within)
     dataset.require(names)
     if not names or not len(dataset):
         return np.zeros(len(dataset), dtype=np.int64), min(1, len(dataset))
@@ -40,7 +43,8 @@ def strata_of(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDAr
     # Codes of one column follow its sorted labels already.
     if len(codes) == 1:
         return codes[0].astype(np.int64), int(codes[0].max()) + 1
-    ids, first = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))
+    keys = np.stack(codes, axis=1).astype(np.uint64)
+    ids, first = kernels.keys.group(keys)
     # Groups are numbered by rows; ranked by their labels they do not depend on the order of rows.
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.lexsort([c[first] for c in reversed(codes)])] = np.arange(len(first))
@@ -54,9 +58,10 @@ def units_of(dataset: Table, unit: str | None = None) -> NDArray[np.int64] | Non
     ``unit`` is ``person`` or ``household``; None takes the person where there is one. Rows whose
     unit is missing are units of their own.
     """
-    names = [
-        n for n in dataset.schema.units if unit is None or dataset.schema[n].identifies == unit
-    ]
+    names = []
+    for n in dataset.schema.units:
+        if unit is None or dataset.schema[n].identifies == unit:
+            names.append(n)
     persons = [n for n in names if dataset.schema[n].identifies == "person"]
     if not names:
         return None
@@ -84,13 +89,18 @@ def labelled_strata(
     """Per row the number of its stratum, and per stratum its labels: they name it in any piece of
     the table, too.
     """
-    names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
+    if within is None:
+        names = dataset.schema.columns(Role.STRATUM)
+    else:
+        names = tuple(within)
     codes, count = strata_of(dataset, within)
     example_rows = np.zeros(count, dtype=np.int64)
     # Any row of a stratum shows its labels; the last one is taken.
     example_rows[codes] = np.arange(len(dataset))
     encoded = [dataset.encoded(name) for name in names]
-    labels = [[e.labels[code] for code in e.codes[example_rows].tolist()] for e in encoded]
+    labels = []
+    for e in encoded:
+        labels.append([e.labels[code] for code in e.codes[example_rows].tolist()])
     present = np.unique(codes)  # a single column numbers all its labels
     number = np.zeros(count, dtype=np.int64)
     number[present] = np.arange(len(present))
@@ -124,8 +134,8 @@ def weights_of(dataset: Table) -> NDArray[np.float64] | None:
     weights = numbers_of(dataset, name)
     if np.isnan(weights).any() or (weights < 0).any():
         raise SchemaError(
-            f"weights in column {name!r} must be numbers that are not negative, and none may be"
-            " missing"
+            f"weights in column {name!r} must be numbers, zero or more, without missing values; "
+            "correct them"
         )
     return weights
 
@@ -149,18 +159,15 @@ def weight_warnings(dataset: Table) -> tuple[str, ...]:
     copies = pl.Series(
         np.ones(len(dataset), dtype=np.int64) if dataset.copies is None else dataset.copies
     )
-    sizes = (
-        pl.DataFrame({"weight": dataset.column(name), "n": copies})
-        .group_by("weight")
-        .agg(pl.col("n").sum())["n"]
-    )
+    records = pl.DataFrame({"weight": dataset.column(name), "n": copies})
+    sizes = records.group_by("weight").agg(pl.col("n").sum())["n"]
     alone = int((sizes == 1).sum())
     if alone < OFTEN_ALONE * dataset.records:
         return ()
     warning = (
-        f"the survey weights in column {name!r} are released as they are, and {alone:,} of"
-        f" {dataset.records:,} records stand alone with theirs: who has the weights from elsewhere"
-        " finds the record; round them, or drop the column"
+        f"the survey weights in column {name!r} are released unchanged, and {alone:,} of "
+        f"{dataset.records:,} records are the only ones with their weight: anyone who knows a "
+        "weight from elsewhere finds the record; round the weights, or drop the column"
     )
     return (warning,)
 
@@ -190,7 +197,8 @@ def renumbered(dataset: Table, seed: Seed) -> Table:
             permutation + 1
         )  # by class and name: the order of the rows must not matter
         fresh = pl.Series(name, numbers[ids])
-        missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
+        is_missing = np.array([label is None for label in encoded.labels])
+        missing = pl.Series(is_missing[encoded.codes])
         dataset = dataset.with_columns({name: fresh.set(missing, None)})
     return dataset
 
@@ -205,10 +213,11 @@ def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
     for name in released.schema.units:
         rows, kind = origins_of(released, original), released.schema[name].identifies
         units, numbers = original.encoded(name), released.encoded(name)
-        has_unit = np.array([label is not None for label in units.labels], dtype=np.bool_)[
-            units.codes[rows]
-        ]
-        unit_pairs = np.stack([units.codes[rows][has_unit], numbers.codes[has_unit]], axis=1)
+        is_named = [label is not None for label in units.labels]
+        has_unit = np.array(is_named, dtype=np.bool_)[units.codes[rows]]
+        present_units = units.codes[rows][has_unit]
+        present_numbers = numbers.codes[has_unit]
+        unit_pairs = np.stack([present_units, present_numbers], axis=1)
         parts, sizes = np.unique(unit_pairs, axis=0, return_counts=True)
         owners, counts = np.unique(parts[:, 0], return_counts=True)
         split = int((counts > 1).sum())
@@ -217,12 +226,13 @@ def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
         # Pairs of records of one unit, n (n - 1) each: within its released parts, and in all.
         whole = np.bincount(unit_pairs[:, 0])
         linked, pairs = (float((n * (n - 1.0)).sum()) for n in (sizes, whole))
-        warnings.append(
+        warning = (
             f"{split:,} of {len(owners):,} {kind}s in column {name!r} have records in several"
             f" classes, and a number in each: {percent(1 - linked / pairs)} of the pairs of records"
             f" of one {kind} are no longer linked; to keep them, release the {kind}s as a table of"
             " their own beside the records (a recipe of several tables)"
         )
+        warnings.append(warning)
     return tuple(warnings)
 
 
@@ -267,11 +277,13 @@ class Renumbering:
             positions = np.minimum(np.searchsorted(unit_keys, keys), max(0, len(unit_keys) - 1))
             if (unit_keys[positions] != keys).any():
                 raise InternalError(
-                    f"a unit of column {name!r} was not there when units were counted"
+                    f"a unit of column {name!r} was missing when units were counted; "
+                    "count again on this table"
                 )
             column = rows.column(name)
-            gaps = (
-                column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
-            )
+            if column.dtype.is_float():
+                gaps = column.is_null() | column.is_nan()
+            else:
+                gaps = column.is_null()
             fresh[name] = pl.Series(name, numbers[positions]).set(gaps, None)
         return rows.with_columns(fresh)

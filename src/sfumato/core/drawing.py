@@ -40,7 +40,10 @@ class Pen:
 
     def as_mark(self) -> dict[str, Any]:
         """The pen in Vega-Lite."""
-        dash = {"strokeDash": [int(part) for part in DASHES.split(",")]} if self.dashed else {}
+        if self.dashed:
+            dash = {"strokeDash": [int(part) for part in DASHES.split(",")]}
+        else:
+            dash = {}
         ink = {
             "fill": self.fill,
             "stroke": self.stroke,
@@ -106,7 +109,9 @@ class Stroke:
             )
             return f"<line {position}{_ink(self.pen)}/>"
         path = "L".join(f"{round(x, 2):g},{round(y, 2):g}" for x, y in self.points)
-        return f'<path d="M{path}"{_ink(self.pen)}/>' if path else ""
+        if path:
+            return f'<path d="M{path}"{_ink(self.pen)}/>'
+        return ""
 
     def as_mark(self) -> dict[str, Any]:
         """A layer of its own: two lines in one would be joined."""
@@ -169,19 +174,23 @@ class Mark:
     def svg(self) -> str:
         """The mark in SVG."""
         # The size is the square of the width.
-        half, ink = math.sqrt(self.size) / 2, _ink(self.pen)
+        half = math.sqrt(self.size) / 2
+        ink = _ink(self.pen)
         if self.shape == "circle":
             kind, position = (
                 "circle",
                 f'cx="{round(self.x, 2):g}" cy="{round(self.y, 2):g}" r="{round(half, 2):g}"',
             )
         else:
-            path = "L".join(
-                f"{round(self.x + half * a, 2):g},{round(self.y + half * b, 2):g}"
-                for a, b in OUTLINES[self.shape]
-            )
+            corners = []
+            for a, b in OUTLINES[self.shape]:
+                corners.append(f"{round(self.x + half * a, 2):g},{round(self.y + half * b, 2):g}")
+            path = "L".join(corners)
             kind, position = "path", f'd="M{path}Z"'
-        end = f"><title>{escaped(self.title)}</title></{kind}>" if self.title else "/>"
+        if self.title:
+            end = f"><title>{escaped(self.title)}</title></{kind}>"
+        else:
+            end = "/>"
         return f"<{kind} {position}{ink}{end}"
 
     def as_mark(self) -> dict[str, Any]:
@@ -264,13 +273,13 @@ class Drawing:
     @property
     def extent(self) -> tuple[int, int]:
         """Width and height of the whole picture."""
-        return math.ceil(self.left + self.width + self.right), math.ceil(
-            self.top + self.height + self.bottom
-        )
+        width = math.ceil(self.left + self.width + self.right)
+        height = math.ceil(self.top + self.height + self.bottom)
+        return width, height
 
     def rect(self, x: float, y: float, width: float, height: float, pen: Pen) -> None:
         """Add a rectangle."""
-        self.drawn.append(Rect(x, y, width, height, pen))
+        self.drawn.append(Rect(x, y, width=width, height=height, pen=pen))
 
     def rule(self, start: tuple[float, float], end: tuple[float, float], pen: Pen) -> None:
         """Add a straight line."""
@@ -324,8 +333,9 @@ class Drawing:
         width, height = self.extent
         # Lines have their number in the key, so that no two share a layer; all other shapes share
         # -1.
+        numbered = enumerate(self.drawn)
         alike = itertools.groupby(
-            enumerate(self.drawn),
+            numbered,
             lambda n: (n[0] if isinstance(n[1], Stroke) else -1, n[1].as_mark()),
         )
         for (_, mark), group in alike:
@@ -416,7 +426,9 @@ def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = 
     foot, size = height + 0.5, across.size
     below = 7 + round(0.79 * size) - round(0.3 * size)  # the letters hang from there
     # Every second, fourth … tick has words where those of all would run into each other.
-    labelled = [(at, words, width_of(words, size) / 2) for at, words in across.ticks]
+    labelled = []
+    for at, words in across.ticks:
+        labelled.append((at, words, width_of(words, size) / 2))
     while any(
         end - start < half + next_half
         for (start, _, half), (end, _, next_half) in itertools.pairwise(labelled)
@@ -476,7 +488,9 @@ def step_of(low: float, high: float, count: int) -> float:
         if over >= math.sqrt(border):
             factor = step
     # Division is exact where a factor of 0.1 is not: 2 / 10 is 0.2.
-    return factor * 10.0**power if power >= 0 else factor / 10.0**-power
+    if power >= 0:
+        return factor * 10.0**power
+    return factor / 10.0**-power
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:
@@ -502,10 +516,9 @@ def rounded_out(low: float, high: float) -> tuple[float, float]:
     for _ in range(3):
         step = step_of(low, high, 10)
         digits = max(0, -math.floor(math.log10(step)))
-        low, high = (
-            round(math.floor(low / step + 1e-9) * step, digits),
-            round(math.ceil(high / step - 1e-9) * step, digits),
-        )
+        steps_below = math.floor(low / step + 1e-9)
+        steps_above = math.ceil(high / step - 1e-9)
+        low, high = (round(steps_below * step, digits), round(steps_above * step, digits))
     return low, high
 
 

@@ -85,7 +85,10 @@ class Encoded:
         True
         """
         labels = text_of(self.labels).alias(column.name)
-        codes = self.narrow if start is None else self.narrow[start : start + len(column)]
+        if start is None:
+            codes = self.narrow
+        else:
+            codes = self.narrow[start : start + len(column)]
 
         def is_equal(part: slice) -> bool:
             return labels.gather(codes[part].astype(np.uint32, copy=False)).equals(
@@ -102,7 +105,8 @@ class Encoded:
         if None not in self.labels:  # the codes are those of the categories
             width = pl.Series([], dtype=dtype).to_physical().dtype
             return pl.Series(name, self.narrow).cast(width).cat.to(dtype)
-        return pl.Series(name, self.labels, dtype=dtype).gather(self.narrow.astype(np.uint32))
+        positions = self.narrow.astype(np.uint32)
+        return pl.Series(name, self.labels, dtype=dtype).gather(positions)
 
 
 def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
@@ -117,17 +121,23 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     used = np.flatnonzero(amounts)
     if len(used) > MANY:
         return _relabelled_many(codes, text_of(labels), used, amounts)
-    names = labels if len(used) == len(labels) else [labels[code] for code in used.tolist()]
+    if len(used) == len(labels):
+        names = labels
+    else:
+        names = [labels[code] for code in used.tolist()]
     # After a draw of rows of an encoded column the labels are still sorted, each once, missing
     # last.
-    present: Sequence[Any] = names[:-1] if len(names) and names[-1] is None else names
+    if len(names) > 0 and names[-1] is None:
+        present: Sequence[Any] = names[:-1]
+    else:
+        present = names
     if None not in present and all(map(operator.lt, present, present[1:])):
         return _without_unused(codes, tuple(names), used, amounts)
     fresh = sorted({name for name in names if name is not None})
     position: dict[str | None, int] = {name: i for i, name in enumerate(fresh)}
     final = (*fresh, *([None] if None in names else []))
     position[None] = len(fresh)
-    new_codes = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
+    new_codes = np.zeros(len(labels), dtype=code_type(len(final)))
     new_codes[used] = [position[name] for name in names]
     counts = np.bincount(new_codes[used], weights=amounts[used], minlength=len(final)).astype(
         np.int64
@@ -143,8 +153,9 @@ def _relabelled_many(
     """What :func:`relabelled` gives where very many labels are used."""
     names = labels.gather(used)
     final = names.unique().sort(nulls_last=True)
-    rank = names.rank("dense").cast(pl.Int64).fill_null(len(final)).to_numpy() - 1
-    new_codes = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
+    dense_ranks = names.rank("dense").cast(pl.Int64).fill_null(len(final)).to_numpy()
+    rank = dense_ranks - 1
+    new_codes = np.zeros(len(labels), dtype=code_type(len(final)))
     new_codes[used] = rank
     counts = np.bincount(rank, weights=amounts[used], minlength=len(final)).astype(np.int64)
     return Encoded(kernels.keys.map_codes(codes, new_codes), labels_of(final), counts)
@@ -154,7 +165,7 @@ def _without_unused(
     codes: NDArray[Any], names: Labels, used: NDArray[np.int64], amounts: NDArray[np.int64]
 ) -> Encoded:
     """The encoding whose labels in order are ``names``: those with the codes ``used``."""
-    width = np.min_scalar_type(max(1, len(names)) - 1)
+    width = code_type(len(names))
     if len(used) == len(amounts):  # every code stays as it is
         return Encoded(codes.astype(width, copy=False), names, amounts)
     new_codes = np.zeros(len(amounts), dtype=width)
@@ -173,7 +184,9 @@ def label(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        return repr(value)
     return str(value)
 
 
@@ -198,9 +211,8 @@ def require_same_codes(
     )
     for full, bare in ((first, second), (second, first)):
         padded = {v for v in full if v[0] == "0" and len(v) > 1}
-        codes = len({len(v) for v in full}) == 1 and not any(
-            v[0] == "0" and len(v) > 1 for v in bare
-        )
+        lengths = len({len(v) for v in full})
+        codes = lengths == 1 and not any(v[0] == "0" and len(v) > 1 for v in bare)
         if codes and {v.lstrip("0") for v in padded} & bare:
             raise SchemaError(
                 f"column {name!r} of {between}: codes have leading zeros in one of the two and lost"
@@ -239,9 +251,10 @@ def encode(column: pl.Series) -> Encoded:
     missing = len(labels)
     if column.null_count():
         labels.append(None)
+    final_codes = [position[name] for name in names]
     replaced = column.replace_strict(
         distinct,
-        pl.Series([position[name] for name in names], dtype=pl.Int64),
+        pl.Series(final_codes, dtype=pl.Int64),
         default=missing,
         return_dtype=pl.Int64,
     )
@@ -283,18 +296,18 @@ numbers.
 def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """The distinct numbers in their order, and the place of every number among them."""
     for scale in SCALES if len(numbers) > kernels.keys.FEW else ():
-        low, high = float(numbers.min()) * scale, float(numbers.max()) * scale
+        low = float(numbers.min()) * scale
+        high = float(numbers.max()) * scale
         if not (-PLAIN[1] < low and high < PLAIN[1]):
             break
         keys = _scaled(numbers, scale, round(low))
         if keys is None:
             continue
         span = round(high) - round(low) + 1
-        ranks_of = (
-            kernels.keys.rank_keys
-            if span <= BITS_A_ROW * len(numbers)
-            else kernels.keys.rank_by_sorting
-        )
+        if span <= BITS_A_ROW * len(numbers):
+            ranks_of = kernels.keys.rank_keys
+        else:
+            ranks_of = kernels.keys.rank_by_sorting
         ranks, distinct = ranks_of(keys, span)
         return (distinct.view(np.int64) + round(low)) / scale, ranks
     return np.unique(numbers, return_inverse=True)
@@ -335,14 +348,13 @@ def _spell_floats(values: NDArray[np.float64]) -> pl.Series:
     whole = (values == np.trunc(values)) & (size < PLAIN[1])
     plain = (size >= PLAIN[0]) & (size < PLAIN[1])
     numbers = pl.Series(values)
-    names = pl.Series(np.where(whole, values, 0).astype(np.int64)).cast(pl.String)
+    whole_values = np.where(whole, values, 0).astype(np.int64)
+    names = pl.Series(whole_values).cast(pl.String)
     names = names.zip_with(pl.Series(whole), numbers.cast(pl.String))
     unusual = np.flatnonzero(~whole & ~plain)
-    return (
-        names.scatter(unusual, [label(value) for value in values[unusual].tolist()])
-        if len(unusual)
-        else names
-    )
+    if len(unusual):
+        return names.scatter(unusual, [label(value) for value in values[unusual].tolist()])
+    return names
 
 
 def _encode_text(column: pl.Series) -> Encoded:
@@ -358,14 +370,18 @@ def _encode_text(column: pl.Series) -> Encoded:
     placed = None
     if distinct and len(distinct) * FEWEST_REPEATS <= len(first_rows):
         placed = column.cast(pl.Enum(labels), strict=False)
-    rare = len(column) if placed is None else placed.null_count() - missing
+    if placed is None:
+        rare = len(column)
+    else:
+        rare = placed.null_count() - missing
     if placed is not None and 0 < rare <= len(column) // 8:
         return _with_others(column, labels, placed)
     if placed is None or rare:
         labels = _present(column.unique()).sort()
         placed = column.cast(pl.Enum(labels))
     codes = placed.to_physical()
-    codes = codes.cast(pl.UInt64).fill_null(len(labels)) if missing else codes
+    if missing:
+        codes = codes.cast(pl.UInt64).fill_null(len(labels))
     return _count_codes(codes.to_numpy(), labels_of(_with_missing(labels) if missing else labels))
 
 
@@ -401,13 +417,14 @@ def _encode_categories(column: pl.Series) -> Encoded:
     for code, name in zip(own.tolist(), distinct.cast(pl.String).to_list(), strict=True):
         labels[code] = name
     physical = column.to_physical()
-    physical = physical.cast(pl.UInt64).fill_null(missing) if column.null_count() else physical
+    if column.null_count():
+        physical = physical.cast(pl.UInt64).fill_null(missing)
     return relabelled(physical.to_numpy(), labels)
 
 
 def _count_codes(codes: NDArray[Any], labels: Labels) -> Encoded:
     """The encoding with these codes, none of them missing, and labels, which are in order."""
-    narrow = codes.astype(np.min_scalar_type(max(1, len(labels)) - 1))
+    narrow = codes.astype(code_type(len(labels)))
     return Encoded(narrow, labels, tallied(narrow, len(labels), None))
 
 
@@ -478,6 +495,15 @@ def _shifted(column: pl.Series, low: int, missing: int) -> NDArray[np.int64]:
     return shifted
 
 
+def code_type(count: int) -> np.dtype[Any]:
+    """The narrowest type of the codes 0 to ``count`` − 1.
+
+    >>> code_type(256), code_type(257)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    return np.min_scalar_type(max(1, count) - 1)
+
+
 def parts_of(column: Column) -> tuple[str, ...]:
     """Names of the columns that a column or a combination is made of.
 
@@ -495,16 +521,16 @@ def encode_column(dataset: Table, column: Column) -> Encoded:
         single = dataset.encoded(column)
         if is_one_record_each(dataset.copies):
             return single
-        return dataclasses.replace(
-            single, counts=tallied(single.codes, len(single.labels), dataset.copies)
-        )
+        counts = tallied(single.codes, len(single.labels), dataset.copies)
+        return dataclasses.replace(single, counts=counts)
     encoded = [dataset.encoded(name) for name in column]
     codes = np.zeros(len(dataset), dtype=np.int64)
     labels: list[tuple[str | None, ...]] = [()]
     for (
         part
     ) in encoded:  # numbered anew after each part: the product of all domains may not fit a word
-        used, codes = np.unique(codes * max(1, len(part.labels)) + part.codes, return_inverse=True)
+        shifted_codes = codes * max(1, len(part.labels)) + part.codes
+        used, codes = np.unique(shifted_codes, return_inverse=True)
         before = [divmod(pair, max(1, len(part.labels))) for pair in used.tolist()]
         labels = [(*labels[before_code], part.labels[own_code]) for before_code, own_code in before]
     counts = tallied(codes, len(labels), dataset.copies)
@@ -611,19 +637,20 @@ def numbers_of(dataset: Table, name: str) -> NDArray[np.float64]:
         column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)
     ):
         raise SchemaError(
-            f"column {name!r} of {dataset.source.name} must hold numbers; it is {column.dtype}"
+            f"column {name!r} of {dataset.source.name} must hold numbers, but it holds "
+            f"{column.dtype}; convert it"
         )
     read = column.cast(pl.Float64, strict=False)
     lost = read.null_count() - column.null_count()
     if lost:
         raise SchemaError(
-            f"column {name!r} of {dataset.source.name} must hold numbers; {lost:,} value(s) are"
-            " none"
+            f"column {name!r} of {dataset.source.name} must hold numbers; {lost:,} value(s) are "
+            "not numbers: correct them or make them missing"
         )
     values = np.array(read.fill_null(float("nan")).to_numpy(), dtype=np.float64)
     if np.isinf(values).any():
         raise SchemaError(
-            f"column {name!r} of {dataset.source.name} holds infinite values; take them out first"
+            f"column {name!r} of {dataset.source.name} holds infinite values; remove them first"
         )
     return values
 
@@ -643,10 +670,14 @@ def as_column(
     if whole is None:
         whole = integral and bool((values[present] == np.rint(values[present])).all())
     if not whole:
-        return _narrowed(series, like.dtype) if like.dtype == pl.Float32 else series
+        if like.dtype == pl.Float32:
+            return _narrowed(series, like.dtype)
+        return series
     series = series.round(0)
     small = bool((np.abs(values[present]) < 2.0**63).all())  # larger ones have no whole-number type
-    return _narrowed(series.cast(pl.Int64), like.dtype) if integral and small else series
+    if integral and small:
+        return _narrowed(series.cast(pl.Int64), like.dtype)
+    return series
 
 
 def _narrowed(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:

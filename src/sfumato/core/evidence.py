@@ -50,8 +50,8 @@ def compatible_records(classes: ClassTable, columns: Sequence[str]) -> NDArray[n
     """
     if classes.person is not None and columns:
         raise SchemaError(
-            f"missing values as wildcards cannot be counted by person ({classes.person!r}); "
-            "use missing: category, or keep one row a person"
+            f"missing values as wildcards cannot be counted by person ({classes.person!r}); use "
+            "missing: category, or keep one row per person"
         )
     fields = np.zeros((len(columns), classes.keys.shape[1]), dtype=np.uint64)
     for position, column in enumerate(columns):
@@ -87,14 +87,16 @@ def missing_cells(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int
     """Per class, a bit for every column that is missing."""
     if len(columns) > 62:
         raise SchemaError(
-            f"{len(columns)} columns have missing values as wildcards; at most 62 can"
+            f"{len(columns)} columns have missing values as wildcards, and at most 62 "
+            "can; use missing: category for some"
         )
     pattern = np.zeros(len(classes), dtype=np.int64)
     for position, column in enumerate(columns):
         a = classes.columns.index(column)
         labels = classes.ladders[a].labels[classes.levels[a]]
         if None in labels:
-            pattern |= (classes.codes(column) == labels.index(None)).astype(np.int64) << position
+            is_missing = classes.codes(column) == labels.index(None)
+            pattern |= is_missing.astype(np.int64) << position
     return pattern
 
 
@@ -149,7 +151,8 @@ def population_path(models: Sequence[Model]) -> str | None:
     paths = dict.fromkeys(model.population for model in models if model.population is not None)
     if len(paths) > 1:
         raise ParameterError(
-            f"models name {len(paths)} different population tables; a run compares with one"
+            f"models name {len(paths)} different population tables, and a run compares "
+            "with one only; keep one"
         )
     return next(iter(paths), None)
 
@@ -178,9 +181,9 @@ def gather(
     if original is not None and needs.unmasked:
         unmasked = {before_masking(name): name for name in needs.unmasked}
         rows = origin_of(dataset, original)
-        before = {
-            new: original.column(old).gather(rows).alias(new) for new, old in unmasked.items()
-        }
+        before = {}
+        for new, old in unmasked.items():
+            before[new] = original.column(old).gather(rows).alias(new)
         counting = dataset.with_columns(before)
     weight = weight_column(dataset.schema) if needs.weights else weight
     class_of_row = count_rows(counting)[1] if needs.pairs else None
@@ -199,13 +202,18 @@ def gather(
     absent = 0
     if needs.population:
         classes, absent = matched(classes, require_population(population), dataset.schema, original)
+    wildcards = wildcard_frequencies(classes, dataset.schema)
+    if class_of_row is None:
+        pairs = None
+    else:
+        pairs = _pairs(dataset, original, classes, class_of_row)
     return ClassEvidence(
         classes,
         dataset.schema,
         reference,
-        wildcard_frequencies(classes, dataset.schema),
+        wildcards,
         absent=absent,
-        pairs=None if class_of_row is None else _pairs(dataset, original, classes, class_of_row),
+        pairs=pairs,
         posteriors=tuple(posteriors),
         drawn=dataset.drawn,
         mechanisms=mechanisms or {},
@@ -219,7 +227,8 @@ def _with_reference(
     them.
     """
     aligned = _aligned(classes.counts[name], tuple(base))
-    reference = np.array([base.get(label, 0) for label in aligned.labels], dtype=np.int64)
+    amounts = [base.get(label, 0) for label in aligned.labels]
+    reference = np.array(amounts, dtype=np.int64)
     return dataclasses.replace(classes, counts={**classes.counts, name: aligned}), reference
 
 
@@ -265,7 +274,8 @@ def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:
     labelled = set(labels)
     union = labels + tuple(name for name in counts.labels if name not in labelled)
     position = {name: i for i, name in enumerate(union)}
-    remap = np.array([position[name] for name in counts.labels], dtype=np.int64)
+    new_codes = [position[name] for name in counts.labels]
+    remap = np.array(new_codes, dtype=np.int64)
     return Counts(
         counts.starts, remap[counts.codes] if remap.size else counts.codes, counts.counts, union
     )

@@ -41,7 +41,9 @@ def words_of_free_text(distinct: pl.Series, cells: int) -> float | None:
         return None
     words = float(distinct.str.count_matches(r"\p{L}+").mean() or 0)  # type: ignore[arg-type]
     length = float(distinct.str.len_chars().mean() or 0)  # type: ignore[arg-type]
-    return words if words >= MANY_WORDS or (length >= LONG and words >= SOME_WORDS) else None
+    if words >= MANY_WORDS or (length >= LONG and words >= SOME_WORDS):
+        return words
+    return None
 
 
 def is_free_text(values: pl.Series) -> bool:
@@ -71,7 +73,10 @@ def refuse_free_text(dataset: Table) -> None:
         # Quasi-identifiers are encoded anyhow, and asked by their labels.
         if dtype == pl.String and (Role.QUASI in attribute.roles or name in dataset.coded):
             encoded = dataset.encoded(name)
-            missing = int(encoded.counts[-1]) if None in encoded.labels else 0
+            if None in encoded.labels:
+                missing = int(encoded.counts[-1])
+            else:
+                missing = 0
             distinct = text_of(without_missing(encoded.labels))
             free = words_of_free_text(distinct, len(dataset) - missing) is not None
         else:
@@ -85,21 +90,18 @@ def refuse_free_text(dataset: Table) -> None:
 def refuse_declared_text(schema: Schema, table: str) -> None:
     """The same where no record may decide: by the kind that the recipe gives a column."""
     columns = schema.attributes.items()
-    refuse_texts(
-        [
-            name
-            for name, a in columns
-            if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DROP)
-        ],
-        table,
-    )
+    undeclared = []
+    for name, a in columns:
+        if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DROP):
+            undeclared.append(name)
+    refuse_texts(undeclared, table)
 
 
 def refuse_texts(texts: Sequence[str], table: str) -> None:
     """Raise one :class:`SchemaError` that names columns of free text, if there are any."""
     if texts:
         raise SchemaError(
-            f"{len(texts)} column(s) of {table} hold free text, in which names and places can hide:"
-            f" {', '.join(texts)}; give them role 'drop' (they are dropped), or write 'free_text:"
-            " true' beside the role if somebody has read them and they may be released"
+            f"{len(texts)} column(s) of {table} hold free text, which can contain names and "
+            f"places: {', '.join(texts)}; give them role 'drop', or write 'free_text: true' beside "
+            "the role if somebody has read them and they may be released"
         )

@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.core.encoding import Encoded
 from sfumato.core.labels import Labels, TextLabels, positions_in, without_missing
+from sfumato.core.narrow_numbers import narrowed, repeated, widened
 from sfumato.errors import InternalError, SchemaError
 
 if TYPE_CHECKING:
@@ -55,10 +56,13 @@ class Paths:
         suppressed cell): it covers what stands above it in its row. A leaf listed twice counts
         twice above level 0, as in ARX. Without any leaf all is lost.
         """
-        depth = len(leaf_rows[0]) if leaf_rows else len(rows[0])
-        counts: list[dict[str, float]] = [
-            dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)
-        ]
+        if leaf_rows:
+            depth = len(leaf_rows[0])
+        else:
+            depth = len(rows[0])
+        counts: list[dict[str, float]] = []
+        for level in range(depth):
+            counts.append(dict(Counter(row[level] for row in leaf_rows)))
         return cls.from_counts(rows, counts, len(leaf_rows))
 
     @classmethod
@@ -80,13 +84,15 @@ class Paths:
             # From the top down: a label that no leaf has covers as much as the one above it.
             for level in range(len(leaves) - 2, -1, -1):
                 if row[level] not in leaves[level]:
-                    leaves[level][row[level]] = leaves[level + 1][row[level + 1]]
+                    leaves_above = leaves[level + 1]
+                    leaves[level][row[level]] = leaves_above[row[level + 1]]
         loss: list[dict[str, float]] = []
         for level_leaves in leaves:
             if total > 1:
                 # With n leaves a leaf loses (1 - 1) / (n - 1) = 0 and the top (n - 1) / (n - 1) =
                 # 1.
-                loss.append({label: (n - 1.0) / (total - 1.0) for label, n in level_leaves.items()})
+                shares = {label: (n - 1.0) / (total - 1.0) for label, n in level_leaves.items()}
+                loss.append(shares)
             else:
                 loss.append(dict.fromkeys(level_leaves, 0.0 if total else 1.0))
         return cls(tuple(rows), tuple(leaves), tuple(loss))
@@ -286,7 +292,7 @@ class Ladder:
     """The level at which a table was generalised before it was counted: a value stands for all
     under its label there.
     """
-    _climbs: dict[tuple[int, int], NDArray[np.int64]] = dataclasses.field(
+    _climbs: dict[tuple[int, int], NDArray[np.integer]] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _codes: list[tuple[Labels, NDArray[np.int64]]] = dataclasses.field(
@@ -320,20 +326,25 @@ class Ladder:
         self._codes.append((labels, codes))
 
     def climb(self, start: int, end: int) -> NDArray[np.int64]:
-        """Map from the codes of level ``start`` to those of level ``end``."""
-        if (start, end) not in self._climbs:
-            if not 0 <= start <= end < len(self.labels):
-                raise InternalError(
-                    f"there is no way up from level {start} to level {end} of {self.top}"
-                )
-            if start == end:
-                codes = np.arange(len(self.labels[start]), dtype=np.int64)
-            elif start + 1 == end:
-                codes = self.up[start]
-            else:  # the way up to the level below is mostly asked for as well
-                codes = self.up[end - 1][self.climb(start, end - 1)]
-            self._climbs[start, end] = codes
-        return self._climbs[start, end]
+        """Map from the codes of level ``start`` to those of level ``end``.
+
+        Long maps are remembered in the narrowest type and widened for whoever asks: a million
+        values under ten nodes take one byte each instead of eight.
+        """
+        if (start, end) in self._climbs:
+            return widened(self._climbs[start, end])
+        if not 0 <= start <= end < len(self.labels):
+            raise InternalError(
+                f"there is no way up from level {start} to level {end} of {self.top}"
+            )
+        if start == end:
+            return np.arange(len(self.labels[start]), dtype=np.int64)
+        if start + 1 == end:
+            return self.up[start]
+        # the way up to the level below is mostly asked for as well
+        codes = self.up[end - 1][self.climb(start, end - 1)]
+        self._climbs[start, end] = narrowed(codes, len(self.labels[end]))
+        return codes
 
     def forget_climbs(self) -> None:
         """Give up the maps between levels that were asked for; of millions of values each is as
@@ -347,10 +358,12 @@ def all_or_nothing(ladder: Ladder) -> Ladder:
     everything.
     """
     count = len(ladder.labels[0])
+    own_codes = np.zeros(count, dtype=np.int64)
+    all_leaves = np.array([float(count)])
     return Ladder(
         labels=(ladder.labels[0], (TOP,)),
-        up=(np.zeros(count, dtype=np.int64),),
-        leaves=(ladder.leaves[0], np.array([float(count)])),
+        up=(own_codes,),
+        leaves=(ladder.leaves[0], all_leaves),
         loss=(ladder.loss[0], np.ones(1)),
     )
 
@@ -408,7 +421,7 @@ def _single(values: Labels) -> Ladder:
     """The ladder of one level: every value is its own."""
     # Labels that are sorted already are the codes; nothing is copied.
     if isinstance(values, TextLabels) and values.series.is_sorted(nulls_last=True):
-        return Ladder((values,), (), (np.ones(len(values)),), (np.zeros(len(values)),))
+        return Ladder((values,), (), (repeated(1, len(values)),), (repeated(0, len(values)),))
     present = sorted(dict.fromkeys(v for v in values if v is not None))
     labels = (*present, *([None] if None in values else []))
     return Ladder((labels,), (), (np.ones(len(labels)),), (np.zeros(len(labels)),))
@@ -423,24 +436,43 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     if missing:
         # Missing on all levels but the top, where it becomes what all others become.
         rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
-    columns: list[Sequence[str | None]] = list(zip(*rows, strict=True)) if rows else [()] * depth
+    if rows:
+        columns: list[Sequence[str | None]] = list(zip(*rows, strict=True))
+    else:
+        columns = [()] * depth
     # Codes are given in the order in which labels first come.
-    codes = [
-        {label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns
-    ]
+    codes = []
+    for column in columns:
+        distinct = dict.fromkeys(column)
+        codes.append({label: code for code, label in enumerate(distinct)})
     # The code one level higher of every code, from the labels that stand above one another.
     ups = []
     for level in range(depth - 1):
         parents = dict(zip(columns[level], columns[level + 1], strict=True))
-        above = [codes[level + 1][parents[label]] for label in codes[level]]
+        above = []
+        for label in codes[level]:
+            above.append(codes[level + 1][parents[label]])
         ups.append(np.array(above, dtype=np.int64))
     # A missing value loses nothing below the top, where it becomes what all others become.
     leaves, losses = [], []
     for level, labels in enumerate(codes):
-        lost = 1.0 if level == depth - 1 and depth > 1 else 0.0
+        if level == depth - 1 and depth > 1:
+            lost = 1.0
+        else:
+            lost = 0.0
         below, loss = paths.leaves[level], paths.loss[level]
-        counts = [1.0 if label is None else below.get(label, 1.0) for label in labels]
-        costs = [lost if label is None else loss.get(label, 1.0) for label in labels]
+        counts = []
+        for label in labels:
+            if label is None:
+                counts.append(1.0)
+            else:
+                counts.append(below.get(label, 1.0))
+        costs = []
+        for label in labels:
+            if label is None:
+                costs.append(lost)
+            else:
+                costs.append(loss.get(label, 1.0))
         leaves.append(np.array(counts, dtype=np.float64))
         losses.append(np.array(costs, dtype=np.float64))
     return Ladder(
@@ -465,13 +497,14 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], title: str) -> None:
             if parents.setdefault(row[level], row[level + 1]) != row[level + 1]
         }
         if torn:
-            problems.append(
+            problem = (
                 f"{title}: {len(torn)} node(s) of level {level} have more than one parent on level"
                 f" {level + 1}"
             )
+            problems.append(problem)
     tops = {row[-1] for row in rows}
     if len(tops) > 1:
-        problems.append(f"{title}: the top level must be one single value, it has {len(tops)}")
+        problems.append(f"{title}: the top level must be one single value, but it has {len(tops)}")
     if problems:
         raise SchemaError(problems)
 
@@ -505,7 +538,10 @@ class ValueByValue:
             for value in (*(listed or ())[:1], *PROBES)
             if (path := self._path(value)) is not None
         ]
-        self.top: int | None = len(paths[0]) - 1 if paths else None
+        if paths:
+            self.top: int | None = len(paths[0]) - 1
+        else:
+            self.top = None
         self._highest = paths[0][-1] if paths else TOP
 
     def knows(self, value: str) -> bool:
@@ -519,7 +555,9 @@ class ValueByValue:
         path = None if value is None else self._path(value)
         if path is not None:
             return path[min(level, len(path) - 1)]
-        return self._highest if self.top is not None and level >= self.top else None
+        if self.top is not None and level >= self.top:
+            return self._highest
+        return None
 
     def _path(self, value: str) -> tuple[str, ...] | None:
         """The labels of a value from level 0 to the top, as if no other value occurred; None: the

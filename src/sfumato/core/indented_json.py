@@ -41,7 +41,10 @@ def indented_json(document: object, line: str = "\n") -> str:
     entries = []
     for name, text in zip(document, texts, strict=True):
         # JSON has no keys but text: the encoder writes a number as such, {7: 0} as {"7": 0}.
-        key = encode(name) if isinstance(name, str) else encode({name: 0})[1:-4]
+        if isinstance(name, str):
+            key = encode(name)
+        else:
+            key = encode({name: 0})[1:-4]
         entries.append(f"{key}: {text}")
     return f"{{{deeper}{f',{deeper}'.join(entries)}{line}}}"
 

@@ -67,11 +67,14 @@ class TextLabels(Sequence[str | None]):
 
     def index(self, label: str | None, start: int = 0, stop: int | None = None) -> int:
         """Where a label is; raises ValueError where it is not among those asked for."""
-        matches = self.series.is_null() if label is None else self.series == label
+        if label is None:
+            matches = self.series.is_null()
+        else:
+            matches = self.series == label
         for position in matches.arg_true().to_list():
             if start <= position and (stop is None or position < stop):
                 return int(position)
-        raise ValueError("there is no such label")
+        raise ValueError("this label does not exist")
 
     def __eq__(self, other: object) -> bool:
         if other is self:
@@ -91,7 +94,9 @@ class TextLabels(Sequence[str | None]):
 
 def labels_of(series: pl.Series) -> Labels:
     """The labels in a column of text, in the form for their number."""
-    return TextLabels(series) if len(series) > MANY else tuple(series.to_list())
+    if len(series) > MANY:
+        return TextLabels(series)
+    return tuple(series.to_list())
 
 
 def text_of(labels: Labels) -> pl.Series:
@@ -100,7 +105,9 @@ def text_of(labels: Labels) -> pl.Series:
     >>> text_of(("a", None)).to_list()
     ['a', None]
     """
-    return labels.series if isinstance(labels, TextLabels) else pl.Series(labels, dtype=pl.String)
+    if isinstance(labels, TextLabels):
+        return labels.series
+    return pl.Series(labels, dtype=pl.String)
 
 
 def some_of(labels: Labels, positions: NDArray[np.int64]) -> Labels:
@@ -112,7 +119,9 @@ def some_of(labels: Labels, positions: NDArray[np.int64]) -> Labels:
     if isinstance(labels, TextLabels):
         texts = labels.series.gather(positions)
         # Where they were taken from is kept: looking them up there later costs nothing.
-        return TextLabels(texts, (labels, positions)) if len(texts) > MANY else labels_of(texts)
+        if len(texts) > MANY:
+            return TextLabels(texts, (labels, positions))
+        return labels_of(texts)
     return tuple([labels[position] for position in positions.tolist()])
 
 
@@ -123,7 +132,10 @@ def without_missing(labels: Labels) -> Sequence[str]:
     ['a']
     """
     if isinstance(labels, TextLabels):
-        present = labels.series.drop_nulls() if labels.series.null_count() else labels.series
+        if labels.series.null_count():
+            present = labels.series.drop_nulls()
+        else:
+            present = labels.series
         return TextLabels(present)  # type: ignore[return-value]  # none of them is missing
     return [label for label in labels if label is not None]
 
@@ -187,21 +199,18 @@ def _pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of equal labels in both lists."""
     # Where few are sought, most of the long list is cut away before the join.
-    among = (
-        long_side.is_in(short_side.implode(), nulls_equal=True).arg_true()
-        if len(short_side) < len(long_side) // 8
-        else None
-    )
-    short_frame = pl.DataFrame(
-        {"label": short_side, "few": pl.Series(range(len(short_side)), dtype=pl.Int64)}
-    )
-    rows = (
-        pl.Series("many", np.arange(len(long_side)))
-        if among is None
-        else among.cast(pl.Int64).alias("many")
-    )
-    long_frame = pl.DataFrame(
-        {"label": long_side if among is None else long_side.gather(among), "many": rows}
-    )
+    if len(short_side) < len(long_side) // 8:
+        among = long_side.is_in(short_side.implode(), nulls_equal=True).arg_true()
+    else:
+        among = None
+    positions = pl.Series(range(len(short_side)), dtype=pl.Int64)
+    short_frame = pl.DataFrame({"label": short_side, "few": positions})
+    if among is None:
+        candidates = long_side
+        rows = pl.Series("many", np.arange(len(long_side)))
+    else:
+        candidates = long_side.gather(among)
+        rows = among.cast(pl.Int64).alias("many")
+    long_frame = pl.DataFrame({"label": candidates, "many": rows})
     matches = long_frame.join(short_frame, on="label", how="inner", nulls_equal=True)
     return matches["few"].to_numpy(), matches["many"].to_numpy()

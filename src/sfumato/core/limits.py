@@ -51,7 +51,9 @@ class Limit:
     @property
     def spec(self) -> str | dict[str, Any]:
         """What is measured, as a recipe names it."""
-        return {self.name: dict(self.parameters)} if self.parameters else self.name
+        if self.parameters:
+            return {self.name: dict(self.parameters)}
+        return self.name
 
     def to_recipe(self) -> float | dict[str, Any]:
         """The limit as a recipe writes it: a number where nothing else is to be said."""
@@ -73,7 +75,7 @@ def limits_of(limits: Mapping[str, Any]) -> tuple[Limit, ...]:
     for name, spec in limits.items():
         listed = spec if isinstance(spec, list | tuple) else (spec,)
         if not listed:
-            raise ParameterError(f"limits: {name} lists no limit; give a number or leave it out")
+            raise ParameterError(f"limits: {name} has no limit; give a number or leave it out")
         bounds += [_limit(name, entry) for entry in listed]
     return tuple(bounds)
 
@@ -90,7 +92,7 @@ def _limit(name: str, spec: Any) -> Limit:
         parameters = {word: plain_data(value) for word, value in spec.items() if word != way}
     # "not >= 0" refuses NaN as well.
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
-        raise ParameterError(f"limits: {name} must be a number that is not negative")
+        raise ParameterError(f"limits: {name} must be a number of zero or more")
     return Limit(name, number, parameters, way)
 
 

@@ -48,12 +48,11 @@ class Mechanism:
         >>> Mechanism.of_matrix({"b": {"b": 1.0, "a": 0.0}, "a": {"a": 1.0}}).chances
         (('a', (('a', 1.0),)), ('b', (('b', 1.0),)))
         """
-        possible = {
-            value: sorted((to, p) for to, p in row.items() if p > 0) for value, row in rows.items()
-        }
-        return cls(
-            "matrix", chances=tuple((value, tuple(possible[value])) for value in sorted(possible))
-        )
+        possible = {}
+        for value, row in rows.items():
+            possible[value] = sorted((to, p) for to, p in row.items() if p > 0)
+        distributions = tuple((value, tuple(possible[value])) for value in sorted(possible))
+        return cls("matrix", chances=distributions)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -116,9 +115,8 @@ def _are_equal(table: Table, other_table: Table, columns: Sequence[str]) -> bool
     ):  # somebody's row was drawn anew: it is nobody's
         return False
     # By original row the row of the first table, -1 where it is gone.
-    position = np.full(
-        max(int(rows.max(initial=-1)), int(other_rows.max())) + 1, -1, dtype=np.int64
-    )
+    last_row = max(int(rows.max(initial=-1)), int(other_rows.max()))
+    position = np.full(last_row + 1, -1, dtype=np.int64)
     position[rows] = np.arange(len(rows))
     at = position[other_rows]
     if (at < 0).any():
@@ -132,7 +130,9 @@ def _are_equal(table: Table, other_table: Table, columns: Sequence[str]) -> bool
 
 
 def _origin(dataset: Table) -> NDArray[np.int64]:
-    return np.arange(len(dataset), dtype=np.int64) if dataset.origin is None else dataset.origin
+    if dataset.origin is None:
+        return np.arange(len(dataset), dtype=np.int64)
+    return dataset.origin
 
 
 def _text(column: pl.Series) -> pl.Series:

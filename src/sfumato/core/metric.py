@@ -49,13 +49,16 @@ class Measure(Reportable):
     @cached_property
     def per_record(self) -> NDArray[np.float64] | None:
         """The part of every released record, or None."""
-        return self.parts() if callable(self.parts) else self.parts
+        if callable(self.parts):
+            return self.parts()
+        return self.parts
 
     def to_dict(self) -> dict[str, Any]:
         """The measure as plain data, without anything per record."""
-        plain = {
-            f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parts"
-        }
+        plain = {}
+        for f in dataclasses.fields(self):
+            if f.name != "parts":
+                plain[f.name] = getattr(self, f.name)
         extra = {"interval", "raw", "per_column"}
         # An interval is told even where there is none, the others only where they say something.
         return {
@@ -145,11 +148,9 @@ class Utility(Metric):
         enough; else the pair.
         """
         counted_pair = pair.counted
-        return (
-            counted_pair
-            if self.counts and counted_pair is not None and counted_pair.original.has(self.reads)
-            else pair
-        )
+        if self.counts and counted_pair is not None and counted_pair.original.has(self.reads):
+            return counted_pair
+        return pair
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -177,7 +178,9 @@ class Utility(Metric):
         """Why it is not measured on a pair: the rows it would follow are nobody's, or what
         ``applies`` says; None: it is.
         """
-        return NOBODYS if self.follows_rows and not pair.aligned else self.applies(pair)
+        if self.follows_rows and not pair.aligned:
+            return NOBODYS
+        return self.applies(pair)
 
     @abc.abstractmethod
     def measure(self, pair: Any) -> Measure:

@@ -110,10 +110,12 @@ class ClassEvidence:
     @property
     def frequencies(self) -> NDArray[np.int64]:
         """Per class, the number of records an intruder must confuse."""
-        return self.classes.sizes if self.wildcard is None else self.wildcard
+        if self.wildcard is None:
+            return self.classes.sizes
+        return self.wildcard
 
 
-OF_THE_FILE = "of the file, not of persons: its rows were drawn anew and are nobody's"
+OF_THE_FILE = "of the file, not of persons: its rows are synthetic"
 """What a promise about classes means where rows are nobody's."""
 
 
@@ -158,8 +160,8 @@ class Verdict(Reportable):
             " the mechanism to it last"
         )
         sentence = (
-            f"{problem}; with it, {self.sentence}; put the step that applies it at the end of the"
-            " recipe"
+            f"{problem}; with it, {self.sentence}; move the step that applies it to the end of the "
+            "recipe"
         )
         return dataclasses.replace(self, holds=False, attained=None, sentence=sentence)
 
@@ -181,9 +183,8 @@ class Verdict(Reportable):
         """The verdict, and the numbers behind it."""
         fields = self.to_dict()
         heads = ("attained", "required", "failing_classes", "failing_records", "missing_rule")
-        numbers = TableBlock(
-            tuple(map(plain_name, heads)), (tuple(fields[head] for head in heads),)
-        )
+        cells = tuple(fields[head] for head in heads)
+        numbers = TableBlock(tuple(map(plain_name, heads)), (cells,))
         return [self.verdict_block, numbers]
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,7 +212,9 @@ def finite(value: float | None) -> float | None:
     >>> finite(0.5), finite(float("inf"))
     (0.5, None)
     """
-    return None if value is None or not math.isfinite(value) else value
+    if value is None or not math.isfinite(value):
+        return None
+    return value
 
 
 def before_masking(column: str) -> str:
@@ -308,7 +311,9 @@ class Model(Protocol):
 
         None for a promise that asks for anything else.
         """
-        return None if self.crowd is None else [(columns, self.crowd)]
+        if self.crowd is None:
+            return None
+        return [(columns, self.crowd)]
 
     def judge_without_suppressed(
         self, evidence: ClassEvidence, suppressed: int, attained: float

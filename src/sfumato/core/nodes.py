@@ -33,9 +33,8 @@ class NodesOfLevel(Mapping[str | None, NDArray[np.int64]]):
         """Per label of the level where its leaves begin and end."""
         labels = self._ladder.labels[self._level]
         # Codes of a level never fall along the values, so one search finds where each node begins.
-        starts = np.searchsorted(
-            self._ladder.climb(0, self._level), np.arange(len(labels) + 1)
-        ).tolist()
+        node_of_value = self._ladder.climb(0, self._level)
+        starts = np.searchsorted(node_of_value, np.arange(len(labels) + 1)).tolist()
         spans = dict(zip(labels, itertools.pairwise(starts), strict=True))
         spans.setdefault(TOP, (0, len(self._ladder.labels[0])))
         return spans

@@ -107,7 +107,8 @@ def mean_log_count(counts: NDArray[np.int64]) -> float:
     >>> mean_log_count(np.array([4, 1]))
     1.6
     """
-    return float((counts * np.log2(np.maximum(counts, 1))).sum()) / max(1, int(counts.sum()))
+    bits = np.log2(np.maximum(counts, 1))
+    return float((counts * bits).sum()) / max(1, int(counts.sum()))
 
 
 def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
@@ -123,9 +124,11 @@ def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np
     levels = []
     for level, labels in enumerate(ladder.labels):
         size = np.bincount(ladder.climb(0, level), weights=counts, minlength=len(labels))
-        levels.append(
-            (np.log2(np.maximum(size, 1)) - fixed) / span if span > 0 else np.zeros(len(labels))
-        )
+        if span > 0:
+            costs = (np.log2(np.maximum(size, 1)) - fixed) / span
+        else:
+            costs = np.zeros(len(labels))
+        levels.append(costs)
     return levels
 
 
@@ -136,13 +139,17 @@ def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[
     if ladder.measured:
         return list(ladder.loss)
     # The top stands for all leaves.
-    every = max(1.0, float(ladder.leaves[-1].max(initial=1.0))) if ladder.top else 1.0
+    if ladder.top:
+        every = max(1.0, float(ladder.leaves[-1].max(initial=1.0)))
+    else:
+        every = 1.0
     return [np.where(leaves > 1, leaves / every, 0.0) for leaves in ladder.leaves]
 
 
 def _log_leaves(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     """The logarithm of how many values a cell may stand for; at the top missing is one more."""
-    extra = [0.0] * ladder.top + [float(ladder.top > 0 and None in ladder.labels[0])]
+    missing_cost = float(ladder.top > 0 and None in ladder.labels[0])
+    extra = [0.0] * ladder.top + [missing_cost]
     return [
         np.log(np.maximum(1.0, leaves + add))
         for leaves, add in zip(ladder.leaves, extra, strict=True)
@@ -154,9 +161,10 @@ def all_values(ladder: Ladder) -> float:
     occur, missing included.
     """
     missing = None in ladder.labels[0]
-    values = (
-        float(ladder.leaves[-1].max(initial=0.0)) if ladder.top else len(ladder.labels[0]) - missing
-    )
+    if ladder.top:
+        values = float(ladder.leaves[-1].max(initial=0.0))
+    else:
+        values = len(ladder.labels[0]) - missing
     return math.log(max(1.0, values + missing))
 
 
@@ -168,11 +176,12 @@ def _ambiguity(spread: Spread) -> float:
     if not n or spread.most <= 0:
         return 0.0
     gone = n - int(spread.kept.sum())
-    mean = (
-        spread.kept @ np.exp(spread.costs - spread.most) + gone
-    ) / n  # relative to the most: nothing overflows
+    # Relative to the most: nothing overflows.
+    relative_costs = np.exp(spread.costs - spread.most)
+    mean = (spread.kept @ relative_costs + gone) / n
     # exp(-700) is close to the least positive float: the logarithm stays finite.
-    return 1.0 + math.log(max(float(mean), math.exp(-700.0))) / spread.most
+    floored_mean = max(float(mean), math.exp(-700.0))
+    return 1.0 + math.log(floored_mean) / spread.most
 
 
 def _divergence(spread: Spread) -> float:
@@ -187,20 +196,26 @@ def _divergence(spread: Spread) -> float:
     with np.errstate(divide="ignore"):
         # How likely a record's own combination is after the release: its class is spread over what
         # it may stand for, suppressed records over all combinations.
-        density = np.logaddexp(
-            np.log(retained) - costs, np.log(float(gone)) - spread.most
-        ) - math.log(max(1, n))
-    before = float((finest * (np.log(finest) - math.log(max(1, n)))).sum())
-    apart = (before - float(records @ density)) / max(1, n) - spread.spanned
+        kept_density = np.log(retained) - costs
+        gone_density = np.log(float(gone)) - spread.most
+        density = np.logaddexp(kept_density, gone_density) - math.log(max(1, n))
+    log_shares = np.log(finest)
+    contributions = finest * (log_shares - math.log(max(1, n)))
+    before = float(contributions.sum())
+    after = float(records @ density)
+    apart = (before - after) / max(1, n) - spread.spanned
     return max(0.0, apart / math.log(2))
 
 
 def _misclassified(spread: Spread) -> float:
     """The share of records that are suppressed or differ from the majority of their class."""
     if spread.majority is None:
-        raise InternalError("the objective classification was given no label")
+        raise InternalError(
+            "the objective classification needs a label; name the column to predict"
+        )
     # A class of which nothing is kept shows no majority to anybody.
-    n, right = int(spread.records.sum()), int(spread.majority[spread.kept > 0].sum())
+    majorities = spread.majority[spread.kept > 0]
+    n, right = int(spread.records.sum()), int(majorities.sum())
     return (n - right) / n if n else 0.0
 
 
@@ -209,14 +224,13 @@ def _own(tally: Tally) -> float:
 
 
 def _mean(tally: Tally) -> float:
-    return float(sum(w * c for w, c in zip(tally.weights, tally.cells, strict=True)))
+    weighted_cost = sum(w * c for w, c in zip(tally.weights, tally.cells, strict=True))
+    return float(weighted_cost)
 
 
 def _geometric(tally: Tally) -> float:
-    return (
-        math.exp(sum(w * math.log1p(c) for w, c in zip(tally.weights, tally.cells, strict=True)))
-        - 1.0
-    )
+    total = sum(w * math.log1p(c) for w, c in zip(tally.weights, tally.cells, strict=True))
+    return math.exp(total) - 1.0
 
 
 def _height(tally: Tally) -> float:
@@ -227,11 +241,9 @@ def _height(tally: Tally) -> float:
 
 
 def _class_size(tally: Tally) -> float:
-    return (
-        (tally.records - tally.suppressed) / tally.classes
-        if tally.classes
-        else float(tally.records)
-    )
+    if tally.classes:
+        return (tally.records - tally.suppressed) / tally.classes
+    return float(tally.records)
 
 
 def _discernibility(tally: Tally) -> float:
@@ -288,8 +300,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "ambiguity",
-        "combinations of values a record may stand for, as logarithms (Nergiz & Clifton 2007);"
-        " weights do not count",
+        "combinations of values a record may represent, as logarithms (Nergiz & Clifton 2007); "
+        "ignores weights",
         _log_leaves,
         _own,
         bounded=False,
@@ -297,8 +309,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "kl_divergence",
-        "bits by which the joint distribution is misjudged (Kifer & Gehrke 2006,"
-        " doi:10.1145/1142473.1142499); weights do not count",
+        "bits by which the joint distribution is distorted (Kifer & Gehrke 2006, "
+        "doi:10.1145/1142473.1142499); ignores weights",
         _log_leaves,
         _own,
         bounded=False,
@@ -306,8 +318,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "classification",
-        "share of records suppressed or unlike the majority label of their class (Iyengar 2002);"
-        " needs label, weights do not count",
+        "share of records suppressed or unlike the majority label of their class (Iyengar 2002); "
+        "needs label, ignores weights",
         _loss_costs,
         _own,
         bounded=False,
@@ -436,14 +448,15 @@ class Landscape:
         """
         within: NDArray[np.bool_] = self.suppressed <= (self.budget if budget is None else budget)
         # Of a table without records nothing can be left, so that is not asked.
-        return within if self.records == 0 else within & (self.classes > 0)
+        if self.records == 0:
+            return within
+        return within & (self.classes > 0)
 
     def position(self, levels: Mapping[str, int]) -> int | None:
         """Which entry is the node with these levels, or None when it is not here."""
         levels_sought = [levels[name] for name in self.columns]
-        matches = np.flatnonzero(
-            (self.levels == np.array(levels_sought, dtype=self.levels.dtype)).all(axis=1)
-        )
+        is_match = (self.levels == np.array(levels_sought, dtype=self.levels.dtype)).all(axis=1)
+        matches = np.flatnonzero(is_match)
         return int(matches[0]) if len(matches) else None
 
     def best(self, budget: int | None = None) -> int | None:
@@ -453,14 +466,14 @@ class Landscape:
         objective chooses among minimal nodes only (Samarati), these are found first, and ties go by
         her four preferences.
         """
-        allowed = np.flatnonzero(
-            self._minimal(self.feasible(budget)) if self.minimal else self.feasible(budget)
-        )
+        feasible = self.feasible(budget)
+        allowed = np.flatnonzero(self._minimal(feasible) if self.minimal else feasible)
         if not len(allowed):
             return None
         # Scores that only rounding tells apart are ties, which the preferences decide.
         lowest = float(self.score[allowed].min())
-        near = allowed[self.score[allowed] <= lowest + SLACK * max(1.0, abs(lowest))]
+        tolerance = SLACK * max(1.0, abs(lowest))
+        near = allowed[self.score[allowed] <= lowest + tolerance]
         return int(min(near.tolist(), key=self._preference))
 
     def _preference(self, node: int) -> tuple[float | list[int], ...]:
@@ -468,7 +481,9 @@ class Landscape:
         if not self.minimal:
             return sum(levels), levels
         relative = sum(level / max(1, top) for level, top in zip(levels, self.tops, strict=True))
-        return sum(levels), relative, -int(self.classes[node]), int(self.suppressed[node]), levels
+        classes = self.classes[node]
+        suppressed = self.suppressed[node]
+        return sum(levels), relative, -int(classes), int(suppressed), levels
 
     def _minimal(self, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The feasible nodes that have no feasible node strictly below them; only where the lattice
@@ -543,15 +558,17 @@ class Landscape:
         for name, value in zip((across, up), at, strict=True):
             values = self.along(name)[feasible]
             # The axis of a risk is logarithmic, and so is the point on it.
-            origin = math.log(max(value, TINY)) if name in RISKS else value
+            if name in RISKS:
+                origin = math.log(max(value, TINY))
+            else:
+                origin = value
             span = float(np.ptp(values)) if len(values) else 0.0
             far += (
                 (values - origin) / (span or 1.0)
             ) ** 2  # where all are alike, they are equally far
         # lexsort takes the last key first: distance, then suppression, then levels.
-        order = np.lexsort(
-            (self.levels[feasible].sum(axis=1), self.suppressed[feasible], np.round(far, 15))
-        )
+        heights = self.levels[feasible].sum(axis=1)
+        order = np.lexsort((heights, self.suppressed[feasible], np.round(far, 15)))
         nearest: NDArray[np.int64] = feasible[order[:count]]
         return nearest
 
@@ -560,19 +577,24 @@ class Landscape:
         logarithms.
         """
         if name not in AXES:
-            raise ParameterError(f"{name!r} is no axis.{did_you_mean(name, AXES)}")
+            raise ParameterError(f"{name!r} is not an axis.{did_you_mean(name, AXES)}")
         values: NDArray[np.float64] = getattr(self, name).astype(np.float64)
-        return np.log(np.maximum(values, TINY)) if name in RISKS else values
+        if name in RISKS:
+            return np.log(np.maximum(values, TINY))
+        return values
 
     def _unbeaten(self, among: NDArray[np.bool_], names: tuple[str, ...]) -> NDArray[np.int64]:
         nodes = np.flatnonzero(among)
-        points = np.column_stack([getattr(self, name)[nodes].astype(np.float64) for name in names])
+        coordinates = [getattr(self, name)[nodes].astype(np.float64) for name in names]
+        points = np.column_stack(coordinates)
         points[:, 0] = np.round(points[:, 0], 12)  # what only rounding tells apart is equal
         ties = self.levels[nodes].sum(axis=1)
         # The first name decides first; nodes that are alike in all names go by their levels.
         order = np.lexsort((ties, *points.T[::-1]))
         front: NDArray[np.int64] = nodes[kernels.skyline.find_skyline(points, order)]
-        return front[np.lexsort((getattr(self, names[1])[front], getattr(self, names[0])[front]))]
+        first_values = getattr(self, names[0])[front]
+        second_values = getattr(self, names[1])[front]
+        return front[np.lexsort((second_values, first_values))]
 
 
 _SHIFT = (slice(1, None), slice(None, -1))
@@ -582,7 +604,6 @@ def _cells(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Which of so many equal intervals each value lies in."""
     smallest, span = values.min(), max(float(np.ptp(values)), TINY)
     # The greatest value would fall into an interval behind the last one.
-    cells: NDArray[np.int64] = np.minimum(
-        ((values - smallest) / span * count).astype(np.int64), count - 1
-    )
+    shares = (values - smallest) / span
+    cells: NDArray[np.int64] = np.minimum((shares * count).astype(np.int64), count - 1)
     return cells

@@ -65,12 +65,16 @@ def declared_fields(bundle: type) -> tuple[DeclaredOption, ...]:
     for field in fields(bundle):
         # A field that is inherited has the panel of the class that declares it, and its annotation
         # is read with the names of that module.
-        owners = [
-            cls for cls in bundle.__mro__ if field.name in vars(cls).get("__annotations__", {})
-        ]
+        owners = []
+        for cls in bundle.__mro__:
+            if field.name in vars(cls).get("__annotations__", {}):
+                owners.append(cls)
         owner = owners[0]
         home = vars(sys.modules[owner.__module__])
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        if field.default is MISSING:
+            default = inspect.Parameter.empty
+        else:
+            default = field.default
         entry = _declared(field.name, field.type, home, default)
         if entry is not None:
             panel = entry.panel or getattr(owner, "panel", None)
@@ -104,5 +108,5 @@ def _declared(
     for note in notes:
         if isinstance(note, CommandOption):
             typed = kind if note.typed is None else note.typed
-            return DeclaredOption(name, typed, note, default, note.panel)
+            return DeclaredOption(name, typed, option=note, default=default, panel=note.panel)
     return None

@@ -70,7 +70,9 @@ class TablePair:
     @property
     def of_a_sample(self) -> str:
         """Words that go after a number that was measured, where it was so in a sample only."""
-        return "" if self.drawn_from is None else of_a_sample(len(self.original), self.drawn_from)
+        if self.drawn_from is None:
+            return ""
+        return of_a_sample(len(self.original), self.drawn_from)
 
     @classmethod
     def of(
@@ -91,7 +93,8 @@ class TablePair:
         )
         if not pair.columns:
             raise SchemaError(
-                f"{released.source.name} and {original.source.name} have no column in common"
+                f"{released.source.name} and {original.source.name} have no column in "
+                "common; give tables that share at least one"
             )
         return pair
 
@@ -177,7 +180,9 @@ class TablePair:
         """Original records of which nothing was released; none where rows were drawn anew, since
         they stand for nobody.
         """
-        return self.original.records - self.kept if self.aligned else 0
+        if self.aligned:
+            return self.original.records - self.kept
+        return 0
 
     def reading(self, name: str) -> Reading:
         """A column as it was and as it is; read once.
@@ -221,9 +226,9 @@ class TablePair:
         """The pair of some released rows; what was read of columns for all of them is not read
         again.
         """
-        pair = dataclasses.replace(
-            self, released=self.released.take(rows), origin=self.origin[rows]
-        )
+        records = self.released.take(rows)
+        origin = self.origin[rows]
+        pair = dataclasses.replace(self, released=records, origin=origin)
         # With copies a row stands for several records, and counts of rows would be wrong.
         for name in self.columns if self.released.copies is None else ():
             reading: Reading | None = self.memo.get(name)
@@ -262,10 +267,14 @@ class TablePair:
         if not self.aligned:
             before, after = self.encoded(name)
             # Nobody's rows cannot be followed: it is enough that every label is an original value.
-            return Rung(0, 0) if (positions_in(before.labels, after.labels) >= 0).all() else None
+            if (positions_in(before.labels, after.labels) >= 0).all():
+                return Rung(0, 0)
+            return None
         if len(self.released) != len(self.rows):
             return None
-        return Rung(0, 0) if self.as_it_was(name).all() else None
+        if self.as_it_was(name).all():
+            return Rung(0, 0)
+        return None
 
     def encoded(self, name: str) -> tuple[Encoded, Encoded]:
         """A column as codes, original and released; tables do not keep the codes of very many
@@ -281,6 +290,16 @@ class TablePair:
             self.memo["encoded", name] = (before, encode_column(self.released, name))
         encodings: tuple[Encoded, Encoded] = self.memo["encoded", name]
         return encodings
+
+    def forget_measures(self) -> None:
+        """Let go of what was worked out about cells; columns that were read stay read.
+
+        Where hardly two rows are alike that is as much as the table itself.
+        """
+        for key in list(self.memo):
+            is_reading = isinstance(key, str)
+            if not is_reading and key[0] != "encoded":
+                del self.memo[key]
 
     def frequencies(self, name: str) -> NDArray[np.int64]:
         """How many released rows have each label of a column, in the order of labels; nothing large
@@ -341,14 +360,17 @@ class TablePair:
         Nor has one that was drawn missing, where the original has missing cells.
         """
         column = self.reading(name)
-        losses = column.loss[column.released] if len(column.labels) else np.zeros(0)
+        if len(column.labels):
+            losses = column.loss[column.released]
+        else:
+            losses = np.zeros(0)
         if None in column.values and None in column.labels:
-            was = (
-                column.original[self.rows] == column.values.index(None)
-                if self.aligned
-                else np.True_
-            )
-            losses = np.where(was & (column.released == column.labels.index(None)), 0.0, losses)
+            if self.aligned:
+                was = column.original[self.rows] == column.values.index(None)
+            else:
+                was = np.True_
+            is_blank = column.released == column.labels.index(None)
+            losses = np.where(was & is_blank, 0.0, losses)
         return losses
 
 
@@ -363,7 +385,9 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
     levels: dict[str, Rung] = {}
     mixed: set[str] = set()
     for plan in plans:
-        mixed |= set(plan.get("columns", ())) - set(plan.get("suppressed_cells", ()))
+        recoded = plan.get("columns", ())
+        suppressed = plan.get("suppressed_cells", ())
+        mixed |= set(recoded) - set(suppressed)
         for name, entry in plan.get("levels", {}).items():
             fresh = Rung(int(entry["level"]), int(entry["top"]))
             levels[name] = max(levels.get(name, fresh), fresh, key=lambda rung: rung.level)
@@ -373,8 +397,7 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
 
 
 def _in_roles(table: Table, schema: Schema) -> Table:
-    attributes = {
-        name: dataclasses.replace(attribute, roles=schema[name].roles)
-        for name, attribute in table.schema.attributes.items()
-    }
+    attributes = {}
+    for name, attribute in table.schema.attributes.items():
+        attributes[name] = dataclasses.replace(attribute, roles=schema[name].roles)
     return table.with_schema(Schema(attributes))

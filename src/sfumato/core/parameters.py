@@ -87,7 +87,7 @@ def parameters(cls: type[T]) -> type[T]:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) > len(names):
             raise ParameterError(
-                f"{cls.__name__}: at most {len(names)} parameters, {len(args)} given"
+                f"{cls.__name__}: at most {len(names)} parameters, but {len(args)} were given"
             )
         positional = dict(zip(names, args, strict=False))
         try:
@@ -98,11 +98,10 @@ def parameters(cls: type[T]) -> type[T]:
             ]  # said once is enough
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
         values = {name: getattr(self, fields.get(name, name)) for name in {**positional, **kwargs}}
-        mistaken = [
-            name
-            for name, value in {**positional, **kwargs}.items()
-            if isinstance(value, bool | Mapping) and _taken_for_number(value, values[name])
-        ]
+        mistaken = []
+        for name, value in {**positional, **kwargs}.items():
+            if isinstance(value, bool | Mapping) and _taken_for_number(value, values[name]):
+                mistaken.append(name)
         if mistaken:
             raise ParameterError(
                 f"{cls.__name__}: {mistaken[0]} should be a number, not true or false"
@@ -247,7 +246,9 @@ def plain_data(value: object) -> Any:
         return [plain_data(v) for v in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "name"):
         return {value.name: values_of(value)}
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
 
 
 def label_of(name: str, parameters: Mapping[str, Any]) -> str:
@@ -259,7 +260,9 @@ def label_of(name: str, parameters: Mapping[str, Any]) -> str:
     ... )
     ('interval_disclosure: {kind: deviation, widths: [1.0, 5.0]}', 'linkage')
     """
-    return f"{name}: {_flow(parameters)}" if parameters else name
+    if parameters:
+        return f"{name}: {_flow(parameters)}"
+    return name
 
 
 def words_of(name: str, parameters: Mapping[str, Any]) -> str:
@@ -269,15 +272,16 @@ def words_of(name: str, parameters: Mapping[str, Any]) -> str:
     ('interval disclosure (kind: deviation)', 'interval disclosure')
     """
     words = name.replace("_", " ")
-    return f"{words} ({_flow(parameters)[1:-1]})" if parameters else words
+    if parameters:
+        return f"{words} ({_flow(parameters)[1:-1]})"
+    return words
 
 
 def _flow(value: Any) -> str:
     """Plain data in one line of YAML."""
     if isinstance(value, Mapping):
-        return (
-            "{" + ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items()) + "}"
-        )
+        entries = ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items())
+        return "{" + entries + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if (
@@ -394,10 +398,10 @@ class ExtensibleMembers(Members):
         plug_in = load_plug_in(point, self._noun, self._belongs)
         if plug_in.name != name:
             problem = (
-                f"{describe_plug_in(point)} is announced as {name!r} and calls itself"
-                f" {plug_in.name!r}"
+                f"{describe_plug_in(point)} is announced as {name!r} but its name is "
+                f"{plug_in.name!r}"
             )
-            raise ParameterError(f"{problem}; give both one name, or uninstall it")
+            raise ParameterError(f"{problem}; give both the same name, or uninstall it")
         return plug_in
 
     def __contains__(self, name: object) -> bool:

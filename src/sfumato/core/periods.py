@@ -52,7 +52,9 @@ def write_period(level: Level, day: datetime.date) -> str:
         return day.isoformat()[:7]
     if level == "quarter":
         return f"{day.year:04d}-Q{(day.month + 2) // 3}"
-    return f"{day.year:04d}" if level == "year" else f"{day.year // 10:03d}0s"
+    if level == "year":
+        return f"{day.year:04d}"
+    return f"{day.year // 10:03d}0s"
 
 
 def bounds(level: Level, day: datetime.date) -> tuple[int, int]:
@@ -64,7 +66,8 @@ def bounds(level: Level, day: datetime.date) -> tuple[int, int]:
         return first - day.weekday(), first - day.weekday() + 7
     months = {"month": 1, "quarter": 3, "year": 12, "decade": 120}[level]
     # Months since year 0, cut to a multiple of the period: in quarters month 5 becomes 3.
-    start = (day.year * 12 + day.month - 1) // months * months
+    month_number = day.year * 12 + day.month - 1
+    start = month_number // months * months
     return _first_of(start), _first_of(start + months)
 
 
@@ -75,11 +78,9 @@ def _first_of(month: int) -> int:
     year = month // 12
     if year < 1:
         return datetime.date.min.toordinal()
-    return (
-        datetime.date(year, month % 12 + 1, 1).toordinal()
-        if year <= datetime.MAXYEAR
-        else datetime.date.max.toordinal() + 1
-    )
+    if year <= datetime.MAXYEAR:
+        return datetime.date(year, month % 12 + 1, 1).toordinal()
+    return datetime.date.max.toordinal() + 1
 
 
 def read_period(text: str) -> tuple[Level, datetime.date] | None:

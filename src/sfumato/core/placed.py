@@ -58,7 +58,9 @@ class Placed:
     def __post_init__(self) -> None:
         if self.family not in type(self.method).__mro__:
             wrapper = type(self).__name__
-            raise ParameterError(f"{wrapper}: it takes a {self.family_name} of ordinary tables")
+            raise ParameterError(
+                f"{wrapper}: the method must be a {self.family_name} of ordinary tables"
+            )
         if type(self.table) is not str:
             raise ParameterError(f"{self.name}: table should be the name of a table")
 
@@ -81,9 +83,7 @@ class Placed:
 
 def _require_tables(data: Any, method: str) -> SupportsTables:
     if not isinstance(data, SupportsTables):
-        raise ParameterError(
-            f"{method}: the data are not several tables; none is called by its name"
-        )
+        raise ParameterError(f"{method}: these data are not several tables, so leave 'table' out")
     return data
 
 
@@ -142,8 +142,8 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
         needs = needed([self.method], table.schema)
         if needs.population or needs.pairs or needs.posteriors:
             raise SchemaError(
-                f"{self.promise} compares with a second table or with the original records, "
-                "which is not done for one of several tables"
+                f"{self.promise} compares with a second table or with the original records, which "
+                "is not available for one of several tables; choose another promise"
             )
         return gather(table, [self.method])
 
@@ -189,7 +189,8 @@ class PlacedPlan(Plan):
 
     def scores(self) -> dict[str, float]:
         """What it came to."""
-        return {f"{name} in {self.table}": score for name, score in self.inner.scores().items()}
+        scores = self.inner.scores()
+        return {f"{name} in {self.table}": score for name, score in scores.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,13 +221,13 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
             )
         if self.method.draws_anew:
             raise ParameterError(
-                f"{self.name}: it draws rows that are nobody's, and the rows of other tables would"
-                " belong to nobody"
+                f"{self.name}: it makes synthetic rows, and the rows of other tables would belong "
+                "to nobody; choose another step"
             )
         if self.method.claims:
             raise ParameterError(
                 f"{self.name}: it works on direct identifiers, and these are dropped when several "
-                "tables are read; keys have key_pseudonyms"
+                "tables are read; for keys use key_pseudonyms"
             )
 
     def fields(self) -> dict[str, Any]:
@@ -286,9 +287,8 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
                 about_all.append(model)
             elif model.table == self.table:
                 own_models.append(model.method)
-        return tuple(
-            dict.fromkeys((*own_models, *tables.table_goals(self.table, about_all), *self.aim))
-        )
+        all_models = (*own_models, *tables.table_goals(self.table, about_all), *self.aim)
+        return tuple(dict.fromkeys(all_models))
 
     def _located(self, error: SfumatoError, models: Sequence[Model]) -> SfumatoError:
         """The same error, with the table it is about."""
@@ -309,8 +309,8 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         rows = _rows_of(changed, len(owners))
         if len(rows) and (rows.min() < 0 or np.bincount(rows).max() > 1):
             raise ParameterError(
-                f"{self.name}: it drew rows anew or twice, and the rows of other tables would"
-                " belong to nobody"
+                f"{self.name}: it synthesised or repeated rows, and the rows of other tables would "
+                "belong to nobody; choose another step"
             )
         # Whoever loses one row of twenty loses the other nineteen here too, before they are
         # counted.
@@ -349,10 +349,13 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         for field, value in told.items():
             if field in TOLD_ELSEWHERE or not isinstance(value, str | int | float):
                 continue
-            number = f"{value:,}" if isinstance(value, int) else str(value)
+            if isinstance(value, int):
+                number = f"{value:,}"
+            else:
+                number = str(value)
             facts.append(f"{field.replace('_', ' ')}: {number}")
         single = f" ({'; '.join(facts)})" if facts else ""
-        return f"It was carried out{single}; {rows}."
+        return f"It was applied{single}; {rows}."
 
     def locked(self, plan: Any) -> Step:
         """The same with what time or a file decided written down."""
@@ -375,23 +378,24 @@ TOLD_ELSEWHERE = (
 
 def _rows_of(table: Table, size: int) -> NDArray[np.int64]:
     """Per row of a changed table the number of the row it was."""
-    return np.arange(size, dtype=np.int64) if table.origin is None else table.origin
+    if table.origin is None:
+        return np.arange(size, dtype=np.int64)
+    return table.origin
 
 
 def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
     """What became of columns that have a level each."""
     exact = [column for column, entry in levels.items() if entry["level"] == 0]
     nothing = [column for column, entry in levels.items() if entry["level"] == entry["top"] > 0]
-    between = [
-        f"{column} to level {entry['level']} of {entry['top']}"
-        for column, entry in levels.items()
-        if 0 < entry["level"] < entry["top"]
-    ]
+    between = []
+    for column, entry in levels.items():
+        if 0 < entry["level"] < entry["top"]:
+            between.append(f"{column} to level {entry['level']} of {entry['top']}")
     parts = []
     if between:
         parts.append(f"generalised {join_words(between)}")
     if nothing:
-        parts.append(f"left nothing of {join_words(nothing, 'or')}")
+        parts.append(f"fully suppressed {join_words(nothing, 'or')}")
     if exact:
         parts.append(f"kept {join_words(exact)} exact")
     return join_words(parts)
@@ -426,7 +430,10 @@ class PlacedMetric(Placed, Utility):  # type: ignore[override]  # name, secret: 
     @property
     def words(self) -> str:
         """The metric, its columns and the table in a sentence."""
-        of = f" of {', '.join(self.method.about)}" if self.method.about else ""
+        if self.method.about:
+            of = f" of {', '.join(self.method.about)}"
+        else:
+            of = ""
         return f"{self.method.words}{of} in {self.table}"
 
     def applies(self, pair: Pair) -> str | None:

@@ -42,7 +42,7 @@ def load_plug_in(
         problem = f"{describe_plug_in(point)} cannot be loaded ({type(error).__name__})"
         raise ParameterError(f"{problem}; repair or uninstall it") from error
     if not belongs(plug_in):
-        problem = f"{describe_plug_in(point)} is no {noun}"
+        problem = f"{describe_plug_in(point)} is not a {noun}"
         raise ParameterError(
             f"{problem}; see 'A plug-in of one file' in the documentation, or uninstall it"
         )
@@ -51,14 +51,16 @@ def load_plug_in(
 
 def describe_plug_in(point: importlib.metadata.EntryPoint) -> str:
     """A plug-in in the words of an error: where it is, and the package it came with."""
-    return f"plug-in {point.value!r}" + (
-        "" if point.dist is None else f" of package {point.dist.name}"
-    )
+    if point.dist is None:
+        package = ""
+    else:
+        package = f" of package {point.dist.name}"
+    return f"plug-in {point.value!r}" + package
 
 
 def refuse_name(point: importlib.metadata.EntryPoint, name: str, owner: str) -> ParameterError:
     """The error about a plug-in whose name is taken."""
-    problem = f"{describe_plug_in(point)} is called {name!r}, as {owner} has one already"
+    problem = f"{describe_plug_in(point)} has the name {name!r}, which {owner} already uses"
     return ParameterError(f"{problem}; rename it, or uninstall it")
 
 

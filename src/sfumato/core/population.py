@@ -41,7 +41,9 @@ def weight_column(schema: Schema) -> str:
     """The one column with survey weights."""
     name = schema.only(Role.WEIGHT)
     if name is None:
-        raise SchemaError("survey weights are needed, but no column has role weight")
+        raise SchemaError(
+            "survey weights are needed, but no column has role weight; give one that role"
+        )
     return name
 
 
@@ -122,9 +124,9 @@ def _shared_placement(dataset: Table, population: Table, names: Sequence[str]) -
         # Zero for what only the population has: hierarchies made from frequencies must not see it.
         counts = {**dict.fromkeys(population_counts, 0), **table_counts}
         ladders.append(bind(dataset.schema[name].hierarchy, list(counts), list(counts.values())))
-    return Placement(
-        tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders])
-    )
+    levels = (0,) * len(names)
+    layout = Layout.of([len(ladder.labels[0]) for ladder in ladders])
+    return Placement(tuple(ladders), levels, layout)
 
 
 def matched(
@@ -147,12 +149,14 @@ def matched(
     people, classes_of_people = consistent(
         fine, classes, coverings_of(fine, classes, schema, originals)
     )
-    sums = np.bincount(
+    people_of_class = np.bincount(
         classes_of_people, weights=fine.records[people], minlength=len(classes)
-    ).astype(np.int64)
+    )
+    sums = people_of_class.astype(np.int64)
     lost = np.ones(len(fine), dtype=np.bool_)
     lost[people] = False
-    return dataclasses.replace(classes, population=sums), int(fine.records[lost].sum())
+    unmatched = fine.records[lost]
+    return dataclasses.replace(classes, population=sums), int(unmatched.sum())
 
 
 def _known_counts(
@@ -173,6 +177,6 @@ def _check(population: Table, names: Sequence[str], schema: Schema) -> None:
     repeated = len(population) - population.column(person).n_unique()
     if repeated:
         raise SchemaError(
-            f"the population {population.source.name} must have one row a person; "
-            f"{repeated:,} row(s) repeat a value of {person!r}"
+            f"the population {population.source.name} must have one row per person; {repeated:,} "
+            f"row(s) repeat a value of {person!r}; remove the repetitions"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Protocol
 
 from sfumato import kernels
@@ -19,10 +18,16 @@ def must_compile() -> bool:
     return not kernels.compiled_before()
 
 
-def compiled_folder() -> Path:
-    """Where what was compiled is kept for the next run: the fast loops."""
-    return kernels.cache_folder()
-
-
 def silent(share: float, words: str = "") -> None:
     """Tell nobody."""
+
+
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """The progress of a part of the work, as that of the whole.
+
+    >>> shares = []
+    >>> part_of(lambda share, words="": shares.append(share), 0.5, 1.0)(0.5)
+    >>> shares
+    [0.75]
+    """
+    return lambda share, words="": progress(start + (end - start) * share, words)

@@ -45,7 +45,7 @@ class Seed:
 
     def __post_init__(self) -> None:
         if not 0 <= self.value < 1 << SEED_BITS:
-            raise ParameterError(f"a seed is a whole number from 0 to 2^{SEED_BITS} − 1")
+            raise ParameterError(f"a seed must be a whole number from 0 to 2^{SEED_BITS} − 1")
 
     def __repr__(self) -> str:
         return f"Seed(<secret>, rehearsal={self.rehearsal})"
@@ -63,12 +63,15 @@ class Seed:
         if seed is None:
             return cls.fresh()
         try:
-            value = int(seed, 16) if isinstance(seed, str) else operator.index(seed)
+            if isinstance(seed, str):
+                value = int(seed, 16)
+            else:
+                value = operator.index(seed)
         except ValueError:
             raise ParameterError("a seed given as text must be hexadecimal") from None
         except TypeError:
             raise ParameterError(
-                "a seed is a whole number, hexadecimal text, or None for a fresh one"
+                "a seed must be a whole number, hexadecimal text, or None for a fresh one"
             ) from None
         return cls(value)
 
@@ -98,7 +101,8 @@ class Seed:
         return Keyed(self._key(purpose))
 
     def _key(self, purpose: str) -> int:
-        digest = hashlib.sha256(self.value.to_bytes(16, "big") + purpose.encode()).digest()
+        message = self.value.to_bytes(16, "big") + purpose.encode()
+        digest = hashlib.sha256(message).digest()
         return int.from_bytes(digest[:16], "big")
 
 
@@ -157,9 +161,10 @@ def _written_days(column: pl.Series) -> pl.Series:
     """Days as text of the form 2024-02-28, moments as 2024-02-28T23:05:00.000000: as they stand in
     files of text.
     """
-    moments = (
-        column.cast(pl.Datetime) if column.dtype == pl.Date else column.dt.cast_time_unit("us")
-    )
+    if column.dtype == pl.Date:
+        moments = column.cast(pl.Datetime)
+    else:
+        moments = column.dt.cast_time_unit("us")
     texts = moments.dt.to_string("%Y-%m-%dT%H:%M:%S%.6f")
     return texts.str.strip_suffix("T00:00:00.000000")
 
@@ -169,7 +174,8 @@ def _keys_of_numbers(column: pl.Series) -> NDArray[np.uint64]:
     if column.dtype == pl.Boolean or (
         column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128)
     ):
-        keys = mixed(column.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64))
+        whole_numbers = column.cast(pl.Int64).fill_null(0).to_numpy()
+        keys = mixed(whole_numbers.view(np.uint64))
     else:
         numbers = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         gaps = gaps | np.isnan(numbers)
@@ -221,8 +227,10 @@ def numbered(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     [0, 0, 1, 2]
     """
     order: NDArray[np.int64] = np.argsort(keys, kind="stable")
-    fresh = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
-    rank = np.arange(len(keys)) - np.repeat(fresh, np.diff(np.append(fresh, len(keys))))
+    before_first = ~keys[order[:1]]
+    fresh = np.flatnonzero(np.diff(keys[order], prepend=before_first))
+    group_starts = np.repeat(fresh, np.diff(np.append(fresh, len(keys))))
+    rank = np.arange(len(keys)) - group_starts
     numbers = np.empty(len(keys), dtype=np.uint64)
     numbers[order] = rank
     return numbers
@@ -321,7 +329,8 @@ class Keyed:
 
     def uniforms(self, marks: Marks, number: int = 0) -> NDArray[np.float64]:
         """Multiples of 2⁻⁵³ from 0 up to below 1."""
-        return (self.words(marks, number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        high_bits = self.words(marks, number) >> np.uint64(11)
+        return high_bits.astype(np.float64) * 2.0**-53
 
     def normals(self, marks: Marks, number: int = 0) -> NDArray[np.float64]:
         """Standard normal numbers: the quantiles at odd multiples of 2⁻⁵⁴, none of which is 0
@@ -329,9 +338,8 @@ class Keyed:
         """
         from scipy.special import ndtri
 
-        normals: NDArray[np.float64] = ndtri(
-            np.minimum(self.uniforms(marks, number) + 2.0**-54, 1 - 2.0**-53)
-        )
+        uniforms = self.uniforms(marks, number) + 2.0**-54
+        normals: NDArray[np.float64] = ndtri(np.minimum(uniforms, 1 - 2.0**-53))
         return normals
 
 
@@ -343,7 +351,9 @@ def _philox(low: int, high: int, marks: Marks, number: int) -> NDArray[np.uint64
     for turn in range(10):
         k = np.uint64((low + turn * 0x9E3779B97F4A7C15) % (1 << 64))
         m = np.uint64((high + turn * 0xBB67AE8584CAA73B) % (1 << 64))
-        a, b, c, d = _high(c, second) ^ b ^ k, c * second, _high(a, first) ^ d ^ m, a * first
+        next_a = _high(c, second) ^ b ^ k
+        next_c = _high(a, first) ^ d ^ m
+        a, b, c, d = next_a, c * second, next_c, a * first
     return a
 
 
@@ -368,7 +378,8 @@ class Repeats:
     """
 
     def __init__(self, rows: int) -> None:
-        self.bits = np.zeros(1 << max(4, math.ceil(math.log2(max(1, rows) / 4))), dtype=np.uint64)
+        length_bits = math.ceil(math.log2(max(1, rows) / 4))
+        self.bits = np.zeros(1 << max(4, length_bits), dtype=np.uint64)
         self.again: list[NDArray[np.uint64]] = []
 
     def see(self, rows: Table) -> None:
@@ -379,7 +390,9 @@ class Repeats:
 
     def learnt(self) -> NDArray[np.uint64]:
         """The keys that come again, sorted."""
-        return np.unique(np.concatenate(self.again)) if self.again else np.zeros(0, dtype=np.uint64)
+        if self.again:
+            return np.unique(np.concatenate(self.again))
+        return np.zeros(0, dtype=np.uint64)
 
 
 class Numbering:
@@ -396,12 +409,11 @@ class Numbering:
         keys = row_keys(rows)
         numbers = np.zeros(len(keys), dtype=np.uint64)
         if len(self.repeats):
-            positions = np.minimum(np.searchsorted(self.repeats, keys), len(self.repeats) - 1)
+            positions = np.searchsorted(self.repeats, keys)
+            positions = np.minimum(positions, len(self.repeats) - 1)
             hit = np.flatnonzero(self.repeats[positions] == keys)
-            within, counts = (
-                numbered(keys[hit]),
-                np.bincount(positions[hit], minlength=len(self.seen)).astype(np.uint64),
-            )
+            hits_of_keys = np.bincount(positions[hit], minlength=len(self.seen))
+            within, counts = (numbered(keys[hit]), hits_of_keys.astype(np.uint64))
             with self.lock:
                 numbers[hit] = self.seen[positions[hit]] + within
                 self.seen += counts
@@ -425,10 +437,9 @@ def canonical_order(dataset: Table) -> NDArray[np.int64]:
     [1, 2, 0]
     """
     if "canonical order" not in dataset.memo:
-        columns = {
-            f"c{i}": comparable(dataset.column(name))
-            for i, name in enumerate(sorted(dataset.columns))
-        }
+        columns = {}
+        for i, name in enumerate(sorted(dataset.columns)):
+            columns[f"c{i}"] = comparable(dataset.column(name))
         if columns and len(dataset):
             positions = (
                 pl.DataFrame(columns)

@@ -76,7 +76,9 @@ def range_of_numbers(text: str) -> Range | None:
     if text.startswith("{") and text.endswith("}"):
         members = [number(part) for part in text[1:-1].split(",")]
         numbers = [m for m in members if m is not None]
-        return (min(numbers), max(numbers)) if numbers and len(numbers) == len(members) else None
+        if numbers and len(numbers) == len(members):
+            return (min(numbers), max(numbers))
+        return None
     return None
 
 
@@ -100,10 +102,12 @@ def range_of_days(text: str, *, timed: bool = False) -> Range | None:
     """
     first, apart, last = text.partition("..")
     # fromisoformat takes more than dates with dashes, such as 20240101, which is a number here.
-    ends = [
-        day(end) if _DAY.match(end) else None
-        for end in ((first, last) if apart else (first, first))
-    ]
+    ends = []
+    for end in (first, last) if apart else (first, first):
+        if _DAY.match(end):
+            ends.append(day(end))
+        else:
+            ends.append(None)
     if ends[0] is None or ends[1] is None or ends[0] > ends[1]:
         return None
     whole = timed and _DAY.fullmatch(last if apart else first) is not None
@@ -129,7 +133,9 @@ def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:
             return ranks[text[:cut]], ranks[text[cut + 2 :]]
     parts = [ranks.get(part.strip()) for part in text.strip("{}").split(",")]
     ends = [part for part in parts if part is not None]
-    return (min(ends), max(ends)) if ends and len(ends) == len(parts) else None
+    if ends and len(ends) == len(parts):
+        return (min(ends), max(ends))
+    return None
 
 
 def places_of(

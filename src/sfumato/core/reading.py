@@ -16,9 +16,11 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
-from sfumato.core.encoding import Encoded, encode, tallied
+from sfumato.core.encoding import Encoded, code_type, encode, tallied
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP, Ladder, bind_column
 from sfumato.core.labels import Labels, missing_in, positions_in, text_of, where_equal
+from sfumato.core.narrow_numbers import narrowed, widened
 from sfumato.core.nodes import Nodes, NodesOfLevel, OwnNodes
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
@@ -134,7 +136,8 @@ class Reading:
         if value in self.unplaced.get(label, ()):
             return True
         slack = 1e-9 * max(1.0, abs(self.span))
-        return bool(self.low[label] - slack <= self.places[value] <= self.high[label] + slack)
+        low_end = self.low[label] - slack
+        return bool(low_end <= self.places[value] <= self.high[label] + slack)
 
     def held_by(self, label: int) -> NDArray[np.bool_]:
         """Per original value whether a released label may stand for it."""
@@ -147,9 +150,9 @@ class Reading:
             is_held[self.members[self.starts[label] : self.starts[label + 1]]] = True
             return is_held
         slack = 1e-9 * max(1.0, abs(self.span))
-        inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (
-            self.places <= self.high[label] + slack
-        )
+        is_above = self.places >= self.low[label] - slack
+        is_below = self.places <= self.high[label] + slack
+        inside: NDArray[np.bool_] = is_above & is_below
         inside[list(self.unplaced.get(label, ()))] = True
         return inside
 
@@ -163,15 +166,13 @@ class Reading:
         if self.scale != "category":
             return self
         labels_present = set(self.labels)
-        free = [
-            code
-            for code, value in enumerate(self.values)
-            if value is not None and value not in labels_present
-        ]
-        sets = [
-            self.members[start:end].tolist()
-            for start, end in itertools.pairwise(self.starts.tolist())
-        ]
+        free = []
+        for code, value in enumerate(self.values):
+            if value is not None and value not in labels_present:
+                free.append(code)
+        sets = []
+        for start, end in itertools.pairwise(self.starts.tolist()):
+            sets.append(self.members[start:end].tolist())
         for code, label in enumerate(self.labels):
             if len(sets[code]) > 0 and label not in self.values and not self.everything[code]:
                 sets[code] = sorted(
@@ -181,9 +182,7 @@ class Reading:
         shares = [(len(members) - 1) / self.span if self.span > 0 else 0.0 for members in sets]
         return dataclasses.replace(
             self,
-            starts=np.concatenate([[0], np.cumsum([len(members) for members in sets])]).astype(
-                np.int64
-            ),
+            starts=group_starts([len(members) for members in sets]),
             members=np.array([value for members in sets for value in members], dtype=np.int64),
             loss=np.maximum(self.loss, np.minimum(1.0, shares)),
             level=None,
@@ -204,7 +203,7 @@ class Reading:
             labels=after.labels,
             low=self.low[positions],
             high=self.high[positions],
-            starts=np.concatenate([[0], np.cumsum(sizes[positions])]).astype(np.int64),
+            starts=group_starts(sizes[positions]),
             members=self.members[np.repeat(inside, sizes)],
             everything=self.everything[positions],
             loss=self.loss[positions],
@@ -224,9 +223,7 @@ class Reading:
         return reading
 
     def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Per released row whether its cell may stand for its own original (``rows``), or says
-        nothing at all of it.
-        """
+        """Per released row whether its cell may stand for its original, or says nothing of it."""
         joint = Joint.of(self.before, self.after, rows)
         is_truthful: NDArray[np.bool_] = self.true_pairs(joint)[joint.which]
         return is_truthful
@@ -245,9 +242,9 @@ class Reading:
         value, label = joint.value, joint.label
         if self.scale != "category":
             slack, positions = 1e-9 * max(1.0, abs(self.span)), self.places[value]
-            inside: NDArray[np.bool_] = (self.low[label] - slack <= positions) & (
-                positions <= self.high[label] + slack
-            )
+            is_above = self.low[label] - slack <= positions
+            is_below = positions <= self.high[label] + slack
+            inside: NDArray[np.bool_] = is_above & is_below
             for index in np.flatnonzero(np.isnan(positions)) if self.unplaced else ():
                 inside[index] = int(value[index]) in self.unplaced.get(int(label[index]), ())
             return inside
@@ -284,19 +281,35 @@ class Joint:
 
     ``value`` and ``label`` are the codes of each pair, ``count`` says how many released records
     have it and ``which`` is the pair of every released row, in the narrowest type that holds it.
-    What depends on a cell alone depends on these few pairs.
+    What depends on a cell alone depends on these pairs. Where hardly two rows are alike they are
+    as many as rows, so the first three are kept in narrow types and widened at every call.
     """
 
-    value: NDArray[np.int64]
-    label: NDArray[np.int64]
-    count: NDArray[np.int64]
+    narrow_value: NDArray[np.integer]
+    narrow_label: NDArray[np.integer]
+    narrow_count: NDArray[np.integer]
     codes: NDArray[np.integer]
     pair_of_code: NDArray[np.integer] | None = None
     """The pair of every code, where ``codes`` are not the pairs themselves."""
 
-    @functools.cached_property
+    @property
+    def value(self) -> NDArray[np.int64]:
+        """The code of the original value of every pair, widened anew at every call."""
+        return widened(self.narrow_value)
+
+    @property
+    def label(self) -> NDArray[np.int64]:
+        """The code of the released label of every pair, widened anew at every call."""
+        return widened(self.narrow_label)
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """How many released records have each pair, widened anew at every call."""
+        return widened(self.narrow_count)
+
+    @property
     def which(self) -> NDArray[np.integer]:
-        """The pair of every released row; sums over records do without it."""
+        """The pair of every released row, looked up at every call; sums do without it."""
         if self.pair_of_code is None:
             return self.codes
         return kernels.keys.map_codes(self.codes, self.pair_of_code)
@@ -309,9 +322,7 @@ class Joint:
         rows: NDArray[np.int64],
         copies: NDArray[np.int64] | None = None,
     ) -> Joint:
-        """The pairs of a column; released row *i* came from the original row ``rows[i]`` and stands
-        for ``copies[i]`` records.
-        """
+        """The pairs of a column; released row *i*, ``copies[i]`` records, came from ``rows[i]``."""
         width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
         if size > DENSE and (joint := cls._of_function(before, after, rows, copies)) is not None:
             return joint
@@ -320,12 +331,12 @@ class Joint:
         codes += after.narrow.astype(codes.dtype, copy=False)
         if size > DENSE:
             used, which = np.unique(codes, return_inverse=True)
-            return cls(*_parted(used, width), tallied(which, len(used), copies), which)
+            return cls(*_parted(used, width), narrowed(tallied(which, len(used), copies)), which)
         amounts = tallied(codes, size, copies)
         used = np.flatnonzero(amounts)
-        position = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        position = np.zeros(size, dtype=code_type(len(used)))
         position[used] = np.arange(len(used))
-        return cls(*_parted(used, width), amounts[used], codes, position)
+        return cls(*_parted(used, width), narrowed(amounts[used]), codes, position)
 
     @classmethod
     def _of_function(
@@ -345,15 +356,15 @@ class Joint:
             return None
         amounts = tallied(values, len(before.labels), copies)
         used = np.flatnonzero(amounts)
-        position = np.zeros(len(before.labels), dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        position = np.zeros(len(before.labels), dtype=code_type(len(used)))
         position[used] = np.arange(len(used))
-        return cls(used, label[used].astype(np.int64), amounts[used], values, position)
+        return cls(narrowed(used), label[used], narrowed(amounts[used]), values, position)
 
 
-def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """The two codes of every pair."""
     wide = pairs.astype(np.int64)
-    return wide // width, wide % width
+    return narrowed(wide // width), narrowed(wide % width)
 
 
 def read_column(
@@ -391,34 +402,38 @@ def read_codes(
     scale, positions = _positions_of(attribute, before, types[0])
     nodes, losses, level = _tree(attribute, before, after, scale, rung)
     placed_positions = positions[~np.isnan(positions)]
-    ends = (
-        (float(placed_positions.min()), float(placed_positions.max()))
-        if placed_positions.size
-        else (math.nan, math.nan)
+    if placed_positions.size:
+        ends = float(placed_positions.min()), float(placed_positions.max())
+    else:
+        ends = math.nan, math.nan
+    low, high = _ranges(
+        attribute, before, after, released=types[1], scale=scale, around=(positions, nodes, ends)
     )
-    low, high = _ranges(attribute, before, after, types[1], scale, (positions, nodes, ends))
     sizes, members = np.zeros(len(after.labels), dtype=np.int64), np.zeros(0, dtype=np.int64)
     if scale == "category":
         sizes, members = _sets(before.labels, after.labels, nodes)
-    span = _span(scale, attribute, ends, int((~missing_in(before.labels)).sum()))
+    present_values = int((~missing_in(before.labels)).sum())
+    span = _span(scale, attribute, ends, present_values)
     everything = where_equal(after.labels, TOP)
     return Reading(
         name,
         scale,
-        before.labels,
-        positions,
-        after.labels,
-        low,
-        high,
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        members,
-        everything,
-        _loss_of_labels(losses, sizes, (low, high), span),
-        before,
-        after,
-        span,
-        level,
-        {} if scale == "category" else _unplaced(before.labels, positions, after.labels, nodes),
+        values=before.labels,
+        places=positions,
+        labels=after.labels,
+        low=low,
+        high=high,
+        starts=group_starts(sizes),
+        members=members,
+        everything=everything,
+        loss=_loss_of_labels(losses, sizes, (low, high), span),
+        before=before,
+        after=after,
+        span=span,
+        level=level,
+        unplaced={}
+        if scale == "category"
+        else _unplaced(before.labels, positions, after.labels, nodes),
     )
 
 
@@ -428,16 +443,17 @@ def _unplaced(
     """By label the values without a place that it may stand for: those below its node, or the one
     that is written so.
     """
-    nowhere = set(np.flatnonzero(np.isnan(positions) & ~missing_in(values)).tolist())
+    is_unplaced = np.isnan(positions) & ~missing_in(values)
+    nowhere = set(np.flatnonzero(is_unplaced).tolist())
     if not nowhere:
         return {}
     alone = {values[i]: (i,) for i in nowhere}
-    members_of = {
-        code: nowhere.intersection(
-            np.asarray(nodes.get(label, alone.get(label, ())), dtype=np.int64).tolist()
+    members_of = {}
+    for code, label in enumerate(labels):
+        members_of_label = nodes.get(label, alone.get(label, ()))
+        members_of[code] = nowhere.intersection(
+            np.asarray(members_of_label, dtype=np.int64).tolist()
         )
-        for code, label in enumerate(labels)
-    }
     return {code: frozenset(members) for code, members in members_of.items() if members}
 
 
@@ -477,13 +493,18 @@ def _sets(
     values: Labels, labels: Labels, nodes: Nodes
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many values each category stands for, and which, one category after the other."""
-    own = positions_in(values, labels) if isinstance(nodes, OwnNodes) else np.full(len(labels), -1)
+    if isinstance(nodes, OwnNodes):
+        own = positions_in(values, labels)
+    else:
+        own = np.full(len(labels), -1)
     if (own >= 0).all():  # nothing but values
         return np.ones(len(labels), dtype=np.int64), own
-    sets = [
-        (position,) if position >= 0 else _members(label, nodes)
-        for position, label in zip(own.tolist(), labels, strict=True)
-    ]
+    sets: list[Sequence[int] | NDArray[np.int64]] = []
+    for position, label in zip(own.tolist(), labels, strict=True):
+        if position >= 0:
+            sets.append((position,))
+        else:
+            sets.append(_members(label, nodes))
     sizes = np.array([len(members) for members in sets], dtype=np.int64)
     arrays = [np.asarray(members, dtype=np.int64) for members in sets]
     return sizes, np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
@@ -494,7 +515,8 @@ def _all_on_level(labels: Labels, ladder: Ladder, level: int) -> bool:
     then no other is looked at.
     """
     odd = positions_in(ladder.labels[level], labels) < 0
-    return not (odd & ~missing_in(labels) & ~where_equal(labels, TOP)).any()
+    odd_labels = odd & ~missing_in(labels) & ~where_equal(labels, TOP)
+    return not odd_labels.any()
 
 
 def _losses_of_level(ladder: Ladder, level: int, labels: Labels) -> NDArray[np.float64]:
@@ -530,11 +552,10 @@ def _ranges(
     """From where to where every released label reaches; numbers are points, read without parsing
     their text.
     """
-    points = (
-        _numbers_of_labels(after, released)
-        if scale == "number" and attribute.kind is Kind.NUMERIC
-        else None
-    )
+    if scale == "number" and attribute.kind is Kind.NUMERIC:
+        points = _numbers_of_labels(after, released)
+    else:
+        points = None
     if points is not None:
         return points, points.copy()
     if scale == "category":
@@ -542,11 +563,10 @@ def _ranges(
     positions, nodes, ends = around
     timed = attribute.kind is Kind.DATE and bool((positions % 1 > 0).any())
     low, high = np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
-    own = (
-        positions_in(before.labels, after.labels)
-        if scale == "number"
-        else np.full(len(after.labels), -1)
-    )
+    if scale == "number":
+        own = positions_in(before.labels, after.labels)
+    else:
+        own = np.full(len(after.labels), -1)
     # A label that is an original value lies where the value lay. Where values have a time, a day
     # stands for all of its times.
     value = own >= 0
@@ -660,13 +680,11 @@ def _nodes(
     for level in below:
         for label, codes in level.items():
             nodes[label] = nodes.get(label, codes) | codes
-    return {
-        label: sorted(codes)
-        for label, codes in {
-            **nodes,
-            **({} if planned_level is None else below[planned_level]),
-        }.items()
+    nodes_of_labels = {
+        **nodes,
+        **({} if planned_level is None else below[planned_level]),
     }
+    return {label: sorted(codes) for label, codes in nodes_of_labels.items()}
 
 
 def _range(
@@ -697,17 +715,19 @@ def _range(
             (ends[0] if spelled[0] == -math.inf else spelled[0]),
             (ends[1] if spelled[1] == math.inf else spelled[1]),
         )
-        return (low, max(high, float(members.max()))) if members.size else (low, high)
-    return (float(members.min()), float(members.max())) if members.size else (math.nan, math.nan)
+        if members.size:
+            return (low, max(high, float(members.max())))
+        return (low, high)
+    if members.size:
+        return (float(members.min()), float(members.max()))
+    return (math.nan, math.nan)
 
 
 def _spelled_range(label: str, attribute: Attribute, *, timed: bool) -> Range | None:
     if attribute.order is None:
-        return (
-            range_of_days(label, timed=timed)
-            if attribute.kind is Kind.DATE
-            else range_of_numbers(label)
-        )
+        if attribute.kind is Kind.DATE:
+            return range_of_days(label, timed=timed)
+        return range_of_numbers(label)
     return range_in_order(label, {value: float(rank) for rank, value in enumerate(attribute.order)})
 
 
@@ -729,7 +749,9 @@ def _span(scale: Scale, attribute: Attribute, ends: Range, values: int) -> float
     if scale == "order" and attribute.order is not None:
         return float(len(attribute.order) - 1)
     if scale == "number":
-        return 0.0 if math.isnan(ends[0]) else ends[1] - ends[0]
+        if math.isnan(ends[0]):
+            return 0.0
+        return ends[1] - ends[0]
     return float(values - 1)
 
 
@@ -749,19 +771,16 @@ def _losses(
         for label, loss in zip(labels, ladder.loss[level].tolist(), strict=True):
             codes = below[level][label]
             every = codes_of.setdefault(label, codes) | codes
-            open_to = (
-                min(1.0, (len(every) - 1) / other_values)
-                if not every == codes_of[label] == codes
-                else 0.0
-            )
+            if not every == codes_of[label] == codes:
+                open_to = min(1.0, (len(every) - 1) / other_values)
+            else:
+                open_to = 0.0
             losses[label], codes_of[label] = max(losses.get(label, 0.0), loss, open_to), every
-    at = (
-        {}
-        if planned_level is None
-        else dict(
-            zip(ladder.labels[planned_level], ladder.loss[planned_level].tolist(), strict=True)
-        )
-    )
+    if planned_level is None:
+        at = {}
+    else:
+        losses_of_level = ladder.loss[planned_level].tolist()
+        at = dict(zip(ladder.labels[planned_level], losses_of_level, strict=True))
     return {**losses, **at, None: 1.0, TOP: 1.0}
 
 
@@ -782,5 +801,6 @@ def _loss_of_labels(
             over="ignore"
         ):  # a span near zero: the quotient is infinite, and 1 the most it counts
             losses = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
-        losses = np.where(np.isnan(ends[0]), losses, np.minimum(1.0, (ends[1] - ends[0]) / span))
+        spans_of_labels = (ends[1] - ends[0]) / span
+        losses = np.where(np.isnan(ends[0]), losses, np.minimum(1.0, spans_of_labels))
     return np.where(np.isnan(known_losses), losses, known_losses)

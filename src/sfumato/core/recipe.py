@@ -85,8 +85,7 @@ class Agreement:
             or not isinstance(bounds[0], int | float)
         ):
             raise ParameterError(
-                f"{self.metric.name}: say how far it may be off, with one number at_most or"
-                " at_least"
+                f"{self.metric.name}: give its bound as one number, at_most or at_least"
             )
 
     @property
@@ -94,32 +93,42 @@ class Agreement:
         """The agreement in a few words."""
         words = self.metric.words
         of = self.metric.about
-        bound = (
-            f"at most {self.at_most:g}"
-            if self.at_most is not None
-            else f"at least {self.at_least:g}"
-        )
+        if self.at_most is not None:
+            bound = f"at most {self.at_most:g}"
+        else:
+            bound = f"at least {self.at_least:g}"
         return f"{words}{' of ' + ', '.join(of) if of else ''} {bound}"
 
     def check(self, value: float | str, where: str = "") -> Kept:
         """A measured value against the bound; what could not be measured (then it is the reason)
         does not survive.
         """
-        limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
+        bound = next(b for b in (self.at_most, self.at_least) if b is not None)
+        limit = float(bound)
         # A text says why nothing was measured; NaN passes no comparison.
         if isinstance(value, str):
             return Kept(
                 self.metric.name,
                 float("nan"),
-                limit,
-                False,
-                f"{self.promise}: {value}",
-                self.refuse,
+                limit=limit,
+                holds=False,
+                sentence=f"{self.promise}: {value}",
+                refuses=self.refuse,
             )
         # 1e-12 forgives rounding where a bound is met exactly.
-        holds = value <= limit + 1e-12 if self.at_most is not None else value >= limit - 1e-12
+        if self.at_most is not None:
+            holds = value <= limit + 1e-12
+        else:
+            holds = value >= limit - 1e-12
         sentence = f"{self.promise}: it is {value:.4g}{where}"
-        return Kept(self.metric.name, value, limit, holds, sentence, self.refuse)
+        return Kept(
+            self.metric.name,
+            value,
+            limit=limit,
+            holds=holds,
+            sentence=sentence,
+            refuses=self.refuse,
+        )
 
     def judge(self, pair: Any) -> Kept:
         """Measure the metric and hold it against the bound; what cannot be measured does not

@@ -86,7 +86,7 @@ COLUMN_KEYS = (
     "free_text",
 )
 TABLE_KEYS = ("file", "key", "belongs_to", "orphans", "columns")
-KEPT = "kept by the owner"
+KEPT = "stays with the owner"
 MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -109,7 +109,8 @@ def read_document(file: Path) -> Any:
             data = handle.read(MAX_BYTES + 1)  # a device never ends
         if len(data) > MAX_BYTES:
             raise RecipeError(
-                f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe"
+                f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB and cannot be a "
+                "recipe; check the path"
             )
         # Some editors put a mark of the encoding before the first letter; -sig takes it off.
         text = data.decode("utf-8-sig")
@@ -130,9 +131,8 @@ def from_dict(document: object, *, base: Path | str = ".", name: str = "the reci
     recipe = any_from_dict(document, base=base, name=name)
     if recipe.shape != Recipe.shape:
         raise RecipeError(
-            f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only."
-            " The commands that take every shape are sfumato assess and sfumato run: sfumato run"
-            " DATA -r RECIPE -o out"
+            f"{name} is a recipe for data of shape {recipe.shape}; this command takes recipes of "
+            "one table only. Use sfumato assess or sfumato run: sfumato run DATA -r RECIPE -o out"
         )
     return recipe
 
@@ -146,16 +146,23 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
     if document and not any(
         section in SECTIONS for section in document
     ):  # another file: what it holds is not shown
-        raise RecipeError(f"{name} is no recipe: it has none of its parts ({', '.join(SECTIONS)})")
+        raise RecipeError(
+            f"{name} is not a recipe: it has none of the sections {', '.join(SECTIONS)}"
+        )
     problems = _Problems()
     for section in document:
         if section not in SECTIONS:
             hint = did_you_mean(str(section), SECTIONS)
-            problems.append(f"{section!r} is no part of a recipe.{hint}")
+            problems.append(f"{section!r} is not a section of a recipe.{hint}")
     version = document.get("sfumato", VERSION)
     # True equals 1 in Python, and is no version.
     if version != VERSION or isinstance(version, bool):
-        problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
+        problems += [
+            (
+                f"this is recipe version {version!r}, but this sfumato reads version {VERSION}; "
+                "install the sfumato that wrote it, or update the recipe"
+            )
+        ]
     # The shape that the recipe says; else several tables where it has such, and one otherwise.
     shape = Shape.TABLES if "tables" in document else Recipe.shape
     word = document.get("shape", shape)
@@ -168,9 +175,11 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         if document.get(section) is not None and not has_section(shape):
             shapes = [str(candidate) for candidate in known_shapes() if has_section(candidate)]
             of_shapes = f"data of shape {join_words(shapes, 'or')}"
-            hint = "; columns stand in 'tables', with each table" if shape in SEVERAL_TABLES else ""
+            hint = (
+                "; describe columns in 'tables', with each table" if shape in SEVERAL_TABLES else ""
+            )
             problems.append(
-                f"{section!r} belongs to {of_shapes}, and this is a recipe for shape {shape}{hint}"
+                f"{section!r} belongs to {of_shapes}, but this recipe has shape {shape}{hint}"
             )
     tables = _tables(problems, document, shape, base)
     intake = _intake(problems, document)
@@ -230,8 +239,8 @@ def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[
                 table = fields.get("table") if isinstance(fields, Mapping) else None
                 if isinstance(table, str) and table not in table_names:
                     problems.append(
-                        f"{section}: {name} names a table"
-                        f" {table!r}.{did_you_mean(table, table_names)}"
+                        f"{section}: {name} names a table {table!r}, which the recipe "
+                        f"lacks.{did_you_mean(table, table_names)}"
                     )
     return problems
 
@@ -239,7 +248,7 @@ def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[
 def _schema(problems: _Problems, columns: Any, base: Path | str) -> Schema:
     """The columns of a table, as far as they map names to what they are."""
     if not isinstance(columns, Mapping):
-        problems += ["'columns' must map column names to what they are, like 'age: {role: quasi}'"]
+        problems += ["'columns' must map column names to descriptions, like 'age: {role: quasi}'"]
         columns = {}
     problems += ["a column name must be text" for column in columns if not isinstance(column, str)]
     attributes = {}
@@ -271,8 +280,8 @@ def _tables(
     else:
         problems += [
             (
-                "'people' must say what the people's own columns are, like '{file: people.csv,"
-                " columns: {…}}'"
+                "'people' must describe the people's own columns, like '{file: people.csv, "
+                "columns: {…}}'"
             )
         ]
     return tables
@@ -298,7 +307,12 @@ def _related(
         ]
         return {}
     if len({name.casefold() for name in specs}) < len(specs):
-        problems += ["two tables have the same name but for capitals, and their files would be one"]
+        problems += [
+            (
+                "two tables have names that differ only in capitals, so they would share a "
+                "file; rename one"
+            )
+        ]
     read_tables = {
         name: problems.collect(_related_table, name, spec, base) for name, spec in specs.items()
     }
@@ -309,7 +323,8 @@ def _related(
     if len(tables) < len(specs):
         return {}
     # People first and every table behind its parent, which is the order of the ties.
-    links = problems.collect(links_of, {name: table.schema for name, table in tables.items()}) or ()
+    schemas = {name: table.schema for name, table in tables.items()}
+    links = problems.collect(links_of, schemas) or ()
     return {link.table: tables[link.table] for link in links}
 
 
@@ -318,8 +333,8 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     problems, where = _Problems(), f"table {name!r}"
     if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
         raise RecipeError(
-            f"{where} must say what it is, like '{{file: visits.csv, belongs_to: {{people:"
-            " person_id}, columns: {…}}'"
+            f"{where} must describe the table, like '{{file: visits.csv, belongs_to: {{people: "
+            "person_id}, columns: {…}}'"
         )
     problems += [
         f"{where}: {str(key)!r} is not known.{did_you_mean(str(key), TABLE_KEYS)}"
@@ -331,9 +346,8 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     if not isinstance(parents, Mapping | None):
         problems += [
             (
-                f"{where}: belongs_to names a table and the column that holds its keys, like"
-                f" '{{people:"
-                " person_id}'"
+                f"{where}: belongs_to must name a table and the column with its keys, like "
+                "'{people: person_id}'"
             )
         ]
         parents = None
@@ -350,8 +364,8 @@ def _other_codes(column: str, spec: Mapping[str, Any], before: Mapping[str, Any]
         return []
     return [
         (
-            f"column {column!r} has other missing_values in one table than in another; name the"
-            " column otherwise in one"
+            f"column {column!r} has different missing_values in two tables; use the same codes, or "
+            "rename the column in one"
         )
     ]
 
@@ -433,16 +447,18 @@ def _objects(
 
 def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
-    name, fields = (
-        next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
-    )
+    if isinstance(spec, Mapping) and len(spec) == 1:
+        name, fields = next(iter(spec.items()))
+    else:
+        name, fields = spec, None
     if not isinstance(fields, Mapping):
         raise RecipeError(
             f"{where}: expected a metric and its bound, like 'means: {{columns: [cost], at_most:"
             " 0.01}'"
         )
     bounds = {key: value for key, value in fields.items() if key in (*BOUNDS, "refuse")}
-    plain = {name: {k: v for k, v in fields.items() if k not in bounds}}
+    options = {k: v for k, v in fields.items() if k not in bounds}
+    plain = {name: options}
     metric = registry.build("utility", plain, where, shape=shape)
     try:
         return Agreement(metric, **bounds)
@@ -468,7 +484,10 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         raise RecipeError(
             [f"{where}: {key!r} is not known.{did_you_mean(key, COLUMN_KEYS)}" for key in unknown]
         )
-    roles: Any = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+    if isinstance(spec["role"], str):
+        roles: Any = [spec["role"]]
+    else:
+        roles = spec["role"]
     if not isinstance(roles, list | tuple):
         raise RecipeError(
             f"{where}: role must be a word or a list of words, like quasi or [quasi, sensitive]"
@@ -484,8 +503,8 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         # type() and not isinstance(): true is a whole number to Python.
         if not is_list or not all(isinstance(value, str) or type(value) is int for value in order):
             raise RecipeError(
-                f"{where}: order must list the values from low to high; put quotes around what is"
-                " not a word"
+                f"{where}: order must list the values from low to high; quote values that are not "
+                "plain words"
             )
         order = tuple(str(value) for value in order)
     try:
@@ -550,16 +569,18 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
 def _table_dict(
     recipe: Recipe, description: TableDescription, base: Path, link: Link | None = None
 ) -> dict[str, Any]:
-    relative_file = (
-        description.file
-        if description.file is None or recipe.base == base
-        else os.path.relpath(recipe.base / description.file, base)
-    )
+    if description.file is None or recipe.base == base:
+        relative_file = description.file
+    else:
+        relative_file = os.path.relpath(recipe.base / description.file, base)
     file_entry = {} if relative_file is None else {"file": relative_file}
     if link is None:
         return {**file_entry, "columns": _columns_dict(recipe, description.schema, base)}
     own = {} if link.key is None else {"key": link.key}
-    above = {} if link.parent is None else {"belongs_to": {link.parent: link.foreign}}
+    if link.parent is None:
+        above = {}
+    else:
+        above = {"belongs_to": {link.parent: link.foreign}}
     rule = {} if link.orphans == "refuse" else {"orphans": link.orphans}
     columns = _columns_dict(recipe, description.schema.without(link.columns), base)
     return {**file_entry, **own, **above, **rule, "columns": columns}
@@ -652,9 +673,15 @@ def keeps_back(family: str, spec: object, shape: Shape = Shape.TABLE) -> bool:
     ... )
     (True, False)
     """
-    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
+    if isinstance(spec, Mapping) and spec:
+        name, fields = next(iter(spec.items()))
+    else:
+        name, fields = spec, {}
     cls = registry.method_class(family, str(name), fields, shape)
-    secret: tuple[str, ...] = () if cls is None else cls.secret
+    if cls is None:
+        secret: tuple[str, ...] = ()
+    else:
+        secret = cls.secret
     if family == "hierarchies":
         return bool(secret)
     return isinstance(fields, Mapping) and any(fields.get(field) == KEPT for field in secret)

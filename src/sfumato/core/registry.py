@@ -107,7 +107,7 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
     (False, True)
     """
     if name not in FAMILIES:
-        raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
+        raise ParameterError(f"{name!r} is not a family of methods.{did_you_mean(name, FAMILIES)}")
     if shape not in ONE_TABLE and name != "hierarchies":
         members: Members = _package_of(shape).FAMILIES[name]
         return members
@@ -146,9 +146,11 @@ def _package_of(shape: Shape) -> Any:
     point = points_by_name("shapes", SHAPES.__contains__)[shape]
     package = load_plug_in(point, "shape of data", _is_package_of_shape)
     if package.noun().shape != shape:
-        problem = f"{describe_plug_in(point)} is announced as {str(shape)!r}"
-        data_words = f"its data are of shape {str(package.noun().shape)!r}"
-        raise ParameterError(f"{problem} and {data_words}; give both one name, or uninstall it")
+        problem = f"{describe_plug_in(point)} is announced for {str(shape)!r}"
+        data_words = f"its data have shape {str(package.noun().shape)!r}"
+        raise ParameterError(
+            f"{problem} and {data_words}; give both the same name, or uninstall it"
+        )
     return package
 
 
@@ -243,14 +245,18 @@ def asked_attack(spec: object, shape: Shape = Shape.TABLE) -> Attack:
     if isinstance(spec, str) and ":" in spec:
         spec = read_yaml(spec, "an attack")
     known_attacks = attacks(shape)
-    name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
+    if isinstance(spec, Mapping) and len(spec) == 1:
+        name = next(iter(spec))
+    else:
+        name = spec
     if not isinstance(name, str):
         raise ParameterError(
-            "an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'"
+            "an attack is a name, with parameters if it takes any: 'suda: {most: 3}'"
         )
     if known_as(name) not in known_attacks:
         raise ParameterError(
-            f"there is no attack {name!r}{_for_shape('risk', known_as(name), shape, known_attacks)}"
+            f"attack {name!r} does not "
+            f"exist{_for_shape('risk', known_as(name), shape, known_attacks)}"
         )
     attack: Attack = build("risk", spec, shape=shape)
     return attack
@@ -262,15 +268,19 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
         metric: Utility = spec
         return metric
     known_metrics = family("utility", shape)
-    name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
-    fields = None if isinstance(spec, str) else next(iter(spec.values()), None)
+    spelling = spec if isinstance(spec, str) else next(iter(spec), "")
+    name = known_as(str(spelling))
+    if isinstance(spec, str):
+        fields = None
+    else:
+        fields = next(iter(spec.values()), None)
     if (
         shape not in ONE_TABLE
         and name not in known_metrics
         and not is_placed("utility", name, fields, shape)
     ):
         raise ParameterError(
-            f"there is no metric {name!r}{_for_shape('utility', name, shape, known_metrics)}"
+            f"metric {name!r} does not exist{_for_shape('utility', name, shape, known_metrics)}"
         )
     built: Utility = build("utility", spec, shape=shape)
     return built
@@ -281,7 +291,10 @@ def _for_shape(family_name: str, name: str, shape: Shape, members: Members) -> s
     if shape in ONE_TABLE:
         return f".{did_you_mean(name, members)}"
     shapes = serves(family_name, name)
-    also = f"; it serves {of_shape(shapes)}" if shapes else f".{did_you_mean(name, members)}"
+    if shapes:
+        also = f"; it serves {of_shape(shapes)}"
+    else:
+        also = f".{did_you_mean(name, members)}"
     return f" for data of shape {shape}{also}"
 
 
@@ -316,7 +329,9 @@ def find_class(family_name: str, name: str, shape: Shape | None = None) -> Any:
         return family(family_name)[name]
     shapes = serves(family_name, name)
     serving_shape = shape if shape in shapes else next(iter(shapes), None)
-    return None if serving_shape is None else family(family_name, serving_shape)[name]
+    if serving_shape is None:
+        return None
+    return family(family_name, serving_shape)[name]
 
 
 def utility_metrics() -> Members:
@@ -384,11 +399,9 @@ def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Sha
     try:
         if arguments is None:
             return members[name]()
-        return (
-            members[name](**arguments)
-            if isinstance(arguments, Mapping)
-            else members[name](arguments)
-        )
+        if isinstance(arguments, Mapping):
+            return members[name](**arguments)
+        return members[name](arguments)
     except TypeError as error:
         raise RecipeError(f"{prefix}{name}: {_error_words(error)}") from None
     except ParameterError as error:
@@ -411,9 +424,10 @@ def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], whe
                 f"{prefix}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k:"
                 " 5}}]"
             )
-        placing["aim"] = tuple(
-            build("models", model, f"{prefix}{name}, aim") for model in placing["aim"]
-        )
+        models = []
+        for model in placing["aim"]:
+            models.append(build("models", model, f"{prefix}{name}, aim"))
+        placing["aim"] = tuple(models)
     try:
         return PLACED[family_name](method, **placing)
     except ParameterError as error:
@@ -436,8 +450,8 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
             )
         if name in family(family_name):
             return (
-                f"{name!r} is about one table, and there are several; say which: '{name}: {{…,"
-                " table: NAME}'"
+                f"{name!r} is about one table, and the data have several; say which: '{name}: {{…, "
+                "table: NAME}'"
             )
     members = family(family_name, shape)
     problem = f"{name!r} is not a known {_singular(family_name)}"
@@ -465,14 +479,18 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     """
     given_name, _, argument_text = text.partition(":")
     name = known_as(given_name.strip())
-    parts = next(csv.reader([argument_text], skipinitialspace=True), []) if argument_text else []
+    if argument_text:
+        parts = next(csv.reader([argument_text], skipinitialspace=True), [])
+    else:
+        parts = []
     assignments = [part.partition("=") for part in parts]
-    tables = [
-        value.strip() for key, equals, value in assignments if equals and key.strip() == "table"
-    ]
+    tables = []
+    for key, equals, value in assignments:
+        if equals and key.strip() == "table":
+            tables.append(value.strip())
     if tables and is_placed("models", name, {"table": tables[0]}, shape):
         if len(tables) > 1:
-            raise ParameterError(f"{text}: table is given twice")
+            raise ParameterError(f"{text}: table is given twice; keep one")
         other_parts = [
             part
             for part, (key, _, _) in zip(parts, assignments, strict=True)
@@ -491,9 +509,10 @@ def _asked_model(text: str, cls: Any, parts: Sequence[str]) -> tuple[Any, tuple[
     arguments = _arguments(text, cls, parts)
     # Degrees may be left open in models that judge classes; every other field must be said.
     required = [f for f in required_fields(cls) if not (_judges_classes(cls) and is_number(cls, f))]
-    missing_fields = [
-        word for word in map(spelled(cls).__getitem__, required) if word not in arguments
-    ]
+    missing_fields = []
+    for word in map(spelled(cls).__getitem__, required):
+        if word not in arguments:
+            missing_fields.append(word)
     if missing_fields:
         form = ",".join(f"{field}={field.upper()}" for field in missing_fields)
         raise ParameterError(
@@ -521,14 +540,13 @@ def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
             key, value = names[position] if position < len(names) else "", part
         key = key.strip()
         if key not in names:
-            problem = (
-                f"has no parameter {key!r}.{did_you_mean(key, names)}"
-                if key
-                else f"has {len(names)} parameters"
-            )
+            if key:
+                problem = f"has no parameter {key!r}.{did_you_mean(key, names)}"
+            else:
+                problem = f"has {len(names)} parameters"
             raise ParameterError(f"{text}: {cls.name} {problem}")  # type: ignore[attr-defined]
         if key in arguments:
-            raise ParameterError(f"{text}: {key} is given twice")
+            raise ParameterError(f"{text}: {key} is given twice; keep one")
         arguments[key] = value.strip()
     return arguments
 
@@ -563,8 +581,8 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
     for name, spec in limits.items():
         if name not in names:
             problems.append(
-                "limits: there is no risk, attack or utility"
-                f" {str(name)!r}.{did_you_mean(str(name), names)}"
+                "limits: no risk, attack or utility is called "
+                f"{str(name)!r}.{did_you_mean(str(name), names)}"
             )
             continue
         try:
@@ -593,12 +611,13 @@ def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
             field in limit.parameters for field in metric.secret
         ):  # the certificate says what was limited
             raise ParameterError(
-                f"limits: {limit.label.split(':')[0]} with values of its own belongs under contract"
+                f"limits: {limit.label.split(':')[0]} with parameters of its own belongs "
+                "in the section contract"
             )
         if limit.parameters and isinstance(metric, Attack) and metric.remembers:
             raise ParameterError(
-                f"limits: {limit.name} is asked of a register, which takes no parameters; give a"
-                " number"
+                f"limits: {limit.name} is computed from a register and takes no parameters; give a "
+                "number"
             )
         if metric in metrics:
             raise ParameterError(f"limits: {limit.label} is limited twice; leave one out")
@@ -634,13 +653,12 @@ def describe(cls: type) -> dict[str, Any]:
         required = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
-        fields.append(
-            {
-                "name": spelled(cls)[field.name],
-                "meaning": _meaning(cls, field.name),
-                "required": required,
-            }
-        )
+        field_description = {
+            "name": spelled(cls)[field.name],
+            "meaning": _meaning(cls, field.name),
+            "required": required,
+        }
+        fields.append(field_description)
     doc = (cls.__doc__ or "").strip()
     plain = {
         "name": cls.name,  # type: ignore[attr-defined]
@@ -694,9 +712,10 @@ def implied_by(name: str) -> tuple[str, ...]:
 
 
 def _meaning(cls: Any, name: str) -> str:
-    description = (
-        cls.__pydantic_fields__[name].description if hasattr(cls, "__pydantic_fields__") else None
-    )
+    if hasattr(cls, "__pydantic_fields__"):
+        description = cls.__pydantic_fields__[name].description
+    else:
+        description = None
     return description or ""
 
 

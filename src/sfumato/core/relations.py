@@ -69,7 +69,9 @@ def canonical(keys: pl.Series) -> pl.Series:
     # Whole keys with gaps are often read as floats: 7 became 7.0 and is the same key.
     if keys.dtype.is_float() and bool((keys.drop_nulls() == keys.drop_nulls().round(0)).all()):
         keys = keys.cast(pl.Int64, strict=False)
-    return keys if keys.dtype.is_integer() else keys.cast(pl.String).str.replace(WHOLE, "$1")
+    if keys.dtype.is_integer():
+        return keys
+    return keys.cast(pl.String).str.replace(WHOLE, "$1")
 
 
 def links_of(schemas: Mapping[str, Schema]) -> tuple[Link, ...]:
@@ -95,13 +97,16 @@ def _people_problems(links: Iterable[Link]) -> list[str]:
     if not tops:
         return [
             (
-                "every table belongs to another one, so none is the people's; leave belongs_to out"
-                " of that of the people"
+                "every table belongs to another one, so none holds the people; leave belongs_to "
+                "out of the table of people"
             )
         ]
-    problem = f"{join_words(tops)} belong to no other table, but exactly one table is the people's"
+    problem = f"{join_words(tops)} belong to no other table, but only the table of people may"
     return [
-        f"{problem}; say of the others whose rows they hold (belongs_to: {{people: person_id}})"
+        (
+            f"{problem}; for each of the others say whose rows it holds (belongs_to: "
+            "{people: person_id})"
+        )
     ]
 
 
@@ -111,16 +116,19 @@ def _parent_problems(links: Mapping[str, Link]) -> list[str]:
         if link.parent is None:
             continue
         if link.parent == link.table:
-            problems.append(f"table {link.table!r} belongs to itself")
-        elif link.parent not in links:
             problems.append(
+                f"table {link.table!r} belongs to itself; name the table above it in belongs_to"
+            )
+        elif link.parent not in links:
+            problem = (
                 f"table {link.table!r} belongs to {link.parent!r}, and there is no such"
                 f" table.{did_you_mean(link.parent, links)}"
             )
+            problems.append(problem)
         elif links[link.parent].key is None:
             problems.append(
-                f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the"
-                " column that tells its rows apart (key: …)"
+                f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the "
+                "column that identifies its rows (key: …)"
             )
     return problems
 
@@ -132,11 +140,9 @@ def _cycle_problems(links: Mapping[str, Link]) -> list[str]:
     }:
         reached |= children
     circle = [name for name in links if name not in reached]
-    return (
-        [f"tables {', '.join(circle)} belong to each other in a circle, and to nobody's"]
-        if circle
-        else []
-    )
+    if circle:
+        return [f"tables {', '.join(circle)} belong to each other in a circle, and to nobody's"]
+    return []
 
 
 def _in_order(links: Mapping[str, Link]) -> list[Link]:
@@ -167,7 +173,10 @@ def with_keys(
     parents = dict(belongs_to or {})
     if problems := _said_problems(table, schema, key, parents, orphans):
         raise SchemaError(problems)
-    keys = {} if key is None else {key: Attribute((Role.KEY,), of=table)}
+    if key is None:
+        keys = {}
+    else:
+        keys = {key: Attribute((Role.KEY,), of=table)}
     keys |= {
         column: Attribute((Role.KEY,), of=parent, orphans=orphans)  # type: ignore[arg-type]
         for parent, column in parents.items()
@@ -182,8 +191,8 @@ def _said_problems(
     where, problems = f"table {table!r}", list[str]()
     if not NAME.fullmatch(table):
         problems.append(
-            f"{where}: a table is called by letters, digits, _ and -, since its file is called"
-            " so too"
+            f"{where}: table names use letters, digits, _ and - only, since files are named after "
+            "them; rename it"
         )
     if len(parents) > 1:
         problems.append(
@@ -201,16 +210,18 @@ def _said_problems(
         return problems
     if len(set(columns)) < len(columns):
         problems.append(
-            f"{where}: key and belongs_to name the same column; leave 'key' out, its rows are those"
-            " of the other table"
+            f"{where}: key and belongs_to name the same column; leave 'key' out, since each row is "
+            "a row of the other table"
         )
     for column in columns:
-        roles = set(schema[column].roles) if column in schema.attributes else set()
+        if column in schema.attributes:
+            roles = set(schema[column].roles)
+        else:
+            roles = set()
         if roles - LISTED_AS:
             role_words = join_words(str(role) for role in schema[column].roles)
             problems.append(
-                f"{where}: column {column!r} is a key and has role {role_words}; a key is replaced"
-                " by a"
-                " pseudonym, so it cannot be that too"
+                f"{where}: column {column!r} is a key and has role {role_words}; a key is replaced "
+                "by a pseudonym, so take the role away"
             )
     return problems

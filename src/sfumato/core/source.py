@@ -58,7 +58,8 @@ class Intake:
             is_sign = len(mark) == 1 and mark.isascii() and not mark.isalnum()
             if not isinstance(delimiter, str) or not is_sign or mark in '"\r\n':
                 raise ParameterError(
-                    f"delimiter must be one ASCII sign such as , ; | or a tab, not {delimiter!r}"
+                    "delimiter must be one ASCII character such as , ; | or a tab, not "
+                    f"{delimiter!r}"
                 )
             object.__setattr__(self, "delimiter", mark)
         if self.missing_values is not None:
@@ -66,9 +67,9 @@ class Intake:
         single = {column: checked_codes(codes) for column, codes in self.missing_in.items()}
         object.__setattr__(self, "missing_in", single)
         if not isinstance(self.encoding, str | None):
-            raise ParameterError("encoding must be a word, like utf-8 or cp1252")
+            raise ParameterError("encoding must be a name, like utf-8 or cp1252")
         if self.sheet == "" or not isinstance(self.sheet, str | None):
-            raise ParameterError("sheet must be the name of a sheet; quote one that is a number")
+            raise ParameterError("sheet must be the name of a sheet; quote a name that is a number")
         if self.decimal not in (None, ".", ","):
             raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")
         for name in ("header", "rename_duplicates"):
@@ -85,7 +86,7 @@ class Intake:
         unknown = [str(name) for name in options if name not in names]
         if unknown:
             raise ParameterError(
-                f"reading has no option {unknown[0]!r}.{did_you_mean(unknown[0], names)}"
+                f"{unknown[0]!r} is not an option of reading.{did_you_mean(unknown[0], names)}"
             )
         return cls(**options)
 
@@ -104,14 +105,14 @@ class Intake:
         """The words of a recipe, all but the codes of single columns: those stand with their
         column.
         """
-        fields = {
-            name: getattr(self, name)
-            for name in KEYS
-            if name != "text" and getattr(self, name) is not None
-        }
-        rules = {
-            name: getattr(self, name) for name in TEXT_RULES if getattr(self, name) is not None
-        }
+        fields = {}
+        for name in KEYS:
+            if name != "text" and getattr(self, name) is not None:
+                fields[name] = getattr(self, name)
+        rules = {}
+        for name in TEXT_RULES:
+            if getattr(self, name) is not None:
+                rules[name] = getattr(self, name)
         codes = {} if self.missing_values is None else {"missing_values": list(self.missing_values)}
         return {**fields, **codes, **({"text": rules} if rules else {})}
 
@@ -168,14 +169,13 @@ class Intake:
             sentences.append(
                 f"Codes of their own were read as missing values in {', '.join(single)}."
             )
-        ways = [
-            words
-            for name, words in (
-                ("unicode", "Unicode normalisation (NFC)"),
-                ("blanks", "leaving out outer blanks"),
-            )
-            if getattr(self, name) is not None
-        ]
+        ways = []
+        for name, words in (
+            ("unicode", "Unicode normalisation (NFC)"),
+            ("blanks", "leaving out outer blanks"),
+        ):
+            if getattr(self, name) is not None:
+                ways.append(words)
         return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
 
 
@@ -189,11 +189,11 @@ def checked_codes(code_list: object) -> tuple[Code, ...]:
     for code in code_list if isinstance(code_list, list | tuple) else [code_list]:
         if isinstance(code, bool) or not isinstance(code, str | int | float):
             raise ParameterError(
-                "missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither"
+                "missing_values takes words and numbers, like [NA, '?', -9]; quote everything else"
             )
         if isinstance(code, float) and not math.isfinite(code):
             raise ParameterError(
-                "missing_values takes finite numbers; quote the word if the file spells one"
+                "missing_values takes finite numbers; quote the word if the file spells it so"
             )
         codes.append(code)
     return tuple(codes)
@@ -243,7 +243,7 @@ class Source:
 
 GUESSED = ("csv", "excel")
 MOST_NAMED = 10
-ASK = "if its first row holds data, say --no-header (header: false)"
+ASK = "if its first row holds data, use --no-header (header: false)"
 
 
 UNKNOWN = Source("the table", "csv")
@@ -281,17 +281,21 @@ def missing_column_problems(
         return []
     if not confirmed(columns, source, {*requested_names, *names_in_use}):
         share = (
-            f"{len(requested_names) - len(missing):,} of the {len(requested_names):,} asked for"
-            " are among its"
-            f" {len(columns):,}"
+            f"{len(requested_names) - len(missing):,} of the {len(requested_names):,} columns "
+            f"asked for are among its {len(columns):,}"
         )
-        return [f"{source.name} has no {_column_names(missing)}: {share}; {ASK}"]
+        return [f"{source.name} lacks {_column_names(missing)}: {share}; {ASK}"]
     hints = {name: nearest(str(name), columns) for name in missing}
     alike = [name for name in missing if not hints[name]]
-    sentences = [f"{source.name} has no {_column_names(alike)}"] if alike else []
-    return sentences + [
-        f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint
-    ]
+    if alike:
+        sentences = [f"{source.name} has no {_column_names(alike)}"]
+    else:
+        sentences = []
+    hints_with_columns = []
+    for name, hint in hints.items():
+        if hint:
+            hints_with_columns.append(f"{source.name} has no column {name!r}.{hint}")
+    return sentences + hints_with_columns
 
 
 def without_role(
@@ -304,11 +308,10 @@ def without_role(
     undecided = [i for i, name in enumerate(columns, start=1) if name not in decided]
     if not undecided:
         return []
-    which = (
-        _column_names([columns[i - 1] for i in undecided])
-        if confirmed(columns, source, decided)
-        else placed(undecided)
-    )
+    if confirmed(columns, source, decided):
+        which = _column_names([columns[i - 1] for i in undecided])
+    else:
+        which = placed(undecided)
     have = "have no role; give each" if len(undecided) > 1 else "has no role; give it"
     return [f"{which} of {source.name} {have} one ({roles}), 'keep' if it is none of the others"]
 
@@ -319,7 +322,10 @@ def _column_names(names: Sequence[str]) -> str:
 
 def and_more(which: Sequence[str], limit: int = MOST_NAMED) -> str:
     """A few of a list in a sentence, and how many more there are."""
-    remainder = f" and {len(which) - limit:,} more" if len(which) > limit else ""
+    if len(which) > limit:
+        remainder = f" and {len(which) - limit:,} more"
+    else:
+        remainder = ""
     return ", ".join(which[:limit]) + remainder
 
 

@@ -135,9 +135,11 @@ class Table(Described, Reportable):
         if self.source.digest is not None:
             return self.source.digest
         frame = self.to_polars()
-        frame = frame.with_columns(
-            column.bin.encode("hex") for column in frame if column.dtype == pl.Binary
-        )
+        encoded = []
+        for column in frame:
+            if column.dtype == pl.Binary:
+                encoded.append(column.bin.encode("hex"))
+        frame = frame.with_columns(encoded)
         return hashlib.sha256(frame.write_csv().encode()).hexdigest()
 
     def in_memory(self, purpose: str) -> Table:
@@ -194,17 +196,17 @@ class Table(Described, Reportable):
         return self.origin is not None and len(self.origin) > 0 and int(self.origin.min()) == NOBODY
 
     def __repr__(self) -> str:
-        roles = [
-            f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()
-        ]
+        roles = []
+        for n, a in self.schema.attributes.items():
+            roles.append(f"  {n}: {' + '.join(a.roles)} ({a.kind})")
         head = f"Table {self.source.name!r}: {len(self):,} rows, {len(self.columns)} columns"
         return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
 
     def blocks(self) -> Sequence[Block]:
         """The columns: what they are and how many values they have, never a value."""
-        roles = {
-            name: (" + ".join(a.roles), str(a.kind)) for name, a in self.schema.attributes.items()
-        }
+        roles = {}
+        for name, a in self.schema.attributes.items():
+            roles[name] = (" + ".join(a.roles), str(a.kind))
         rows = tuple(
             (name, *roles.get(name, (None, None)), *self._count_values(name))
             for name in self.columns
@@ -227,7 +229,9 @@ class Table(Described, Reportable):
 
     def to_native(self) -> Any:
         """The frame in the user's own kind."""
-        return self.to_polars() if self.coded else self.frame.to_native()
+        if self.coded:
+            return self.to_polars()
+        return self.frame.to_native()
 
     def to_polars(self) -> pl.DataFrame:
         """The frame as polars, whatever it is."""
@@ -243,7 +247,9 @@ class Table(Described, Reportable):
         if name not in self.coded:
             return self._stored_column(name)
         encoded = self.known.codes.get(name)
-        return self._stored_column(name).cast(pl.String) if encoded is None else encoded.text(name)
+        if encoded is None:
+            return self._stored_column(name).cast(pl.String)
+        return encoded.text(name)
 
     def dtype(self, name: str) -> pl.DataType:
         """The type of a column, without making the column."""
@@ -267,10 +273,12 @@ class Table(Described, Reportable):
             for n, column in zip(repeating, encoded, strict=True)
             if len(column.labels) <= MOST_CATEGORIES
         }
-        columns = {
-            c.name: coded_columns[c.name].categories(c.name) if c.name in coded_columns else c
-            for c in native.iter_columns()
-        }
+        columns = {}
+        for c in native.iter_columns():
+            if c.name in coded_columns:
+                columns[c.name] = coded_columns[c.name].categories(c.name)
+            else:
+                columns[c.name] = c
         frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
         return dataclasses.replace(
             self, frame=frame, coded=self.coded | set(coded_columns)
@@ -287,8 +295,8 @@ class Table(Described, Reportable):
             OverflowError,
         ):  # their messages show the value
             raise SchemaError(
-                f"column {name!r} of {self.source.name} mixes values of different types, or has a"
-                " type of its own; convert it to text or numbers first"
+                f"column {name!r} of {self.source.name} mixes values of different types, or has an "
+                "unsupported type; convert it to text or numbers first"
             ) from None
 
     def encoded(self, name: str) -> Encoded:
@@ -327,16 +335,13 @@ class Table(Described, Reportable):
         what they must see for it.
         """
         table = super().with_schema(schema)._knowing(self.known)
-        learning = [
-            n
-            for n, a in schema.attributes.items()
-            if a.hierarchy is not None and a.hierarchy.learns_from
-        ]
-        return (
-            table._with("hierarchy", {n: table._fit_hierarchy(n) for n in learning})
-            if learning
-            else table
-        )
+        learning = []
+        for n, a in schema.attributes.items():
+            if a.hierarchy is not None and a.hierarchy.learns_from:
+                learning.append(n)
+        if learning:
+            return table._with("hierarchy", {n: table._fit_hierarchy(n) for n in learning})
+        return table
 
     def _fit_hierarchy(self, name: str) -> Any:
         """The hierarchy of a column, fitted to the column it learns from; one that cannot be is
@@ -345,17 +350,21 @@ class Table(Described, Reportable):
         hierarchy: Any = self.schema[name].hierarchy
         if hierarchy.learns_from == name:
             raise SchemaError(
-                f"column {name!r}: its hierarchy cannot learn from the column itself; name another"
+                f"column {name!r}: its hierarchy cannot be fitted to the column itself; "
+                "name another column"
             )
         self.require([hierarchy.learns_from])
         own, source = self.encoded(name), self.encoded(hierarchy.learns_from)
-        pairs, pair_of_row = np.unique(
-            own.codes * len(source.labels) + source.codes, return_inverse=True
-        )
+        keys = own.codes * len(source.labels) + source.codes
+        pairs, pair_of_row = np.unique(keys, return_inverse=True)
         counts = tallied(pair_of_row.reshape(-1), len(pairs), self.copies)
         width = max(1, len(source.labels))
         together = JointCounts(
-            tuple(own.labels), tuple(source.labels), pairs // width, pairs % width, counts
+            tuple(own.labels),
+            tuple(source.labels),
+            own=pairs // width,
+            other=pairs % width,
+            counts=counts,
         )
         try:
             return hierarchy.fitted(together)
@@ -380,12 +389,13 @@ class Table(Described, Reportable):
         """
         self.schema.check(self.columns, self.source)
         types = {name: self.dtype(name) for name in self.columns}
-        problems = [
-            f"column {name!r} holds lists or objects; give every cell one value, or leave the"
-            " column out"
-            for name, dtype in types.items()
-            if dtype.is_nested() or dtype == pl.Object
-        ]
+        problems = []
+        for name, dtype in types.items():
+            if dtype.is_nested() or dtype == pl.Object:
+                problems.append(
+                    f"column {name!r} holds lists or objects; give every cell one value, or leave"
+                    " the column out"
+                )
         if not problems:
             for name, attribute in self.schema.attributes.items():
                 hierarchy: Any = attribute.hierarchy
@@ -397,13 +407,14 @@ class Table(Described, Reportable):
 
     def _lost_zeros(self, name: str, hierarchy: ReadsCharacters) -> list[str]:
         """Why a hierarchy that reads characters cannot read a column of numbers, if so."""
-        short = hierarchy.too_short([v for v in self.encoded(name).labels if v is not None])
+        labels = self.encoded(name).labels
+        short = hierarchy.too_short([label for label in labels if label is not None])
         if not short:
             return []
         problem = (
-            f"column {name!r} holds numbers, and {short:,} of its distinct values are shorter than"
-            f" the codes {hierarchy.name} reads: leading zeros may be lost. Read the column as"
-            " text, or fill it up with pad: '0' where the hierarchy is a mask"
+            f"column {name!r} holds numbers, and {short:,} of its distinct values are shorter than "
+            f"the codes of {hierarchy.name}: leading zeros may be lost. Read the column as text, "
+            "or pad it with pad: '0' if the hierarchy is a mask"
         )
         return [problem]
 
@@ -411,10 +422,16 @@ class Table(Described, Reportable):
         """The rows with these positions, in this order; text that is known by its codes is gathered
         by them: that takes a tenth of the time.
         """
-        origin = rows if self.origin is None else self.origin.take(rows)
+        if self.origin is None:
+            origin = rows
+        else:
+            origin = self.origin.take(rows)
         copies = self.copies
         if copies is not None:
-            copies = one_record_each(len(rows)) if is_one_record_each(copies) else copies[rows]
+            if is_one_record_each(copies):
+                copies = one_record_each(len(rows))
+            else:
+                copies = copies[rows]
         encodings = {
             name: encoded
             for name, encoded in self.known.codes.items()
@@ -445,7 +462,11 @@ class Table(Described, Reportable):
 
         Columns that the table has no more lose their description.
         """
-        origins = np.append(np.arange(len(self)) if self.origin is None else self.origin, NOBODY)
+        if self.origin is None:
+            origins_of_rows = np.arange(len(self))
+        else:
+            origins_of_rows = self.origin
+        origins = np.append(origins_of_rows, NOBODY)
         columns = {name: _series_like(self.frame, name, table[name]) for name in table.columns}
         frame = nw.from_dict(columns, backend=self.frame.implementation)
         schema = self.schema.without(set(self.schema.attributes) - set(table.columns))
@@ -458,9 +479,8 @@ class Table(Described, Reportable):
         gone = set(names) & set(self.columns)
         if not gone:
             return self
-        remaining = [
-            n for n in self.columns if n not in gone
-        ]  # by item: to polars' drop "*" and "^a$" are patterns
+        # By item: to polars' drop "*" and "^a$" are patterns.
+        remaining = [n for n in self.columns if n not in gone]
         smaller = dataclasses.replace(
             self, frame=self.frame[remaining], schema=self.schema.without(gone)
         )
@@ -486,14 +506,11 @@ class Table(Described, Reportable):
         """
         column = relabelled(codes, labels)
         by_code = bool(self.coded) and len(column.labels) <= MOST_CATEGORIES
-        changed = self.with_columns(
-            {name: column.categories(name) if by_code else column.text(name)}
-        )
-        changed = (
-            dataclasses.replace(changed, coded=changed.coded | {name})._knowing(changed.known)
-            if by_code
-            else changed
-        )
+        new_column = column.categories(name) if by_code else column.text(name)
+        changed = self.with_columns({name: new_column})
+        if by_code:
+            coded = dataclasses.replace(changed, coded=changed.coded | {name})
+            changed = coded._knowing(changed.known)
         changed.known.codes[name] = column
         return changed
 
@@ -524,21 +541,23 @@ class Table(Described, Reportable):
             encoded = self.encoded(column.name)
             present = len(encoded.labels) - (None in encoded.labels)
             every = column.dtype.categories if isinstance(column.dtype, pl.Enum) else ()
-            return column if present == len(every) else encoded.categories(column.name)
+            if present == len(every):
+                return column
+            return encoded.categories(column.name)
 
         native: pl.DataFrame = self.frame.to_native()
-        frame = nw.from_native(
-            pl.DataFrame({column.name: slim(column) for column in native}), eager_only=True
-        )
+        columns = {column.name: slim(column) for column in native}
+        frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
         return dataclasses.replace(self, frame=frame)._knowing(self.known)
 
 
 def _missing_and_distinct(dataset: Table, name: str) -> tuple[int | None, int | None]:
     try:
         values = dataset.column(name)
-        present = (
-            values.drop_nans().drop_nulls() if values.dtype.is_float() else values.drop_nulls()
-        )
+        if values.dtype.is_float():
+            present = values.drop_nans().drop_nulls()
+        else:
+            present = values.drop_nulls()
         return len(values) - len(present), present.n_unique()
     except (
         SchemaError,
@@ -554,13 +573,11 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
 
-        arrow: nw.Series[Any] = nw.from_native(
-            pa.chunked_array([values.to_arrow()]), series_only=True
-        )
+        chunks = [values.to_arrow()]
+        arrow: nw.Series[Any] = nw.from_native(pa.chunked_array(chunks), series_only=True)
         return arrow.alias(name)
-    data = (
-        values.to_numpy() if values.dtype.is_numeric() else values.to_list()
-    )  # numpy keeps the width of numbers
+    # numpy keeps the width of numbers
+    data = values.to_numpy() if values.dtype.is_numeric() else values.to_list()
     series: nw.Series[Any] = nw.new_series(name, data, backend=frame.implementation)
     nullable = any(
         parent.__name__ == "BaseMaskedDtype"
@@ -583,9 +600,8 @@ def compact(column: pl.Series) -> pl.Series:
     """
     if isinstance(column.dtype, pl.Enum):
         present = set(column.cast(pl.String).unique().to_list())
-        return column.cast(pl.String).cast(
-            pl.Enum([c for c in column.dtype.categories if c in present])
-        )
+        categories = pl.Enum([c for c in column.dtype.categories if c in present])
+        return column.cast(pl.String).cast(categories)
     return column
 
 
@@ -607,15 +623,14 @@ def refuse_patterns(names: Iterable[str]) -> None:
 
     >>> refuse_patterns(["a", "^a", "*"])
     """
-    positions = [
-        str(i)
-        for i, name in enumerate(names, start=1)
-        if name.startswith("^") and name.endswith("$")
-    ]
+    positions = []
+    for i, name in enumerate(names, start=1):
+        if name.startswith("^") and name.endswith("$"):
+            positions.append(str(i))
     if positions:
         raise SchemaError(
-            f"the name of column number {', '.join(positions[:5])} begins with ^ and ends with $,"
-            " which is the pattern of other names; rename it"
+            f"the name of column number {', '.join(positions[:5])} begins with ^ and ends with $, "
+            "which marks a pattern of names; rename it"
         )
 
 
@@ -641,9 +656,9 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
         repeated = [i for i, name in enumerate(names, start=1) if names.index(name) + 1 != i]
         if repeated:
             raise SchemaError(
-                f"{len(repeated)} column(s) have the name of another: number"
-                f" {', '.join(map(str, repeated[:5]))}; rename them, or let sf.read(frame,"
-                " rename_duplicates=True) number them"
+                f"{len(repeated)} column(s) repeat the name of another: number "
+                f"{', '.join(map(str, repeated[:5]))}; rename them, or let sf.read(frame, "
+                "rename_duplicates=True) number them"
             )
         if not all(isinstance(n, str) for n in names):
             raise SchemaError(

@@ -50,7 +50,9 @@ def meanwhile(work: Callable[[], Made]) -> Future[Made]:
 
 def processors() -> int:
     """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def parts_of_rows(rows: int) -> Iterator[slice]:

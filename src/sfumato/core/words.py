@@ -21,7 +21,9 @@ def number(value: float | None) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:,.4g}"
+    if 1e4 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:,.4g}"
 
 
 def score(value: float) -> str:
@@ -30,7 +32,9 @@ def score(value: float) -> str:
     >>> score(0.468), score(1.0), score(-132.0), score(1234567.0)
     ('0.4680', '1.0000', '-132', '1,234,567')
     """
-    return f"{value:.4f}" if abs(value) <= 1 else number(value)
+    if abs(value) <= 1:
+        return f"{value:.4f}"
+    return number(value)
 
 
 def percent(share: float | None, digits: int | None = None) -> str:
@@ -57,7 +61,9 @@ def percent(share: float | None, digits: int | None = None) -> str:
     # Whole but for rounding: 100 * 0.29 is 28.999999999999996.
     if abs(hundredths - round(hundredths)) < 1e-9:
         return f"{hundredths:.0f} %"
-    return f"{hundredths:.2f} %" if abs(share) < 0.01 else f"{hundredths:.1f} %"
+    if abs(share) < 0.01:
+        return f"{hundredths:.2f} %"
+    return f"{hundredths:.1f} %"
 
 
 def percent_tick(share: float) -> str:
@@ -76,7 +82,9 @@ def inflect(count: int, singular: str, plural: str = "") -> str:
     >>> inflect(1, "row"), inflect(2, "row"), inflect(2, "is", "are")
     ('row', 'rows', 'are')
     """
-    return singular if count == 1 else plural or f"{singular}s"
+    if count == 1:
+        return singular
+    return plural or f"{singular}s"
 
 
 def count_of(count: int, singular: str, plural: str = "") -> str:
@@ -86,7 +94,9 @@ def count_of(count: int, singular: str, plural: str = "") -> str:
     ('1 row', '1,200 rows', 'no people')
     """
     words = inflect(count, singular, plural)
-    return f"{count:,} {words}" if count else f"no {words}"
+    if count:
+        return f"{count:,} {words}"
+    return f"no {words}"
 
 
 def join_words(words: Iterable[str], last: str = "and") -> str:
@@ -96,7 +106,9 @@ def join_words(words: Iterable[str], last: str = "and") -> str:
     ('1, 2 or 5', 'visits')
     """
     *first, final = tuple(words) or ("",)
-    return f"{', '.join(first)} {last} {final}" if first else final
+    if first:
+        return f"{', '.join(first)} {last} {final}"
+    return final
 
 
 def duration(seconds: float) -> str:
@@ -111,7 +123,9 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     if seconds < 120:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.3g} h"
 
 
 def moment(text: str) -> str:
@@ -137,7 +151,9 @@ def size_in_words(count: int) -> str:
     """
     if count < 1000:
         return f"{count} B"
-    return f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
+    if count < 1e6:
+        return f"{count / 1e3:.0f} kB"
+    return f"{count / 1e6:.1f} MB"
 
 
 def plain_name(name: str) -> str:
@@ -156,7 +172,11 @@ def as_sentence(text: str) -> str:
     ('In 0 of 166 classes all are alike.', '')
     """
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if not text or text.endswith((".", "!", "?")) else ".")
+    if not text or text.endswith((".", "!", "?")):
+        full_stop = ""
+    else:
+        full_stop = "."
+    return text[:1].upper() + text[1:] + full_stop
 
 
 def counts_in_words(counts: Mapping[str, int]) -> str:

@@ -39,7 +39,11 @@ def read_yaml(text: str, name: str, *, seconds: float | None = None) -> Any:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        document = _reader(None if seconds is None else time.thread_time() + seconds).load(text)
+        if seconds is None:
+            deadline = None
+        else:
+            deadline = time.thread_time() + seconds
+        document = _reader(deadline).load(text)
         size = _size(document, {})
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -51,7 +55,7 @@ def read_yaml(text: str, name: str, *, seconds: float | None = None) -> Any:
         raise RecipeError(f"{name} is not valid YAML") from None
     if size > MAX_NODES:
         raise RecipeError(
-            f"{name} repeats itself through aliases until it is too large; write it out"
+            f"{name} expands through aliases until it is too large; write it without aliases"
         )
     return document
 
@@ -68,7 +72,9 @@ def _reader(until: float | None = None) -> Any:
     class Bounded(Scanner):
         def fetch_more_tokens(self) -> Any:
             if self.flow_level > MAX_DEPTH:
-                raise _Unbounded(f"has brackets more than {MAX_DEPTH} deep; that is no recipe")
+                raise _Unbounded(
+                    f"has brackets nested more than {MAX_DEPTH} deep and cannot be a recipe"
+                )
             if until is not None and time.thread_time() > until:
                 raise _Unbounded(
                     "is too long to be read here; save it as a file and open it with sfumato"
@@ -89,7 +95,7 @@ def _reader(until: float | None = None) -> Any:
             merged = super().flatten_mapping(node)
             if len(node.value) > MAX_MERGED:
                 raise _Unbounded(
-                    "repeats itself through aliases until it is too large; write it out"
+                    "expands through aliases until it is too large; write it without aliases"
                 )
             return merged
 
@@ -113,9 +119,8 @@ def _size(node: Any, sizes: dict[int, int]) -> int:
         # While its parts are counted a node counts as too large: so one that contains itself is
         # noticed.
         sizes[id(node)] = MAX_NODES
-        sizes[id(node)] = 1 + sum(
-            _size(part, sizes) for part in (node.values() if isinstance(node, dict) else node)
-        )
+        parts = list(node.values()) if isinstance(node, dict) else node
+        sizes[id(node)] = 1 + sum(_size(part, sizes) for part in parts)
     return sizes[id(node)]
 
 
@@ -162,8 +167,6 @@ def _quoted(value: Any) -> Any:
         if not any(isinstance(part, list | dict) for part in value):
             parts.fa.set_flow_style()
         return parts
-    return (
-        DoubleQuotedScalarString(value)
-        if isinstance(value, str) and not WORDS.fullmatch(value)
-        else value
-    )
+    if isinstance(value, str) and not WORDS.fullmatch(value):
+        return DoubleQuotedScalarString(value)
+    return value

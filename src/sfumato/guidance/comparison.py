@@ -31,7 +31,7 @@ from sfumato.core.chart_drawing import chart_png, draw_chart, plot_chart
 from sfumato.core.data import Context
 from sfumato.core.exchange import telling
 from sfumato.core.parameters import known_as, words_of
-from sfumato.core.progress import Progress, silent
+from sfumato.core.progress import Progress, part_of, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.source import Source
@@ -395,7 +395,7 @@ class Comparison(Reportable):
         """
         target = Path(folder)
         if (target / "comparison.json").exists() and not force:
-            raise OutputError(f"{target} already holds a comparison; give --force to write it anew")
+            raise OutputError(f"{target} already holds a comparison; give --force to replace it")
         plain = self.to_dict()
         try:
             target.mkdir(parents=True, exist_ok=True)
@@ -486,17 +486,12 @@ def try_and_keep(
     """
     started = time.monotonic()
     recipe = candidate.recipe
-    context = Context(terms.seed, refuse=False, memory=memory, progress=_part(progress, 0.0, 0.6))
+    context = Context(terms.seed, refuse=False, memory=memory, progress=part_of(progress, 0.0, 0.6))
     try:
         release = make_release(dataset.described_by(recipe), recipe, context)
     except (Unsatisfiable, SchemaError, ParameterError) as error:
         return _nothing(candidate.name, str(error), recipes.public_dict(recipe), started), None
-    return _outcome(candidate, release, terms, started, _part(progress, 0.6, 1.0)), release
-
-
-def _part(progress: Progress, start: float, end: float) -> Progress:
-    """The progress of a part of the work, as that of the whole."""
-    return lambda share, words="": progress(start + (end - start) * share, words)
+    return _outcome(candidate, release, terms, started, part_of(progress, 0.6, 1.0)), release
 
 
 def _outcome(

@@ -16,11 +16,14 @@ any carrier of any visited prefix has behind that prefix.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.loop_cache import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
@@ -80,11 +83,11 @@ def map_items(pointers, items, image):
 class Sets(NamedTuple):
     """Baskets by rows and by columns (see :func:`transpose_items`)."""
 
-    pointers: Any
-    items: Any
-    starts: Any
-    people: Any
-    positions: Any
+    pointers: NDArray[np.int64]
+    items: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    people: NDArray[np.int32]
+    positions: NDArray[np.int64]
 
 
 class Private(NamedTuple):
@@ -92,10 +95,10 @@ class Private(NamedTuple):
     May be empty. ``tally`` and ``touched`` are scratch, all zeros between calls.
     """
 
-    pointers: Any
-    items: Any
-    tally: Any
-    touched: Any
+    pointers: NDArray[np.int64]
+    items: NDArray[np.int32]
+    tally: NDArray[np.int64]
+    touched: NDArray[np.int64]
 
 
 class Walk(NamedTuple):
@@ -107,16 +110,16 @@ class Walk(NamedTuple):
     call counted, so that clearing costs no more than counting.
     """
 
-    pointers: Any
-    items: Any
-    people: Any
-    positions: Any
-    counts: Any
-    touched: Any
-    child_item: Any
-    child_end: Any
-    spans: Any
-    prefix: Any
+    pointers: NDArray[np.int64]
+    items: NDArray[np.int32]
+    people: NDArray[np.int32]
+    positions: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    child_item: NDArray[np.int64]
+    child_end: NDArray[np.int64]
+    spans: NDArray[np.int64]
+    prefix: NDArray[np.int32]
 
 
 class SetList(NamedTuple):
@@ -127,12 +130,12 @@ class SetList(NamedTuple):
     largest private share of any visited set.
     """
 
-    members: Any
-    supports: Any
-    private_counts: Any
-    carriers: Any
-    tallies: Any
-    worst: Any
+    members: NDArray[np.int32]
+    supports: NDArray[np.int64]
+    private_counts: NDArray[np.int64]
+    carriers: NDArray[np.bool_]
+    tallies: NDArray[np.int64]
+    worst: NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
@@ -544,9 +547,9 @@ class Postings(NamedTuple):
     1]]``. ``free`` marks items that exclude nobody.
     """
 
-    starts: Any
-    people: Any
-    free: Any
+    starts: NDArray[np.int64]
+    people: NDArray[np.int32]
+    free: NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)

@@ -15,12 +15,17 @@ position extend it. Rows are numbered by rising support, so lists get short earl
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.group_closeness import measure_in_tree, measure_on_line
 from sfumato.kernels.loop_cache import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.kernels.group_closeness import ValueLine, ValueTree
 
 
 class FactLists(NamedTuple):
@@ -30,13 +35,13 @@ class FactLists(NamedTuple):
     ``roots`` marks numbers of first copies.
     """
 
-    pointers: Any
-    items: Any
-    deeper: Any
-    roots: Any
-    starts: Any
-    people: Any
-    positions: Any
+    pointers: NDArray[np.int64]
+    items: NDArray[np.int32]
+    deeper: NDArray[np.bool_]
+    roots: NDArray[np.bool_]
+    starts: NDArray[np.int64]
+    people: NDArray[np.int32]
+    positions: NDArray[np.int64]
 
 
 class FactWalk(NamedTuple):
@@ -46,12 +51,12 @@ class FactWalk(NamedTuple):
     the lists end). ``counts`` per number is zero between calls.
     """
 
-    people: Any
-    positions: Any
-    counts: Any
-    touched: Any
-    child_end: Any
-    spans: Any
+    people: NDArray[np.int32]
+    positions: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    child_end: NDArray[np.int64]
+    spans: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -244,19 +249,19 @@ class ValueSets(NamedTuple):
     call.
     """
 
-    pointers: Any
-    codes: Any
-    kind: Any
-    set_pointers: Any
-    set_codes: Any
-    shares: Any
-    common: Any
-    tally: Any
-    touched: Any
-    kind_marks: Any
-    kinds: Any
-    line: Any
-    tree: Any
+    pointers: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    set_pointers: NDArray[np.int64]
+    set_codes: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    common: NDArray[np.int64]
+    tally: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    kind_marks: NDArray[np.bool_]
+    kinds: NDArray[np.int64]
+    line: ValueLine
+    tree: ValueTree
 
 
 @njit(cache=True, nogil=True)

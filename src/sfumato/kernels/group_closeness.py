@@ -7,11 +7,14 @@ out evenly among the values of the person. Scratch arrays are all zeros between 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.loop_cache import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class ValueLine(NamedTuple):
@@ -22,12 +25,12 @@ class ValueLine(NamedTuple):
     ``mass`` and ``ranks`` are scratch.
     """
 
-    value_ranks: Any
-    positions: Any
-    shares: Any
-    areas: Any
-    mass: Any
-    ranks: Any
+    value_ranks: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    areas: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    ranks: NDArray[np.int64]
 
 
 class ValueTree(NamedTuple):
@@ -35,10 +38,10 @@ class ValueTree(NamedTuple):
     the mass of all people in each. ``mass`` and ``reached`` are scratch.
     """
 
-    ancestors: Any
-    expected: Any
-    mass: Any
-    reached: Any
+    ancestors: NDArray[np.int64]
+    expected: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    reached: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)

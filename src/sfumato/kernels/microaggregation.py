@@ -153,17 +153,6 @@ def build_mdav_groups(columns, k, groups):
 
 
 @inner
-def _find_closest(columns, numbers, count, centre, out):
-    """The position of the record closest to a point."""
-    _distances(columns, 0, count, centre, out)
-    best = 0
-    for i in range(1, count):
-        if out[i] < out[best] or (out[i] == out[best] and numbers[i] < numbers[best]):
-            best = i
-    return best
-
-
-@inner
 def _extend(columns, numbers, count, points, group, groups, room, gamma, out, reach):
     """Let records that lie nearer to the group than to any other record join it; returns how many
     remain.

@@ -40,9 +40,9 @@ COMMITMENT = "HMAC-SHA-256"
 """Of the input's SHA-256, keyed with the salt in the owner's lock file."""
 
 
-MANY_ROWS = 1 << 22
-"""Of a table with more rows, measures and alternatives are worked out one after the other: both at
-once take more memory.
+MANY_ROWS = 1 << 19
+"""Of a table with more rows, measures and alternatives are worked out one after the other, each
+after the other has let go of what it remembers: both at once take more memory.
 """
 
 
@@ -72,8 +72,12 @@ class ReleaseSummary:
         pair = release.pair  # one for both: columns are read once
         if len(release.original) > MANY_ROWS:
             alternatives = alternatives_in_passing(release)
+            release.original.known.lattices.clear()
             utility = evaluated(release, pair, report_metrics(pair))
-            return cls(utility, story_of(release, pair), alternatives)
+            pair.forget_measures()
+            story = story_of(release, pair)
+            release.forget_pair()
+            return cls(utility, story, alternatives)
         # Nearly all of it is a loop without the interpreter.
         beside = meanwhile(lambda: alternatives_in_passing(release))
         utility = evaluated(release, pair, report_metrics(pair))
@@ -100,8 +104,8 @@ def measured_utility(release: Release, names: Collection[str]) -> dict[str, floa
     """The measures that a certificate tells of a release, by name.
 
     ``names`` are those of a certificate. The metrics of every ``run`` are measured first; only
-    where the certificate tells others, which ``evaluate --keep`` put there, all metrics without a
-    parameter are measured.
+    where the certificate tells others, which ``evaluate --certify`` put there, all metrics without
+    a parameter are measured.
     """
     from sfumato.release.table_release import TableRelease
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from sfumato.core import environment
 from sfumato.core.exchange import Workplace
 from sfumato.core.step import Step
 from sfumato.data.lazy.planning import FORMAT
@@ -72,14 +71,11 @@ class LazyRelease(TableRelease):
         """The release of what the steps made, not judged yet."""
         combinations = original.combinations
         source = dataclasses.replace(combinations.source, digest=original.digest)
-        return cls(
-            released=steps.released,
-            original=combinations.with_source(source),
-            recipe=recipe,
-            plans=steps.plans,
-            seed=context.seed,
-            shuffled=context.shuffle,
-            created=environment.now(),
+        return cls.of_steps(
+            combinations.with_source(source),
+            recipe,
+            context,
+            steps,
             made_for=FORMAT,
             before=before,
             scores=scores_of(steps.plans),
@@ -170,8 +166,8 @@ class LazyRelease(TableRelease):
     ) -> None:
         """Refuse: the table is in parts, which a folder holds."""
         raise ParameterError(
-            "a table that an engine holds is released in parts: write(folder) writes them with"
-            " their certificate, and .data is a frame of the engine that reads them"
+            "a table that an engine reads is released in parts: write(folder) writes them with "
+            "their certificate, and .data is a frame of the engine that reads them"
         )
 
     @property

@@ -211,7 +211,7 @@ def write_table_files(
     )
 
 
-ONE_AFTER_THE_OTHER = 1 << 22
+ONE_AFTER_THE_OTHER = 1 << 19
 """A table of more rows is measured after it was written: its text and what measures need would not
 be small beside each other.
 """

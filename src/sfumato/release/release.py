@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sfumato.release.attack_report import AttackReport
     from sfumato.release.attack_run import AttackContext, AttackKeywords
     from sfumato.release.column_changes import ColumnChange
+    from sfumato.release.decision.decision import Decision
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.explanation import Explanation
     from sfumato.release.report.headline import Headline
@@ -60,9 +61,9 @@ class WriteOptions:
     """
 
     panel: ClassVar[str] = "How the release is written"
-    defuse: Annotated[bool, CommandOption("CSV: an apostrophe before formulas", ("--defuse",))] = (
-        False
-    )
+    defuse: Annotated[
+        bool, CommandOption("CSV: write an apostrophe before formulas", ("--defuse",))
+    ] = False
     pictures: Annotated[bool, CommandOption("pictures of reports as PNG too", ("--pictures",))] = (
         False
     )
@@ -97,6 +98,8 @@ class Release(Reportable):
     """The format whose values were told apart from the start."""
     columns: tuple[ColumnChange, ...] = ()
     """What happened to each column, where the data are one table."""
+    decision: Decision | None = None
+    """Who may have it, where that was decided (:func:`sfumato.protect`)."""
 
     # How a run makes it; see release/make.py.
 
@@ -112,6 +115,14 @@ class Release(Reportable):
         """The release of what the steps made, not judged yet; ``before`` is
         what :meth:`assess_original` gave.
         """
+        made_for = chosen_format(original.source, context.format)
+        return cls.of_steps(original, recipe, context, steps, made_for=made_for)
+
+    @classmethod
+    def of_steps(
+        cls, original: Any, recipe: Recipe, context: Context, steps: Any, **further: Any
+    ) -> Self:
+        """The same with ``further`` fields, those that only some releases have."""
         return cls(
             released=steps.released,
             original=original,
@@ -120,7 +131,7 @@ class Release(Reportable):
             seed=context.seed,
             shuffled=context.shuffle,
             created=environment.now(),
-            made_for=chosen_format(original.source, context.format),
+            **further,
         )
 
     @property
@@ -279,8 +290,8 @@ class Release(Reportable):
         """How many people were released, and how many were left out, in one line."""
         size = self.original.size
         left_out = (
-            f"{self.suppressed:,} of {size:,} people left out"
-            f" ({percent(self.suppressed / max(1, size))})"
+            f"{self.suppressed:,} of {size:,} people removed "
+            f"({percent(self.suppressed / max(1, size))})"
         )
         return f"{counts_in_words(self.released.counts())} released, {left_out}"
 
@@ -353,8 +364,8 @@ class Release(Reportable):
         """
         if "seed" in keywords:
             raise ParameterError(
-                "attacks that a certificate tells are tried with the seed of the release, so that"
-                " verify can try them again; leave out seed"
+                "attacks of a certificate use the seed of the release, so that verify can repeat "
+                "them; leave out seed"
             )
         return dataclasses.replace(self, attacks=self.attack(context, **keywords))
 

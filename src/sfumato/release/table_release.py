@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import polars as pl
 
-from sfumato.core import environment
 from sfumato.core.acceptance import accepted_pairs
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, Share, TableBlock
 from sfumato.core.chart_drawing import plot_chart
@@ -101,14 +100,11 @@ class TableRelease(Release):
         cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any
     ) -> Self:
         """The release of what the steps made, not judged yet."""
-        return cls(
-            released=steps.released,
-            original=original,
-            recipe=recipe,
-            plans=steps.plans,
-            seed=context.seed,
-            shuffled=context.shuffle,
-            created=environment.now(),
+        return cls.of_steps(
+            original,
+            recipe,
+            context,
+            steps,
             made_for=chosen_format(original.source, context.format),
             # assessed in another thread while the steps ran: here it is waited for
             before=before.result(),
@@ -235,8 +231,8 @@ class TableRelease(Release):
         if not step_names:
             return ()
         sentence = (
-            "looked at all people before some were set aside: copies may be more than attacks tell;"
-            " draw records first"
+            "examined all people before some were set aside: there may be more copies than "
+            "attacks show; draw records first"
         )
         return (f"{', '.join(step_names)} {sentence}",)
 
@@ -317,9 +313,8 @@ class TableRelease(Release):
         training_records = original_records if self.learnt_from is None else len(self.learnt_from)
         aside = 0 if self.held_out is None else len(self.held_out)
         return (
-            f"{released_records:,} records drawn anew, nobody's; learnt from {training_records:,}"
-            f" of {original_records:,} records,"
-            f" {aside:,} set aside"
+            f"{released_records:,} synthetic records; learnt from {training_records:,} of "
+            f"{original_records:,} records, {aside:,} set aside"
         )
 
     @property

@@ -7,7 +7,7 @@ import re
 import polars as pl
 
 from sfumato.data.examples.people import check_digit
-from tests.data.examples.test_hospital import admissions  # noqa: F401 - a fixture
+from tests.data.examples.test_hospital_tables import admissions  # noqa: F401 - a fixture
 
 
 def test_insurance_numbers_are_unique_and_carry_a_check_digit(admissions: pl.DataFrame) -> None:  # noqa: F811

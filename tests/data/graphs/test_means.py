@@ -65,15 +65,6 @@ def test_what_cannot_be_reached_by_adding_is_said():
     assert len(edges(released)) == 10
 
 
-def test_pairs_of_a_larger_network():
-    network = examples.social_network(400, 3)
-    released = made(DegreeAnonymization(5, directed=True), network)
-    assert KDegree(5, directed=True).judge(Evidence(released)).holds
-    assert released.directed is True
-    with pytest.raises(ParameterError, match="deletions are for graphs without direction"):
-        DegreeAnonymization(5, directed=True, deletions=True)
-
-
 # Private degrees.
 
 

@@ -22,9 +22,11 @@ from sfumato.data.paths import (
     PathRecoding,
     PlaceHistogram,
     PointsKept,
+    PointSuppression,
     RadiusOfGyration,
     TimeShift,
 )
+from sfumato.data.paths.lkc import LkcPrivacy
 from sfumato.data.paths.trajectories import Trajectories
 from tests.oracles import paths as oracle
 
@@ -131,7 +133,7 @@ def test_lengths_and_radius_by_hand():
     coarse = recoded(people, place_level=1, time_width="1h", cell=2)
     assert PathLength().measure(Pair(people, coarse)).value == pytest.approx((9 - 6) / 9)
     assert RadiusOfGyration().measure(Pair(people, coarse)).value == pytest.approx((3 - 2) / 3)
-    assert PathLength().applies(Pair(examples.small_paths(), None)) == "places are no coordinates"
+    assert PathLength().applies(Pair(examples.small_paths(), None)) == "places are not coordinates"
 
 
 def test_shifted_points_are_kept():
@@ -140,3 +142,17 @@ def test_shifted_points_are_kept():
     people, step = examples.small_paths(), TimeShift("3h")
     moved = step.apply(people, step.plan(people, Goal(seed=Seed(2))))
     assert PointsKept().measure(Pair(people, moved)).value == 1
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_all_is_told_of_every_release(name):
+    """Also where people are missing, places are coarse and there is no time; values stay between 0
+    and 1 but for relative errors.
+    """
+    people = examples.mobility(40)
+    step = PointSuppression()
+    coarse = recoded(people, place_level=3, time_width="all", cell=500)
+    released = step.apply(coarse, step.plan(coarse, Goal(models=(LkcPrivacy(4, l=2),))))
+    metric = FAMILIES["utility"][name]()
+    value = metric.measure(Pair(people, released)).value
+    assert 0 <= value <= (1 if name not in ("path_length", "radius_of_gyration") else 10)

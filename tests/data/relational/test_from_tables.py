@@ -61,38 +61,6 @@ def test_the_noun_is_one():
     assert repr(people) == "RelatedTables(6 people, 12 rows of visits)"
 
 
-def test_what_the_worked_example_shows():
-    shown = six().shown()
-    assert shown.persons == 6
-    assert [len(set(shown.own[people])) for people in ([0, 1, 2], [3, 4, 5])] == [1, 1]
-    assert len(set(shown.own)) == 2
-    (visits,) = shown.rows
-    joined = {(shown.own[p], code) for p, code in zip(visits.person, visits.shows, strict=True)}
-    assert len(joined) == 5  # A: cardio, onco, derm; B: derm, onco
-    cardio = visits.shows[0]
-    of_a = (shown.own[visits.person] == shown.own[0]) & (visits.shows == cardio)
-    assert (int(of_a.sum()), len(set(visits.person[of_a]))) == (
-        4,
-        3,
-    )  # four joined rows, three persons
-    assert np.bincount(visits.person).tolist() == [1, 1, 4, 2, 2, 2]
-
-
-def test_missing_and_suppressed_cells_are_values_of_their_own():
-    frame = PEOPLE.with_columns(pl.Series("class", ["A", None, None, "*", "*", "A"]))
-    own = sf.read_tables({"people": frame, "visits": VISITS}, SAID).shown().own
-    assert own[1] == own[2] != own[0] == own[5] != own[3] == own[4] != own[1]
-
-
-def test_tables_without_quasi_identifiers_show_one_code():
-    said = {**SAID, "visits": {"belongs_to": {"people": "who"}, "columns": {"ward": "sensitive"}}}
-    shown = sf.read_tables({"people": PEOPLE, "visits": VISITS}, said).shown()
-    assert set(shown.rows[0].shows) == {0}
-    ward = shown.sensitive["visits.ward"]
-    assert [ward.labels[code] for code in ward.code] == VISITS["ward"].to_list()
-    assert "cardio" not in repr(ward)
-
-
 @given(relations())
 @settings(max_examples=25)
 def test_owners_are_those_found_one_key_after_the_other(drawn):
@@ -249,7 +217,7 @@ BAD_TABLES = {
     "a key twice": (
         {**TABLES, "people": pl.concat([TABLES["people"]] * 2)},
         CLINIC,
-        r"30 row\(s\) have a 'person_id' that another",
+        "30 row\\(s\\) repeat the 'person_id' of another",
     ),
     "no key in some rows": (
         {
@@ -331,7 +299,10 @@ BAD_RELATIONS = {
         {**CLINIC, "../x": {"belongs_to": {"people": "person_id"}, "columns": {}}},
         "letters, digits",
     ),
-    "names that differ by capitals": ({**CLINIC, "Visits": CLINIC["visits"]}, "but for capitals"),
+    "names that differ by capitals": (
+        {**CLINIC, "Visits": CLINIC["visits"]},
+        "that differ only in capitals",
+    ),
 }
 
 
@@ -367,7 +338,7 @@ def test_orphans_are_dropped_and_counted_where_the_recipe_says_so():
 
 
 def test_a_table_that_is_not_given_or_not_known():
-    with pytest.raises(ParameterError, match="table 'visits', and it was not given"):
+    with pytest.raises(ParameterError, match=", which was not given"):
         sf.read_tables({name: TABLES[name] for name in ("people", "prescriptions")}, CLINIC)
     with pytest.raises(
         ParameterError, match=r"no table 'visit' in the recipe\. Did you mean 'visits'"

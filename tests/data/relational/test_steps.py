@@ -151,89 +151,11 @@ def test_tables_that_are_not_there_or_are_the_peoples_are_refused():
 
 # Dates.
 
-CARE = {
-    "people": {"key": "id", "columns": {"born": "quasi"}},
-    "stays": {"key": "stay", "belongs_to": {"people": "id"}, "columns": {"day": "quasi"}},
-    "tests": {"belongs_to": {"stays": "stay"}, "columns": {"at": "keep"}},
-}
-
-
-def care(first="1970-01-01"):
-    people = pl.DataFrame(
-        {"id": [1, 2, 3], "born": pl.Series([first, "1980-05-05", None]).str.to_date()}
-    )
-    stays = pl.DataFrame(
-        {
-            "stay": [1, 2, 3, 4],
-            "id": [1, 1, 2, 3],
-            "day": ["2024-02-28", "2024-03-01T08:00", "2024-01-01", None],
-        }
-    )
-    at = pl.Series(["2024-02-29 09:00", "2024-03-02 10:00", "2024-01-02 11:00"]).str.to_datetime()
-    return sf.read_tables(
-        {"people": people, "stays": stays, "tests": pl.DataFrame({"stay": [1, 2, 3], "at": at})},
-        CARE,
-    )
-
 
 def days(people, table, column):
     values = people[table].frame[column]
     text = values.cast(pl.String).str.slice(0, 10).str.to_date()
     return [None if day is None else day.toordinal() for day in text.to_list()]
-
-
-@given(st.integers(1, 400), st.booleans(), st.integers(0, 20))
-@settings(max_examples=20)
-def test_all_dates_of_a_person_move_by_one_shift(most, weeks, seed):
-    if weeks and most < 7:
-        most += 7
-    people = care()
-    columns = {"people": ["born"], "stays": ["day"], "tests": ["at"]}
-    left, plan = after(
-        people,
-        {"shift_dates": {"columns": columns, "days": most, "keep_weekday": weeks}},
-        seed=seed,
-    )
-    shifts = {}
-    for table, (column,) in columns.items():
-        for who, was, now in zip(
-            people[table].owner, days(people, table, column), days(left, table, column), strict=True
-        ):
-            assert (was is None) == (now is None)
-            if was is not None:
-                shifts.setdefault(int(who), set()).add(now - was)
-    assert all(len(one) == 1 for one in shifts.values())
-    assert all(
-        0 < abs(shift) <= most and not (weeks and shift % 7)
-        for one in shifts.values()
-        for shift in one
-    )
-    assert left["stays"].frame["day"][1].endswith("T08:00")
-    assert left["tests"].frame["at"].dt.hour().to_list() == [9, 10, 11]
-    assert any("gaps" in warning for warning in plan.warnings)
-    assert any("possible shifts" in warning for warning in plan.warnings) == (
-        2 * (most // (7 if weeks else 1)) < 14
-    )
-
-
-def test_dates_that_are_none_or_leave_the_calendar_are_refused():
-    step = made("steps", {"shift_dates": {"columns": {"people": ["born"]}, "days": 365_000}})
-    earlier = [
-        seed
-        for seed in range(9)
-        if step.plan(care("2000-01-01"), Goal((), Seed(seed))).shifts[0] < 0
-    ]
-    with pytest.raises(SchemaError, match="leave the calendar"):
-        step.plan(care("0001-01-02"), Goal((), Seed(earlier[0])))
-    with pytest.raises(SchemaError, match="no column 'id' that is no key"):
-        after(care(), {"shift_dates": {"columns": {"people": ["id"]}, "days": 3}})
-    with pytest.raises(SchemaError, match="must hold dates"):
-        after(examples.clinic(), {"shift_dates": {"columns": {"people": ["age"]}, "days": 3}})
-    with pytest.raises(RecipeError, match="whole weeks"):
-        made(
-            "steps",
-            {"shift_dates": {"columns": {"people": ["born"]}, "days": 3, "keep_weekday": True}},
-        )
 
 
 # Pseudonyms.
@@ -320,55 +242,6 @@ K3 = {"k_anonymity": {"k": 3, "table": "people"}}
 RECODE = {"suppress": "tuple", "budget": 0.3}
 
 
-def test_a_step_in_the_peoples_table_drops_people_everywhere():
-    said = {
-        "people": {
-            "key": "person_id",
-            "columns": {
-                "name": "drop",
-                "age": "keep",
-                "sex": "quasi",
-                "region": "quasi",
-                "diagnosis": "sensitive",
-            },
-        },
-        "visits": {
-            "key": "visit_id",
-            "belongs_to": {"people": "person_id"},
-            "columns": {"ward": "keep", "month": "keep", "cost": "keep"},
-        },
-        "prescriptions": {
-            "belongs_to": {"visits": "visit_id"},
-            "columns": {"drug": "keep", "days": "keep"},
-        },
-    }
-    people = sf.read_tables(examples.clinic_tables(), said)
-    k5 = {"k_anonymity": {"k": 6, "table": "people"}}
-    left, plan = after(
-        people, {"suppression": {"what": "tuple", "budget": 1.0, "table": "people"}}, k5
-    )
-    gone = people.people - left.people
-    assert 0 < gone == plan.describe()["rows_dropped"] < people.people
-    stays = np.isin(np.arange(people.people), left.origin)
-    assert left.counts()["rows_of_visits"] == int(stays[people["visits"].owner].sum())
-    assert left.counts()["rows_of_prescriptions"] == int(stays[people["prescriptions"].owner].sum())
-
-
-def test_rows_that_a_step_drops_go_alone_or_with_their_person():
-    people = examples.clinic()
-    sample = {"fraction": 0.5, "unit": "row", "table": "visits"}
-    rows, plan = after(people, {"sample": sample})
-    kept = rows["visits"].origin
-    assert rows.people == people.people
-    assert plan.describe()["rows_dropped"] == len(people["visits"]) - len(kept)
-    assert set(kept[rows["prescriptions"].above]) <= set(kept)
-    whole, _ = after(people, {"sample": {**sample, "drop": "people"}})
-    lost = set(people["visits"].owner[np.delete(np.arange(len(people["visits"])), kept)])
-    assert sorted(whole.origin) == sorted(set(range(people.people)) - lost)
-    counts = people.per_person("visits")
-    assert whole.per_person("visits").tolist() == counts[whole.origin].tolist()
-
-
 def test_promises_in_a_table_count_persons_not_rows():
     people = sf.read_tables(
         {
@@ -427,34 +300,6 @@ def test_promises_that_need_a_second_table_are_refused():
 
 
 # What is left of them.
-
-
-def test_metrics_count_rows_and_cells():
-    people = examples.clinic()
-    left, _ = after(people, {"cap_rows": {"table": "visits", "at_most": 1}})
-    measures = {m.name: m for m in sf.evaluate(people, left).measures}
-    share = len(left["visits"]) / len(people["visits"])
-    assert measures["rows_kept"].per_column["visits"] == pytest.approx(share)
-    assert measures["cells_unchanged"].per_column["visits"] == pytest.approx(share)
-    assert measures["cells_unchanged"].per_column["people"] == 1
-    counts = Counter(people.per_person("visits").tolist())
-    moved = sum(n for rows, n in counts.items() if rows > 1) / people.people
-    assert measures["rows_per_person"].per_column["visits"] == pytest.approx(moved)
-    (means,) = sf.evaluate(
-        people, left, [{"means": {"columns": ["cost"], "table": "visits"}}]
-    ).measures
-    assert means.name == "means_in_visits"
-    was, now = (float(one["visits"].frame["cost"].mean()) for one in (people, left))
-    assert means.value == pytest.approx(abs(now - was) / abs(was))
-
-
-def test_nothing_changed_is_worth_everything():
-    people = examples.clinic()
-    measures = {
-        m.name: m.value
-        for m in sf.evaluate(people, people.shuffled(np.random.default_rng(2))).measures
-    }
-    assert measures == {"rows_kept": 1.0, "rows_per_person": 0.0, "cells_unchanged": 1.0}
 
 
 def test_plans_are_plain():

@@ -16,11 +16,20 @@ def test_a_form_in_other_words_is_refused():
     for change in ({"null": "NA"}, {"quote": "'"}, {"header": 1}, {"types": []}, {"other": 1}):
         with pytest.raises(UnreadableInput):
             Form.from_dict("csv", {**form.to_dict(), **change})
-    with pytest.raises(
-        UnreadableInput, match="column 'x' does not hold what its certificate says: integer"
-    ):
+    with pytest.raises(UnreadableInput, match="do not fit its certificate"):
         typed(pl.DataFrame({"x": ["secret"]}), form, "data.csv")
     assert types_of(pl.DataFrame({"x": [2**64 - 1]}, schema={"x": pl.UInt64})) == {"x": "text"}
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_files_that_tell_their_types_are_held_against_the_form(format):  # noqa: A002
+    """Else a certificate could say anything of them: nothing is converted by it."""
+    frame = pl.DataFrame({"x": [1, 2], "y": ["a", None]})
+    form = Form(format, types=types_of(frame))
+    assert typed(frame, form, "data.parquet") is frame
+    for types in ({"x": "text", "y": "text"}, {"x": "integer", "y": "number"}, {"z": "text"}):
+        with pytest.raises(UnreadableInput, match="certificate"):
+            typed(frame, Form(format, types=types), "data.parquet")
 
 
 def test_defusing_is_undone_whatever_the_cells():

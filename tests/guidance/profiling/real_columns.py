@@ -171,16 +171,16 @@ TABLES = {
         mrn code drop; patient_name full drop; first given drop; last family drop; middle_initial given drop
         dob birth quasi; AgeAtAdmission age quasi; gender sex quasi; race ethnic quasi+sensitive; zip_code zip quasi
         address_line_1 street drop; home_phone phone drop; email_addr email drop; admission_date event quasi
-        discharge_dt event quasi; primary_diagnosis illness sensitive; icd10_code illness sensitive; attending_physician full quasi
+        discharge_dt event quasi; primary_diagnosis illness sensitive; icd10_code illness sensitive; attending_physician full ask
         ward few quasi; insurance_number digits drop; clinical_notes text drop; smoker yes sensitive; bmi measure sensitive
         height_cm centimetres quasi; weight_kg kilograms quasi; hiv_status few sensitive; next_of_kin full drop
-        total_charges money sensitive; readmitted rare flag keep; consent_version constant keep"""
+        total_charges money sensitive; readmitted rare flag sensitive; consent_version constant keep"""
     ),
     "clinical trial": (
         """
-        usubjid code drop; subjid sparse drop; siteid few keep; arm few keep; visitnum likert keep; screening_number digits drop
-        trt_start event quasi; ptno sparse drop; cd4 counts ask; hgb measure ask; karnof likert keep; sexual_orientation few sensitive
-        birthyr year quasi; country_of_birth country quasi; adverse_event_description text drop; responder flag keep
+        usubjid code drop; subjid sparse drop; siteid few quasi; arm few sensitive; visitnum likert keep; screening_number digits drop
+        trt_start event quasi; ptno sparse drop; cd4 counts sensitive; hgb measure sensitive; karnof likert sensitive; sexual_orientation few sensitive
+        birthyr year quasi; country_of_birth country quasi; adverse_event_description text drop; responder flag sensitive
         wtkg kilograms quasi; randomisation_number sparse drop; initials given drop"""
     ),
     "hospital, German": (
@@ -190,7 +190,7 @@ TABLES = {
         Telefonnummer phone drop; Krankenkasse many quasi; Versichertennummer digits drop; Hauptdiagnose illness sensitive
         Aufnahmedatum event quasi; Entlassungsdatum event quasi; Fallnummer case drop; Familienstand marital quasi
         Staatsangehörigkeit country quasi; Beruf job quasi; Konfession few sensitive; Pflegegrad likert sensitive
-        Bemerkungen text drop; Körpergröße centimetres quasi; Gewicht kilograms quasi; Hausarzt full quasi"""
+        Bemerkungen text drop; Körpergröße centimetres quasi; Gewicht kilograms quasi; Hausarzt full ask"""
     ),
     "survey, French": (
         """
@@ -198,7 +198,7 @@ TABLES = {
         date_de_naissance birth quasi; sexe sex quasi; code_postal zip quasi; commune city quasi; profession job quasi
         niveau_d_études degree quasi; situation_matrimoniale marital quasi; nombre_d_enfants small count quasi
         revenu_mensuel money sensitive; religion few sensitive; intention_de_vote many sensitive; pays_de_naissance country quasi
-        commentaires text drop; poids_de_sondage even expansion weight; strate stratum stratum; satisfaction likert keep"""
+        commentaires text drop; poids_de_sondage even expansion weight; strate stratum stratum; satisfaction likert sensitive"""
     ),
     "administration, Spanish": (
         """
@@ -227,22 +227,22 @@ TABLES = {
     ),
     "labour force survey": (
         """
-        hhid household person; age age quasi; sex sex word quasi; marital_stat marital quasi; tax_filer_stat many quasi
+        hhid household household; age age quasi; sex sex word quasi; marital_stat marital quasi; tax_filer_stat many quasi
         class_of_worker few quasi; detailed_occupation_recode many quasi; education degree quasi; wage_per_hour money sensitive
         union_member yes sensitive; instance_weight expansion weight; veterans_admin yes quasi; citizenship country quasi
         hispanic_origin ethnic quasi+sensitive; region_of_previous_residence region quasi; fill_inc_questionnaire rare flag keep
-        dividends money sensitive; q17_trust likert keep; interviewer_comments text drop; full_or_part_time_stat few keep
+        dividends money sensitive; q17_trust likert sensitive; interviewer_comments text drop; full_or_part_time_stat few quasi
         year constant keep; num_persons_in_household small count quasi; mode_of_interview few keep; q3_open text drop"""
     ),
     "bank and insurance": (
         """
         customer_no sparse drop; acct_holder_name full drop; iban code drop; card_number digits drop; cust_lastname family drop
-        loan_amount money sensitive; credit_score counts sensitive; account_balance money sensitive; default_flag rare flag keep
+        loan_amount money sensitive; credit_score counts sensitive; account_balance money sensitive; default_flag rare flag sensitive
         branch_city city quasi; occupation job quasi; employment_length_years score quasi; home_ownership few quasi
         date_of_birth birth quasi; postcode zip quasi; marital_status marital quasi; policy_number code drop; claim_number case drop
         claim_description text drop; claim_amount money sensitive; vehicle_registration code drop; ip_address ip drop
         device_id uuid drop; signup_date event quasi; monthly_income whole money sensitive; purpose many quasi
-        interest_rate percent ask; term few keep; telephone yes keep; foreign_worker rare flag keep"""
+        interest_rate percent sensitive; term few sensitive; telephone yes quasi; foreign_worker rare flag quasi"""
     ),
     "personnel": (
         """
@@ -251,7 +251,7 @@ TABLES = {
         manager_name full drop; birth_date birth quasi; gender sex word quasi; nationality country quasi; office city quasi
         sick_days small count sensitive; termination_reason few keep; linkedin_url url drop; badge_number sparse drop
         emergency_contact full drop; ethnicity ethnic quasi+sensitive; disability yes sensitive; trade_union yes sensitive
-        remote_work yes keep; exit_interview text drop"""
+        remote_work yes quasi; exit_interview text drop"""
     ),
     "courts and police": (
         """
@@ -265,9 +265,9 @@ TABLES = {
     "school": (
         """
         student_id code drop; surname family drop; given_names given drop; guardian_name full drop; birth_place city quasi
-        school_name many quasi; class_name few quasi; gpa percent sensitive; exam_score counts sensitive; free_lunch yes keep
+        school_name many quasi; class_name few quasi; gpa percent sensitive; exam_score counts sensitive; free_lunch yes sensitive
         home_language few quasi; year_of_birth year quasi; sex sex quasi; teacher_remarks text drop; photo_url url drop
-        distance_km percent ask; siblings small count keep; matrikelnummer digits drop"""
+        distance_km percent quasi; siblings small count quasi; matrikelnummer digits drop"""
     ),
     "no header": (
         """
@@ -285,34 +285,34 @@ TABLES = {
     "health and nutrition examination": (
         """
         SEQN sparse drop; RIAGENDR sex quasi; RIDAGEYR age quasi; RIDRETH1 ethnic quasi+sensitive; DMDMARTL marital quasi
-        WTMEC2YR expansion weight; SDMVPSU flag keep; SDMVSTRA stratum keep; BPXSY1 counts ask; LBXTC counts ask; DIQ010 few keep"""
+        WTMEC2YR expansion weight; SDMVPSU flag keep; SDMVSTRA stratum keep; BPXSY1 counts sensitive; LBXTC counts sensitive; DIQ010 few sensitive"""
     ),
     "intensive care": (
         """
         subject_id repeated person; hadm_id digits drop; icustay_id digits drop; admittime event quasi; dischtime event quasi
-        insurance few keep; language few quasi; religion few sensitive; marital_status marital quasi; hospital_expire_flag rare flag keep
-        anchor_age age quasi; deathtime event quasi; discharge_location few keep; los percent ask"""
+        insurance few sensitive; language few quasi; religion few sensitive; marital_status marital quasi; hospital_expire_flag rare flag sensitive
+        anchor_age age quasi; deathtime event quasi; discharge_location few quasi+sensitive; los percent sensitive"""
     ),
     "loans": (
         """
         member_id digits drop; emp_title many quasi; emp_length score quasi; annual_inc money sensitive; addr_state region quasi
-        dti percent ask; earliest_cr_line event quasi; loan_status few sensitive; desc text drop; grade few sensitive
+        dti percent sensitive; earliest_cr_line event quasi; loan_status few sensitive; desc text drop; grade few sensitive
         revol_bal money sensitive; applicant_sex sex word quasi; derived_race ethnic quasi+sensitive; census_tract zip quasi"""
     ),
     "staff attrition": (
         """
-        EmployeeNumber sparse drop; MonthlyIncome whole money sensitive; DistanceFromHome score quasi; EducationField few keep
+        EmployeeNumber sparse drop; MonthlyIncome whole money sensitive; DistanceFromHome score quasi; EducationField few quasi
         JobRole job quasi; MaritalStatus marital quasi; Over18 constant keep; Age age quasi; Gender sex word quasi; Attrition yes keep
-        BusinessTravel few keep; Department few quasi; HourlyRate money sensitive; JobSatisfaction likert keep"""
+        BusinessTravel few sensitive; Department few quasi; HourlyRate money sensitive; JobSatisfaction likert sensitive"""
     ),
     "international survey": (
         """
         idno running drop; cntry country quasi; gndr sex quasi; agea age quasi; yrbrn year quasi; hinctnta score sensitive
-        rlgblg yes sensitive; lrscale score sensitive; pspwght even expansion weight; dweight even expansion keep; netusoft likert keep"""
+        rlgblg yes sensitive; lrscale score sensitive; pspwght even expansion weight; dweight even expansion keep; netusoft likert sensitive"""
     ),
     "household panel": (
         """
-        pid repeated person; hid household person; syear constant keep; gebjahr year quasi; statefip region quasi; puma zip quasi
+        pid repeated person; hid household household; syear constant keep; gebjahr year quasi; statefip region quasi; puma zip quasi
         perwt even expansion weight; bpl country quasi; incwage money sensitive; educd degree quasi; occ2010 many quasi; famsize small count quasi"""
     ),
     "abbreviations": (
@@ -325,14 +325,14 @@ TABLES = {
         zip5 zip quasi; plz_3 zip quasi; nationalite country quasi; herkunftsland country quasi; SEX_CD sex quasi; m_status marital quasi
         beschäftigung job quasi; occupation_group few quasi; schooling_yrs small count quasi; eduyrs small count quasi
         nkids small count quasi; surgery_dt event quasi; last_visit event quasi; created_at event quasi; date_of_incident event quasi
-        prim_dx illness sensitive; gehalt_brutto money sensitive; cd4_baseline counts ask; hba1c measure ask; kirche few sensitive
-        convicted yes sensitive; completed yes keep; item_12 likert keep; answer_7 likert keep; treated flag keep
+        prim_dx illness sensitive; gehalt_brutto money sensitive; cd4_baseline counts sensitive; hba1c measure sensitive; kirche few sensitive
+        convicted yes sensitive; completed yes keep; item_12 likert keep; answer_7 likert keep; treated flag sensitive
         hh_income money sensitive; Freitext text drop; reason_text text drop"""
     ),
     "passengers": (
         """
-        PassengerId running drop; Survived flag keep; Pclass few keep; Name full drop; Sex sex word quasi; Age age quasi
-        SibSp small count keep; Ticket code drop; Fare money ask; Cabin code drop; Embarked few keep"""
+        PassengerId running drop; Survived flag sensitive; Pclass few keep; Name full drop; Sex sex word quasi; Age age quasi
+        SibSp small count quasi; Ticket code drop; Fare money sensitive; Cabin code drop; Embarked few keep"""
     ),
 }
 """Table → its columns: ``name shape role``, apart by semicolons or lines."""

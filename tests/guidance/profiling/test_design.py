@@ -79,7 +79,7 @@ def test_a_sum_of_two_numbers_that_is_sensitive_is_recoded_with_them():
     [
         ("homo", "sexual life"),
         ("hemo", "health"),
-        ("drugs", "health"),
+        ("drugs", "alcohol, tobacco or drugs"),
         ("homosexual_activity", "sexual life"),
     ],
 )

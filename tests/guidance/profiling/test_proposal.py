@@ -158,8 +158,8 @@ def test_names_that_contradict_the_values_are_not_believed():
         }
     )
     assert roles(frame) == {
-        "age": ("ask",),
-        "cp": ("quasi",),
+        "age": ("sensitive",),  # beside wages, a measurement of which nothing is known
+        "cp": ("sensitive",),
         "lon": ("sensitive",),
         "sex": ("quasi",),
     }

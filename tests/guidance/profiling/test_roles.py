@@ -18,8 +18,10 @@ LEAST_RIGHT = 0.95
 may be asked about.
 """
 
-LEAST = {"drop": (0.98, 0.98), "quasi": (0.93, 0.98), "sensitive": (0.95, 0.95)}
-"""Role → precision and recall that are required."""
+LEAST = {"drop": (0.98, 0.98), "quasi": (0.93, 0.98), "sensitive": (0.9, 0.95)}
+"""Role → precision and recall that are required; columns of which nothing is known are sensitive in
+tables about what must not be learned, so that some are too many.
+"""
 
 MOST_ASKED = 0.14
 """Share of columns somebody may be asked about: a recipe full of questions is none."""

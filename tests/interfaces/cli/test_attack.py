@@ -68,21 +68,19 @@ def values_of(visits: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_what_was_found_is_shown_and_added_to_the_certificate(sfumato, folder, visits):
-    done = attack(sfumato, folder, visits)
+    done = attack(sfumato, folder, visits, "--certify")
     assert done.code == 0 and "prosecutor" in done.out and "linkage" in done.out
     certificate = json.loads((folder / "share" / "certificate.json").read_text())
     assert {t["attack"] for t in certificate["attacks"]["tried"]} == {"linkage", "homogeneity"}
     assert "linkage" in (folder / "share" / "report.html").read_text()
     assert sfumato("verify", folder / "share", "-q").code == 7
-    again = attack(sfumato, folder, visits)
+    again = attack(sfumato, folder, visits, "--certify")
     assert again.code == 0  # and may be done again
 
 
 @pytest.mark.slow
 def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visits):
-    done = sfumato(
-        "attack", folder, "--original", visits, "--seconds", 4, "--sample", 40, "-q", "--no-keep"
-    )
+    done = sfumato("attack", folder, "--original", visits, "--seconds", 4, "--sample", 40, "-q")
     assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
     assert "✗ succeeds clearly more often than guessing" in flat(done.out)
     assert "the recipe limits none of them" in flat(done.out)
@@ -97,7 +95,8 @@ def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visit
 
 @pytest.mark.slow
 def test_no_value_of_the_table_is_said(sfumato, folder, visits):
-    done = sfumato("attack", folder, "--original", visits, "--seconds", 4, "--sample", 40, "--json")
+    how = ("--seconds", 4, "--sample", 40, "--json", "--certify")
+    done = sfumato("attack", folder, "--original", visits, *how)
     tried = json.loads(done.out)["tried"]
     assert len(tried) > 10
     for text in (
@@ -110,14 +109,21 @@ def test_no_value_of_the_table_is_said(sfumato, folder, visits):
         ]
 
 
-def test_no_keep_leaves_everything_as_it_was(sfumato, folder, visits):
+def test_the_next_command_is_named(sfumato, folder, visits):
+    # Without -q, which silences what is no result.
+    asked = ("attack", folder, "--original", visits, *ONLY[:-1])
+    assert f"next: sfumato evaluate {folder} --original" in flat(sfumato(*asked).err)
+    assert f"next: sfumato verify {folder}/share" in flat(sfumato(*asked, "--certify").err)
+
+
+def test_without_certify_everything_is_left_as_it_was(sfumato, folder, visits):
     before = contents(folder)
-    assert attack(sfumato, folder, visits, "--no-keep").code == 0
+    assert attack(sfumato, folder, visits).code == 0
     assert contents(folder) == before
 
 
 def test_json_is_what_the_certificate_gets(sfumato, folder, visits):
-    done = attack(sfumato, folder, visits, "--json")
+    done = attack(sfumato, folder, visits, "--json", "--certify")
     printed = json.loads(done.out)
     certified = json.loads((folder / "share" / "certificate.json").read_text())["attacks"]
     assert len(printed["tried"]) == len(certified["tried"]) > 0
@@ -135,13 +141,13 @@ def test_a_limit_that_is_exceeded_gives_exit_code_1(sfumato, tmp_path, visits, r
     limited.write_text(recipe.read_text() + "limits: {linkage: 0.9}\n")
     out = tmp_path / "out"
     assert sfumato("run", visits, "-r", limited, "-o", out, "-q").code == 0
-    held = attack(sfumato, out, visits, "--no-keep")
+    held = attack(sfumato, out, visits)
     assert (
         held.code == 0 and "90 %" in held.out and "where the recipe sets a limit" in flat(held.out)
     )
     lock = out / "owner" / "lock.json"
     lock.write_text(lock.read_text().replace('"linkage": 0.9', '"linkage": 0.0001'))
-    assert attack(sfumato, out, visits, "--no-keep").code == 1
+    assert attack(sfumato, out, visits).code == 1
 
 
 def test_a_limit_refuses_the_release_before_it_is_written(sfumato, tmp_path, visits, recipe):
@@ -175,7 +181,7 @@ def test_an_unknown_attack_is_shown_as_such_and_keeps_no_limit(sfumato, tmp_path
     table, recipe = swapped_table(tmp_path)
     out = tmp_path / "out"
     assert sfumato("run", table, "-r", recipe, "-o", out, "-q").code == 0
-    done = attack(sfumato, out, table)
+    done = attack(sfumato, out, table, "--certify")
     reason = "homogeneity: unknown: values of age were changed, not generalised"
     assert (
         done.code == 0
@@ -195,7 +201,7 @@ def test_an_unknown_attack_is_shown_as_such_and_keeps_no_limit(sfumato, tmp_path
     written = json.loads(lock.read_text())
     written["recipe"]["limits"] = {"homogeneity": 0.9}
     lock.write_text(json.dumps(written))
-    refused = attack(sfumato, out, table, "--no-keep")
+    refused = attack(sfumato, out, table)
     assert refused.code == 1 and "90 %" in refused.out and "✓ homogeneity" not in refused.out
 
 
@@ -213,15 +219,16 @@ def test_a_signed_certificate_is_signed_again_or_left_alone(sfumato, tmp_path, v
     assert sfumato("key", "sign", key).code == 0
     assert sfumato("run", visits, "-r", recipe, "-o", out, "-q", "--sign", key).code == 0
     before = contents(out)
-    refused = attack(sfumato, out, visits)
+    refused = attack(sfumato, out, visits, "--certify")
     assert (
         refused.code == 2
         and "--sign" in refused.err
         and not refused.out
         and contents(out) == before
     )
-    assert attack(sfumato, out, visits, "--no-keep").code == 0
-    assert attack(sfumato, out, visits, "--sign", key).code == 0
+    assert attack(sfumato, out, visits).code == 0
+    assert attack(sfumato, out, visits, "--sign", key).code == 2  # signs what is not written
+    assert attack(sfumato, out, visits, "--certify", "--sign", key).code == 0
     assert sfumato("verify", out / "share", "-q").code == 7
 
 
@@ -238,7 +245,6 @@ def test_an_intruder_with_a_file(sfumato, folder, visits, tmp_path):
         "years=age",
         "--by",
         "patient_name",
-        "--no-keep",
         "--json",
     )
     done = attack(sfumato, folder, visits, *more)
@@ -247,16 +253,12 @@ def test_an_intruder_with_a_file(sfumato, folder, visits, tmp_path):
     assert {tuple(t["knows"]) for t in report["tried"]} == {("age", "sex")}
     narrowed = attack(sfumato, folder, visits, *more, "--knows", "sex")
     assert {tuple(t["knows"]) for t in json.loads(narrowed.out)["tried"]} == {("sex",)}
-    alone = attack(
-        sfumato, folder, visits, "--intruder", register, "--rename", "years=age", "--no-keep"
-    )
+    alone = attack(sfumato, folder, visits, "--intruder", register, "--rename", "years=age")
     assert alone.code == 0 and "knows age, sex" in alone.out
 
 
 def test_columns_an_intruder_knows_without_a_file_and_how_many_people(sfumato, folder, visits):
-    done = attack(
-        sfumato, folder, visits, "--knows", "age, sex", "--sample", 30, "--json", "--no-keep"
-    )
+    done = attack(sfumato, folder, visits, "--knows", "age, sex", "--sample", 30, "--json")
     assert json.loads(done.out)["looked_for"] == 30
 
 
@@ -324,7 +326,7 @@ def small(sfumato, tmp_path):
 
 def test_two_releases_are_put_together(sfumato, small, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
-    more = ("--original", small, "--attack", "composition", "-q", "--no-keep", "--json")
+    more = ("--original", small, "--attack", "composition", "-q", "--json")
     alone = json.loads(sfumato("attack", first, *more).out)
     assert not [t for t in alone["tried"] if t["attack"] == "composition"]
     both = json.loads(sfumato("attack", first, "--others", second, *more).out)
@@ -342,7 +344,7 @@ def test_releases_of_different_tables_that_share_people_are_put_together(sfumato
         sfumato("run", other, "-r", tmp_path / "first.yaml", "-o", tmp_path / "third", "-q").code
         == 0
     )
-    more = ("--original", small, "--attack", "composition", "-q", "--no-keep", "--json")
+    more = ("--original", small, "--attack", "composition", "-q", "--json")
     both = ("--others", tmp_path / "third", "--other-original", other)
     found = json.loads(sfumato("attack", tmp_path / "first", *both, *more).out)["tried"][0]
     assert found["attack"] == "composition" and "people in all 2 releases" in found["sentence"]
@@ -356,7 +358,7 @@ def test_releases_of_different_tables_that_share_people_are_put_together(sfumato
 def test_a_population_is_looked_up(sfumato, small, tmp_path):
     everyone = tmp_path / "everyone.csv"
     everyone.write_text("age\n" + "".join(f"{age}.0\n" for age in (12, 18, 22, 28, 32, 38, 38, 32)))
-    more = ("--original", small, "--attack", "unique_in_population", "-q", "--no-keep", "--json")
+    more = ("--original", small, "--attack", "unique_in_population", "-q", "--json")
     found = json.loads(sfumato("attack", tmp_path / "first", "--population", everyone, *more).out)
     assert [(t["attack"], t["value"]) for t in found["tried"]] == [("unique_in_population", 0.0)]
     told = json.loads(
@@ -385,7 +387,7 @@ def test_a_release_judged_by_a_population_shows_its_risks(sfumato, small, tmp_pa
     release = sf.run(small, recipe)
     assert {was.name for was, now in release.risks} == {m.name for m in release.after.measures}
     assert "marketer risk" in release._repr_html_()
-    with pytest.raises(sf.errors.ParameterError, match="no risk is called"):
+    with pytest.raises(sf.errors.ParameterError, match="is not known"):
         release.after.measure("unique_in_population")
 
 
@@ -451,7 +453,7 @@ def test_another_recipe_says_what_an_intruder_knows_and_what_is_allowed(sfumato,
         found[recipe] = next(t["value"] for t in tried if t["intruder"] == "prosecutor")
     assert found == {plain: pytest.approx(2 / 40), quasi: 1.0}
     assert contents(out) == before, "nothing is kept of what another recipe says"
-    refused = sfumato(*how, "-r", quasi, "--keep")
+    refused = sfumato(*how, "-r", quasi, "--certify")
     assert refused.code == 2 and "another recipe" in refused.err
     (tmp_path / "short.yaml").write_text("sfumato: 1\ncolumns:\n  sex: quasi\n")
     assert sfumato(*how, "-r", tmp_path / "short.yaml").code == 2
@@ -459,7 +461,7 @@ def test_another_recipe_says_what_an_intruder_knows_and_what_is_allowed(sfumato,
 
 def test_an_attack_takes_parameters_and_is_shown_with_them(sfumato, folder, visits):
     asked = ("--attack", "suda", "--attack", "suda: {most: 2}", "--seconds", 20, "-q")
-    done = sfumato("attack", folder, "--original", visits, *asked)
+    done = sfumato("attack", folder, "--original", visits, *asked, "--certify")
     assert done.code == 0 and "suda (most: 2)" in done.out
     certificate = json.loads((folder / "share" / "certificate.json").read_text())
     assert [one.get("parameters") for one in certificate["attacks"]["tried"]] == [None, {"most": 2}]

@@ -74,7 +74,7 @@ def test_the_command_aligns_by_a_column(call):
     assert call("evaluate", "masked.csv", *words).code == 0
 
 
-@pytest.mark.parametrize("more", [["--keep"], ["--sign", "key.yaml"]])
+@pytest.mark.parametrize("more", [["--certify"], ["--sign", "key.yaml"]])
 def test_what_is_about_a_folder_is_refused(call, more):
     words = ["--original", "o.csv", "-r", "roles.yaml", "--align", "id"]
     assert call("evaluate", "masked.csv", *words, *more).code == 2

@@ -55,10 +55,10 @@ def test_one_command_from_a_file_to_a_release_that_verifies(sfumato, visits, tmp
 
 def test_open_decisions_stop_it_before_anything_is_written(sfumato, tmp_path):
     file = tmp_path / "visits.csv"
-    examples.visits(rows=5000).to_polars().write_csv(file)
+    examples.visits(rows=5000).to_polars().rename({"patient": "zq"}).write_csv(file)
     stopped = sfumato("recommend", file, "-o", tmp_path / "rec")
     assert stopped.code == 2
-    assert "--decide patient=ROLE" in stopped.err
+    assert "--decide zq=ROLE" in stopped.err
     assert not (tmp_path / "rec").exists()
 
 

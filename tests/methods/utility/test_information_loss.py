@@ -249,32 +249,6 @@ def test_a_column_that_was_not_released_is_lost():
     assert sf.SquaredError(["zip"]).measure(pair).value == 1
 
 
-def test_blanks_cost_as_much_as_records():
-    people = sf.examples.regions()
-    blank = TablePair.of(
-        people, people.with_columns({"gender": pl.Series([None] * 7, dtype=pl.String)})
-    )
-    star = TablePair.of(people, people.with_columns({"gender": pl.Series(["*"] * 7)}))
-    for metric in (
-        sf.Loss(["gender"]),
-        sf.NormalisedCertaintyPenalty(["gender"]),
-        sf.NonUniformEntropy(["gender"]),
-    ):
-        assert metric.measure(blank).value == metric.measure(star).value == 1, metric.name
-    assert sf.Completeness(["gender"]).measure(star).value == 0
-
-
-def test_weights_of_columns():
-    pair = patients("single")
-    assert sf.Loss(["age", "sex"], weights={"age": 3}).measure(pair).value == pytest.approx(0.75)
-    with pytest.raises(sf.errors.SchemaError, match="'zip' is not looked at"):
-        sf.Loss(["age"], weights={"zip": 1}).measure(pair)
-    with pytest.raises(sf.errors.ParameterError, match="above 0"):
-        sf.Loss(["age"], weights={"age": 0}).measure(pair)
-    with pytest.raises(sf.errors.ParameterError, match="greater than or equal to 0"):
-        sf.Loss(["age"], weights={"age": -1})
-
-
 def test_ambiguity_beyond_floats():
     columns = {f"c{i}": [str(v) for v in range(120)] for i in range(150)}
     table = sf.read(pl.DataFrame(columns)).with_roles(quasi=list(columns))

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 
-from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.policy.dialects import ALL, Dialect
 from sfumato.policy.dialects.dialect_detection import load_policy, parse_policy, write_policy
 from sfumato.policy.dialects.own_format import json_schema
@@ -125,14 +125,6 @@ def test_a_finding_names_line_and_path():
     assert finding.line == 7
 
 
-def test_a_finding_in_xml_names_its_line():
-    text = write_policy(study_of_one_row(), "lpl-xml").replace(
-        "<privacyGroup>QID", "<privacyGroup>X"
-    )
-    finding = parse_policy(text)[1].errors[0]
-    assert "<privacyGroup>X" in text.splitlines()[finding.line - 1]
-
-
 def study_of_one_row() -> Policy:
     return parse_policy(DIALECT_A)[0]
 
@@ -161,7 +153,7 @@ def test_unknown_dialects():
         parse_policy('{"rules": []}')
     with pytest.raises(PolicyError, match="unknown_dialect"):
         parse_policy("[1, 2]")
-    with pytest.raises(ParameterError, match="not a dialect we write"):
+    with pytest.raises(ParameterError, match="cannot be written"):
         write_policy(study(), "p3p")
 
 
@@ -175,49 +167,6 @@ def test_a_language_is_called_as_it_is_entered_and_does_something():
         assert dialect.permits == (dialect.permission is not Dialect.permission)
 
 
-BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;&lol;">]>
-<layeredPrivacyPolicy><name>&lol2;</name></layeredPrivacyPolicy>"""
-OUTSIDE = """<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><layeredPrivacyPolicy><name>&f;</name></layeredPrivacyPolicy>"""
-
-
-@pytest.mark.parametrize(
-    "text", [BOMB, OUTSIDE, '<!DOCTYPE x SYSTEM "http://example.org/x.dtd"><x/>']
-)
-def test_xml_with_a_dtd_is_refused(text):
-    with pytest.raises(UnreadableInput, match="DTD"):
-        parse_policy(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "<a>",
-        "<a></b>",
-        "nonsense",
-        "[" * 100_000,
-        '{"a":' * 5_000,
-        "<a>" * 200,
-        '{"a": NaN}',
-        '{"a": 1e999}',
-    ],
-)
-def test_what_is_no_document_is_refused(text):
-    with pytest.raises((UnreadableInput, PolicyError)):
-        parse_policy(text)
-
-
-def test_size_is_bounded():
-    with pytest.raises(UnreadableInput, match="larger than 16 MB"):
-        parse_policy(" " * (16 * 1024 * 1024 + 1))
-
-
-def test_a_key_that_stands_twice_is_a_finding():
-    with pytest.raises(PolicyError, match="duplicate_key"):
-        parse_policy('{"sfumato_policy": 1, "name": "a", "name": "b"}')
-
-
 def test_files(tmp_path):
     file = tmp_path / "study.json"
     file.write_text(write_policy(study(), "ours"), encoding="utf-8")
@@ -227,15 +176,3 @@ def test_files(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(SfumatoError, match="UTF-8"):
         load_policy(tmp_path / "binary.json")
-
-
-def test_xml_attributes_are_read_as_elements_are():
-    text = """<lpl xmlns="urn:x" name="shop"><purposeList><item name="research" required="true">
-      <dataList><item><name>age</name><privacyGroup>QID</privacyGroup></item></dataList></item></purposeList></lpl>"""
-    policy, findings = parse_policy(text)
-    assert not list(findings)
-    assert (
-        policy.name == "shop"
-        and policy.purposes[0].required
-        and policy.purposes[0].data[0].name == "age"
-    )

@@ -292,50 +292,10 @@ def test_where_chooses_the_records():
     assert sf.check_output(table, people, where=pl.col("age") >= 20, tells={"n": "count"}).passes
     assert sf.check_output(table, people, where=np.arange(40) >= 20, tells={"n": "count"}).passes
     assert sf.check_output(table, people, tells={"n": "count"}).status == "review"
-    with pytest.raises(ParameterError, match="true or false of each"):
+    with pytest.raises(ParameterError, match="true or false for each"):
         sf.check_output(table, people, where=[True])
     with pytest.raises(ParameterError, match="does not fit"):
         sf.check_output(table, people, where=pl.col("nothing") > 1)
-
-
-def test_without_records_counts_decide_only_downwards():
-    table = pl.DataFrame({"g": ["a", "b"], "mean": [3.0, 4.0], "n": [40, 7]})
-    assert rules_of(sf.check_output(table, counts="n", tells={"mean": "mean(x)"})) == {"threshold"}
-    enough = table.with_columns(n=pl.Series([40, 70]))
-    verdict = sf.check_output(enough, counts="n", tells={"mean": "mean(x)"})
-    assert verdict.status == "review"
-    assert rules_of(verdict, "review") == {"records"}
-    assert sf.check_output(enough.drop("n"), tells={"mean": "mean(x)"}).status == "review"
-    assert rules_of(sf.check_output(enough.drop("n"), tells={"mean": "mean(x)"}), "review") == {
-        "counts"
-    }
-    counted = sf.check_output(enough.drop("mean"))
-    assert rules_of(counted, "review") == {
-        "records"
-    }  # that these are counts of persons is told, and nobody can confirm it
-    assert not rules_of(counted)
-    assert sf.check_output(enough.drop("mean").with_columns(pl.col("n") + 0.5)).status == "review"
-    flat = pl.DataFrame({"g": ["a"], "sd": [0.0]})
-    assert rules_of(sf.check_output(flat, counts=[30], tells={"sd": "sd(x)"})) == {"all_equal"}
-    assert rules_of(
-        sf.check_output(
-            pl.DataFrame({"g": ["a"], "q": [3.0]}), counts=[30], tells={"q": "quantile(x, 0.1)"}
-        )
-    ) == {"bands"}
-
-
-def test_hostile_counts():
-    table = pl.DataFrame({"g": ["a", "b"], "n": [-4, 30]})
-    with pytest.raises(ParameterError, match="negative"):
-        sf.check_output(table)
-    with pytest.raises(ParameterError, match="negative"):
-        sf.check_output(table.with_columns(x=pl.lit(1.0)), counts="n", tells={"x": "mean(x)"})
-    with pytest.raises(ParameterError, match="one per row"):
-        sf.check_output(table.with_columns(n=pl.lit(20)), counts=[1, 2, 3], tells={"n": "mean(x)"})
-    missing = pl.DataFrame({"g": ["a", "b"], "x": [1.0, 2.0]})
-    assert rules_of(
-        sf.check_output(missing, counts=[float("nan"), 30.0], tells="mean"), "review"
-    ) >= {"counts"}
 
 
 def test_bad_words_are_named():
@@ -344,11 +304,11 @@ def test_bad_words_are_named():
     for said, error, words in [
         ({"by": ["G"]}, SchemaError, "no column 'G'"),
         ({"by": "g"}, ParameterError, "list of columns"),
-        ({"tells": {"x": "meen(x)"}}, ParameterError, "tells one of"),
+        ({"tells": {"x": "meen(x)"}}, ParameterError, "shows one of"),
         ({"tells": {"y": "mean(x)"}}, ParameterError, "no column 'y'"),
         ({"tells": {"x": "mean(y)"}}, SchemaError, "no column 'y'"),
         ({"tells": {"x": "quantile(x, 2)"}}, ParameterError, "between 0 and 1"),
-        ({"kind": "tabel"}, ParameterError, "no kind of output 'tabel'. Did you mean 'table'"),
+        ({"kind": "tabel"}, ParameterError, "kind of output 'tabel' does not exist"),
         ({"rules": 10}, ParameterError, "OutputRules"),
         ({"unit": "person"}, SchemaError, "person"),
     ]:
@@ -570,5 +530,5 @@ def test_years_make_cells_and_ages_are_told():
 
 
 def test_a_huge_frame_is_no_result():
-    with pytest.raises(SchemaError, match="no table of results"):
+    with pytest.raises(SchemaError, match="too many for a table of results"):
         sf.check_output(pl.DataFrame({"x": np.zeros(2_000_001)}))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import Unsatisfiable
-from sfumato.results.tables.audit import Move, audit
+from sfumato.results.tables.audit import audit
 from sfumato.results.tables.exact import suppress_exactly
 from sfumato.results.tables.heuristic import suppress_by_boxes
 from sfumato.results.tables.problem import problem_of
@@ -23,20 +23,6 @@ def test_a_cell_suppressed_alone_is_known():
     seen = audit(problem, hidden(problem, number, (2, 3)))
     assert seen.interval(number[1, 2]) == (22, 22)
     assert not seen.holds
-
-
-def test_a_box_leaves_an_interval():
-    problem, number = golden_a({(2, 3): (7, 7)})
-    seen = audit(problem, hidden(problem, number, (2, 3), (2, 1), (1, 3), (1, 1)))
-    assert seen.interval(number[1, 2]) == (2, 30)
-    assert seen.holds
-
-
-def test_a_move_that_is_no_proof_does_not_count():
-    problem, number = golden_a({(2, 3): (7, 7)})
-    cells = hidden(problem, number, (2, 3), (2, 1))
-    wrong = Move(np.flatnonzero(cells), np.array([-1.0, 1.0]), 7.0, 7.0)
-    assert not audit(problem, cells, exact=False, moves={int(number[1, 2]): [wrong]}).holds
 
 
 @given(st.integers(0, 2**32))

@@ -12,6 +12,9 @@ from sfumato.data.paths.promises import SetDemand, SetPromise, sensitive_sets
 from sfumato.data.paths.trajectories import Trajectories
 from sfumato.errors import ParameterError
 
+Crowd = Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
+MostPoints = Annotated[int, Field(ge=1, le=8, description="most points an intruder knows")]
+
 
 @parameters
 class LkcPrivacy(SetPromise):
@@ -36,10 +39,8 @@ class LkcPrivacy(SetPromise):
     the rarest has 1 carrier(s)
     """
 
-    k: Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
-    l: Annotated[  # noqa: E741 - the literature's letter
-        int, Field(ge=1, le=8, description="points an intruder knows at most")
-    ] = 2
+    k: Crowd
+    l: MostPoints = 2  # noqa: E741 - the letter of the literature
     c: Annotated[
         float | None,
         Field(gt=0, le=1, description="largest share of them with one sensitive value"),
@@ -49,7 +50,7 @@ class LkcPrivacy(SetPromise):
     ] = None
     values: Annotated[
         tuple[str, ...] | None,
-        Field(min_length=1, description="the values that matter; by default all"),
+        Field(min_length=1, description="the sensitive values to protect; by default all"),
     ] = None
 
     name: ClassVar[str] = "lkc_privacy"
@@ -61,7 +62,8 @@ class LkcPrivacy(SetPromise):
         # ignored in silence.
         if self.c is None and (self.sensitive is not None or self.values is not None):
             raise ParameterError(
-                "a sensitive column matters only with c, the largest share of one value"
+                "a sensitive column matters only together with c, the largest share of "
+                "one value; give c"
             )
 
     @property
@@ -108,8 +110,8 @@ class KmPoints(SetPromise):
     False
     """
 
-    k: Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
-    m: Annotated[int, Field(ge=1, le=8, description="points an intruder knows at most")] = 2
+    k: Crowd
+    m: MostPoints = 2
 
     name: ClassVar[str] = "km_anonymity"
     facts: ClassVar[Facts] = Facts(against="identity")

@@ -17,6 +17,7 @@ from sfumato.core.words import percent
 from sfumato.guidance.profiling.columns import Card, ProfiledColumn
 from sfumato.guidance.profiling.detection import Recognition
 from sfumato.guidance.profiling.lexicon import word_lists
+from sfumato.guidance.profiling.words import words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,13 +35,23 @@ _HEAVIEST_BODY = 350
 _LEAST_MEAN = 0.9
 # More people than a sample can have been drawn from.
 _MOST_PEOPLE = 1e10
+# Standard deviation of survey weights in means: of 12 million people a few hundred may stand for
+# themselves and others for thousands, but not much more.
+_WIDEST_SPREAD = 5.0
 # Rows per value from which values count as repeated.
 _LEAST_REPEATED = 1.02
+# Values a column needs to number persons; where only the name "id" says so, also per row.
+_FEWEST_PERSONS = 10
+_FEWEST_PER_ROW = 0.002
 
 
-def find_weight(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | None:
-    """The column that holds survey weights: named so, with a sum that a population may have."""
-    body = _has_body_columns(columns)
+def find_weight(
+    columns: Sequence[ProfiledColumn], *, bodies: bool = False
+) -> tuple[str, Recognition] | None:
+    """The column that holds survey weights: named so, with a sum and a spread that weights of a
+    sample may have. ``bodies``: the table is about health, where bodies and newborns are weighed.
+    """
+    body = bodies or _has_body_columns(columns)
     weight_columns = [
         c for c in columns if _is("sampling weight", c) and may_weigh_records(c, body=body)
     ]
@@ -49,11 +60,66 @@ def find_weight(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | 
             "sampling weight", "the name says survey weight", 0.85
         )
     bare = [c for c in columns if is_bare_weight(c) and _is_positive(c)]
-    if len(bare) != 1 or body or not weighs_records(bare[0]):
-        return None
-    return bare[0].card.name, Recognition(
-        "sampling weight", "called weight, and too large or too even for bodies", 0.6
+    if len(bare) == 1 and not body and weighs_records(bare[0]) and _has_spread(bare[0]):
+        return bare[0].card.name, Recognition(
+            "sampling weight", "called weight, and too large or too even for bodies", 0.6
+        )
+    shaped = [
+        c for c in columns if _is_shaped_like_weight(c) and _is_plausible_weight(c, body=body)
+    ]
+    if shaped:
+        return shaped[0].card.name, Recognition(
+            "sampling weight", "named like a weight, with the sum and spread of one", 0.6
+        )
+    return None
+
+
+def _is_shaped_like_weight(column: ProfiledColumn) -> bool:
+    """Whether a name that no term says anything of begins or ends as names of weights do:
+    ``wtssall``, ``perweight``; not ``bwt`` or ``birthweight``.
+    """
+    if column.match is not None or not column.dtype.is_numeric():
+        return False
+    words = words_of(column.card.name)
+    if set(words) & word_lists().body:
+        return False
+    return any(
+        word.startswith(_WEIGHT_BEGINNINGS) or word.endswith(_WEIGHT_ENDINGS) for word in words
     )
+
+
+_WEIGHT_BEGINNINGS = ("wt", "wgt", "wght", "weight", "gewicht")
+_WEIGHT_ENDINGS = ("weight", "weights", "wght", "wgt", "gewicht")
+
+
+def _is_plausible_weight(column: ProfiledColumn, *, body: bool) -> bool:
+    """Whether values can be the weights of a sample: positive, of a plausible sum and spread, and
+    scaled to one where bodies are weighed.
+    """
+    mean = column.values.mean()
+    scaled = isinstance(mean, float) and mean < _HEAVIEST_BODY
+    return (
+        _is_positive(column)
+        and _has_plausible_sum(column)
+        and weighs_records(column)
+        and (scaled or not body)
+    )
+
+
+def _has_plausible_sum(column: ProfiledColumn) -> bool:
+    """At least the records and at most all people, and not all weights alike."""
+    values = column.values.drop_nulls().cast(pl.Float64)
+    total = float(values.sum())
+    return _LEAST_MEAN * values.len() <= total <= _MOST_PEOPLE and _has_spread(column)
+
+
+def _has_spread(column: ProfiledColumn) -> bool:
+    """Whether weights differ, and not by more than those of a sample do."""
+    values = column.values.drop_nulls().cast(pl.Float64)
+    mean, spread = values.mean(), values.std()
+    if not isinstance(mean, float) or not isinstance(spread, float) or mean <= 0:
+        return False
+    return 0 < spread <= _WIDEST_SPREAD * mean
 
 
 def is_bare_weight(column: ProfiledColumn) -> bool:
@@ -124,8 +190,13 @@ def find_person(
 
 
 def _repeats(column: ProfiledColumn) -> bool:
+    """Whether a column has enough values to number persons, and most of them in several rows."""
     card = column.card
-    return card.distinct >= 2 and _LEAST_REPEATED <= card.rows_per_value <= _MOST_ROWS_A_PERSON
+    fewest = min(_FEWEST_PERSONS, card.rows / 2)
+    return (
+        card.distinct >= max(fewest, _FEWEST_PER_ROW * card.rows)
+        and _LEAST_REPEATED <= card.rows_per_value <= _MOST_ROWS_A_PERSON
+    )
 
 
 def _is(concept: str, column: ProfiledColumn) -> bool:
@@ -156,9 +227,7 @@ def may_weigh_records(column: ProfiledColumn, *, body: bool = False) -> bool:
     match = column.match
     if match is None or not _is_positive(column):
         return False
-    values = column.values.drop_nulls().cast(pl.Float64)
-    total = float(values.sum())
-    if not _LEAST_MEAN * values.len() <= total <= _MOST_PEOPLE:
+    if not _has_plausible_sum(column):
         return False
     short = match.length == 1 and match.words[match.start] in word_lists().short_weight
     return not short or (not body and weighs_records(column))

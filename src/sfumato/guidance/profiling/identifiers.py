@@ -19,7 +19,7 @@ from sfumato.guidance.profiling.detection import Recognition, TextSample, sample
 from sfumato.guidance.profiling.generalized_values import looks_grouped
 from sfumato.guidance.profiling.kinds import date_form
 from sfumato.guidance.profiling.lexicon import NEVER_NUMBERS, given_names, word_lists
-from sfumato.guidance.profiling.words import Match, find
+from sfumato.guidance.profiling.words import Match, find, words_of
 
 if TYPE_CHECKING:
     from re import Pattern
@@ -190,6 +190,11 @@ _SURE_BY_NAME = {"name": 0.7, "record id": 0.6, "free text": 0.7, "picture or bi
 # Rows needed to say from the values alone that a column numbers the records.
 _FEWEST_ROWS = 20
 
+# Values that numbers of persons have at least, and different ones per record where the name says no
+# more than id.
+_FEWEST_PERSONS = 10
+_LEAST_DIFFERENT = 0.01
+
 _ALL_DIFFERENT = 0.98
 _LONG_NUMBER = 7
 _DECIMAL = re.compile(r"[+-]?\d*[.,]\d+")
@@ -211,11 +216,16 @@ def detect_identifier(name: str, values: pl.Series) -> Recognition | None:
     ... )
     ('person name', None)
     """
-    return identify(find(name), values, sample_of(values))
+    return identify(find(name), values, sample_of(values), name=name)
 
 
 def identify(
-    match: Match | None, values: pl.Series, sample: TextSample, distinct: int | None = None
+    match: Match | None,
+    values: pl.Series,
+    sample: TextSample,
+    distinct: int | None = None,
+    *,
+    name: str = "",
 ) -> Recognition | None:
     """As :func:`detect_identifier`, for a name already looked up and values already looked at,
     ``distinct`` of them.
@@ -231,7 +241,7 @@ def identify(
         by_value = None
     if by_name is not None and by_value is not None:
         return _combine(by_name, by_value)
-    return by_name or by_value or _numbers_records(match, facts)
+    return by_name or by_value or _numbers_people(name, facts) or _numbers_records(match, facts)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -248,6 +258,7 @@ class _Facts:
     def of(cls, values: pl.Series, sample: TextSample, distinct: int | None) -> _Facts:
         dtype = values.dtype
         broken = dtype.is_float() and any("." in text or "e" in text for text in sample.texts)
+        broken = broken or (bool(sample.texts) and share(_DECIMAL.fullmatch, sample.texts) >= 0.5)
         flag = len(sample.texts) <= 2 and sample.cells >= _FEWEST_ROWS
         never = (
             isinstance(dtype, pl.Boolean)
@@ -272,6 +283,8 @@ def _by_name(match: Match, facts: _Facts) -> Recognition | None:
         return None
     if texts and match.concept in _HAVE_DIGITS and facts.have("digit") < 0.5:
         return None
+    if match.concept in _LONG_NUMBERS and _are_short_codes(facts):
+        return None
     if texts and _too_short_to_trust(match) and share(lambda text: len(text) >= 6, texts) < 0.5:
         return None
     if match.concept in ("name", "record id", "person id") and not _names_person(match, facts):
@@ -282,6 +295,23 @@ def _by_name(match: Match, facts: _Facts) -> Recognition | None:
     if concept == "name":
         concept = "person name"
     return Recognition(concept, f"the name says {concept}", _SURE_BY_NAME.get(match.concept, 0.85))
+
+
+# Numbers of people that a few short codes cannot be: Mobil01 with 1 to 5 is no phone number.
+_LONG_NUMBERS = frozenset({"phone number", "bank account", "payment card"})
+_MOST_CODES = 12
+_SHORTEST_NUMBER = 5
+_ENOUGH_CELLS = 30
+
+
+def _are_short_codes(facts: _Facts) -> bool:
+    """Whether many records have one of a few short values."""
+    texts = facts.sample.texts
+    return (
+        facts.sample.cells >= _ENOUGH_CELLS
+        and len(texts) <= _MOST_CODES
+        and share(lambda text: len(text) < _SHORTEST_NUMBER, texts) >= 0.5
+    )
 
 
 def _too_short_to_trust(match: Match) -> bool:
@@ -301,9 +331,12 @@ def _names_person(match: Match, facts: _Facts) -> bool:
         of_a_person = not other_words or bool(other_words & word_lists().person)
         return of_a_person or (facts.sample.distinct_share >= 0.3 and facts.have("digit") < 0.5)
     if match.concept == "record id":
-        has_many_texts = len(facts.sample.texts) >= min(10, facts.sample.cells)
-        return has_many_texts and (not facts.sample.texts or facts.sample.distinct_share >= 0.05)
-    return True
+        has_many_texts = len(facts.sample.texts) >= min(_FEWEST_PERSONS, facts.sample.cells)
+        return has_many_texts and (
+            not facts.sample.texts or facts.sample.distinct_share >= _LEAST_DIFFERENT
+        )
+    # pid7na is a party of seven, not a person: ids of people have many values.
+    return len(facts.sample.texts) >= min(_FEWEST_PERSONS, facts.sample.cells / 2)
 
 
 def _by_value(facts: _Facts) -> Recognition | None:
@@ -333,6 +366,23 @@ def _combine(by_name: Recognition, by_value: Recognition) -> Recognition:
         concept = by_name.concept
     sure = 1 - (1 - by_name.confidence) * (1 - by_value.confidence)
     return Recognition(concept, f"{by_name.reason}; {by_value.reason}", round(min(sure, 0.99), 2))
+
+
+def _numbers_people(name: str, facts: _Facts) -> Recognition | None:
+    """Whole numbers or codes under the name of people (``student``, ``patient2``)."""
+    words = {word for word in words_of(name) if not word.isdigit()}
+    if not words or not words <= word_lists().person | _PEOPLE:
+        return None
+    texts = facts.sample.texts
+    many = len(texts) >= max(_MANY_PERSONS, _LEAST_DIFFERENT * facts.sample.cells)
+    if not many or facts.have("digit") < 0.9:
+        return None
+    return Recognition("person id", "the name says a person, and the values are numbers", 0.6)
+
+
+# Words for people beside those that say whose name a name is.
+_PEOPLE = frozenset({"individual", "subj", "subjects", "patients", "students", "participants"})
+_MANY_PERSONS = 20
 
 
 def _numbers_records(match: Match | None, facts: _Facts) -> Recognition | None:

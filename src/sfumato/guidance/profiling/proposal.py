@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -34,7 +35,8 @@ from sfumato.guidance.profiling.quasi import (
     uniqueness,
 )
 from sfumato.guidance.profiling.questions import Doubt, RoleQuestion, questions_about
-from sfumato.guidance.profiling.roles import RoleGuess, assign_roles
+from sfumato.guidance.profiling.role_guess import RoleGuess
+from sfumato.guidance.profiling.roles import assign_roles
 from sfumato.guidance.profiling.rows import MOST_ROWS, ColumnSource, as_source, drawn_positions
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class ColumnProposal:
     """What is proposed for a column, why, and the figures of its card.
 
     ``copy_of`` which quasi-identifier tells the same as one that is dropped; ``doubt``: what a
-    column may be that is asked about.
+    column may be that is asked about; ``rule``: which kind of evidence decided.
     """
 
     name: str
@@ -64,6 +66,7 @@ class ColumnProposal:
     separation: float
     copy_of: str | None = None
     doubt: Doubt | None = None
+    rule: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,7 +166,12 @@ def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal,
     """What is proposed, and the rows in which all columns were looked at together."""
     profiled = _look_at_columns(table, bound)
     columns, rows = profiled.columns, profiled.rows
-    guesses = assign_roles(columns, profiled.direct)
+    guesses = assign_roles(
+        columns,
+        profiled.direct,
+        title=PurePath(source.name).stem,
+        prefix=_shared_prefix(table.columns),
+    )
     ranking = rank(
         [
             _candidate(c, guesses[c.card.name])
@@ -205,7 +213,9 @@ def _look_at_columns(table: ColumnSource, bound: int) -> _LookedAt:
     for name in table.columns:
         values = table.column(name)
         column = look_at(name, values, prefix=prefix, load=functools.partial(table.column, name))
-        recognised = identify(column.match, comparable(values), column.sample, column.card.distinct)
+        recognised = identify(
+            column.match, comparable(values), column.sample, column.card.distinct, name=name
+        )
         if recognised is not None:
             direct[name] = recognised
         columns.append(column)
@@ -263,6 +273,7 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
         separation=card.separation,
         copy_of=guess.copy_of,
         doubt=guess.doubt,
+        rule=guess.rule,
     )
 
 

@@ -5,20 +5,17 @@ out.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import polars as pl
 
-from sfumato.core.data_files import read_data_file
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind, Role
 from sfumato.core.words import percent
 from sfumato.guidance.profiling.columns import ProfiledColumn
+from sfumato.guidance.profiling.concepts import concepts, words_with_senses
 from sfumato.guidance.profiling.design import (
-    Difference,
-    differences,
     find_household,
     find_person,
     find_strata,
@@ -28,303 +25,22 @@ from sfumato.guidance.profiling.design import (
     warning_of_weight,
     weighs_records,
 )
-from sfumato.guidance.profiling.detection import Recognition, TextSample, share
+from sfumato.guidance.profiling.detection import Recognition, share
 from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped
 from sfumato.guidance.profiling.lexicon import ART_9, QUASI_AND_SENSITIVE, word_lists
-from sfumato.guidance.profiling.quasi import Codes, codes_of
+from sfumato.guidance.profiling.name_reading import NameReading
+from sfumato.guidance.profiling.neighbours import (
+    blocks,
+    concept_of_group,
+    dummy_groups,
+    same_orders,
+)
 from sfumato.guidance.profiling.questions import Doubt
-from sfumato.guidance.profiling.words import Match, fold
-
-# What a column is by the words in it, where its name says nothing: sex, marital status, ethnicity,
-# schooling, countries.
-
-# Distinct values above which a column holds no vocabulary of these.
-_MOST_VALUES = 400
-
-
-@dataclasses.dataclass(frozen=True)
-class _Vocabulary:
-    """Words of a concept: how many of them must occur, and the share of the column's values that
-    must have one.
-    """
-
-    concept: str
-    words: frozenset[str]
-    least: int
-    share: float
-
-
-@functools.cache
-def _vocabularies() -> tuple[_Vocabulary, ...]:
-    return tuple(
-        _Vocabulary(**{**entry, "words": frozenset(entry["words"])})
-        for entry in read_data_file(__package__, "value_words")
-    )
-
-
-_WORD = re.compile(r"[^\W\d_]+")
-
-
-def told_by_values(sample: TextSample) -> str | None:
-    """The concept whose words the distinct values of a column are made of, or None.
-
-    >>> (
-    ...     told_by_values(TextSample(("Male", "Female"), 40)),
-    ...     told_by_values(TextSample(("yes", "no"), 40)),
-    ... )
-    ('sex', None)
-    """
-    if not 2 <= len(sample.texts) <= _MOST_VALUES:
-        return None
-    values = [frozenset(_WORD.findall(fold(text).lower())) for text in sample.texts]
-    return next(
-        (vocabulary.concept for vocabulary in _vocabularies() if _made_of(vocabulary, values)), None
-    )
-
-
-def _made_of(vocabulary: _Vocabulary, values: list[frozenset[str]]) -> bool:
-    hits = [value & vocabulary.words for value in values]
-    having = sum(1 for hit in hits if hit)
-    if vocabulary.concept == "sex" and len(values) > 5:
-        return False
-    return len(frozenset().union(*hits)) >= vocabulary.least and having >= vocabulary.share * len(
-        values
-    )
-
-
-# Columns that tell each other: codes beside their labels, groups beside what they group, the same
-# column twice.
-#
-# Column *a* tells column *b* as well as guessing *b* from *a* beats guessing it from nothing
-# (Goodman and Kruskal's λ):
-#
-# .. math::
-#
-#     \lambda(b \mid a) = \frac{\sum_x \max_y n_{xy} - \max_y n_{\cdot y}}{n - \max_y n_{\cdot y}}
-#
-# Recoding one of two such columns is undone by releasing the other, so a proposal must not leave
-# one of them as it is.
-#
-# Reference: Goodman and Kruskal 1954, Measures of association for cross classifications.
-
-MOST_COLUMNS = 120
-FEWEST_ROWS_TO_DEPEND = 30
-# λ from which one column tells another, where that has `SEVERAL` values; with fewer only λ = 1
-# counts.
-TELLS = 0.9
-
-# λ in both directions from which two columns say the same.
-SAME = 0.9
-
-SEVERAL = 5
-# Mean records a value needs before what it goes with says anything.
-ROWS_A_VALUE = 4
-
-
-@dataclasses.dataclass(frozen=True)
-class Telling:
-    """Column ``first`` tells column ``second``; ``mutual``: and the other way round."""
-
-    first: str
-    second: str
-    mutual: bool
-
-
-def tellings(
-    quasi: Sequence[ProfiledColumn], other_columns: Sequence[ProfiledColumn]
-) -> tuple[Telling, ...]:
-    """Which of the columns an outsider may know tell which column, or are told by it.
-
-    Looks at 10,000 rows at most and at 120 columns at most. Columns with nearly as many values as
-    records say nothing, unless they are the same column twice.
-    """
-    columns = [*quasi, *other_columns][:MOST_COLUMNS]
-    if not columns or columns[0].card.rows < FEWEST_ROWS_TO_DEPEND:
-        return ()
-    coded = [_Coded.of(column) for column in columns]
-    pairs: list[Telling] = []
-    for i, first in enumerate(coded[: len(quasi)]):
-        for second in coded[i + 1 :]:
-            pairs.extend(_between(first, second))
-    return tuple(pairs)
-
-
-def _between(first: _Coded, second: _Coded) -> Iterator[Telling]:
-    if first.same_as(second):
-        yield Telling(first.name, second.name, mutual=True)
-        return
-    forward, back = first.tells(second), second.tells(first)
-    if min(forward, back) >= SAME:
-        yield Telling(first.name, second.name, mutual=True)
-    elif max(forward, back) >= TELLS:
-        teller, follower = (first, second) if forward >= back else (second, first)
-        yield Telling(teller.name, follower.name, mutual=False)
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class _Coded:
-    """A column as codes of the rows looked at."""
-
-    column: ProfiledColumn
-    codes: Codes
-    distinct: int
-    commonest: int
-
-    @classmethod
-    def of(cls, column: ProfiledColumn) -> _Coded:
-        codes = codes_of(column.spread).dense()
-        return cls(column, codes, codes.size, int(codes.counts().max()))
-
-    @property
-    def name(self) -> str:
-        return self.column.card.name
-
-    def same_as(self, other: _Coded) -> bool:
-        """Whether the two are one column, value by value."""
-        own_column, other_column = self.column, other.column
-        alike = self.distinct == other.distinct > 1 and own_column.dtype == other_column.dtype
-        if not alike or not own_column.spread.equals(other_column.spread, check_names=False):
-            return False
-        return own_column.values.equals(other_column.values, check_names=False)
-
-    def tells(self, other: _Coded) -> float:
-        """λ, where there is enough to say so; 0 otherwise."""
-        rows = len(self.codes.of)
-        if self.distinct * ROWS_A_VALUE > rows or not 1 < other.distinct <= 2 * self.distinct:
-            return 0.0
-        right = _right_guesses(self.codes, other.codes)
-        if right == rows:
-            return 1.0
-        if other.distinct >= SEVERAL:
-            return (right - other.commonest) / (rows - other.commonest)
-        return 0.0
-
-
-def _right_guesses(known_codes: Codes, guessed: Codes) -> int:
-    """Records whose code in one column is the commonest among those with their code in the
-    other.
-    """
-    joint = Codes(known_codes.of * guessed.size + guessed.of, known_codes.size * guessed.size)
-    if joint.compact:
-        return int(joint.counts().reshape(known_codes.size, guessed.size).max(axis=1).sum())
-    pairs, counts = np.unique(joint.of, return_counts=True)
-    best = np.zeros(known_codes.size, dtype=np.int64)
-    np.maximum.at(best, pairs // guessed.size, counts)
-    return int(best.sum())
-
-
-# Roles once it is known which columns tell each other: no column is left to undo the recoding of
-# another.
-
-# Of two columns that say the same, words with an order are kept before dates, labels and bare
-# numbers.
-_SPEAKING = (Kind.ORDINAL, Kind.DATE, Kind.NOMINAL, Kind.NUMERIC)
-
-
-def with_duplicates_found(
-    columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]
-) -> dict[str, RoleGuess]:
-    """Guesses in which of columns that tell each other one is kept as quasi-identifier.
-
-    Both ways: the others are dropped (role ``drop``), for they would only have to be recoded in
-    step. One way (an age group beside the age): the column that was to be released as it is becomes
-    quasi too.
-    """
-    quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
-    other_columns = [
-        c
-        for c in columns
-        if guesses[c.card.name].roles in ((Role.KEEP,), (Role.ASK,)) and not c.card.constant
-    ]
-    pairs = tellings(quasi, other_columns)
-    by_name = {column.card.name: column for column in columns}
-    changed = dict(guesses)
-    for telling in pairs:
-        if telling.mutual:
-            _keep_one(telling, by_name, changed)
-    for telling in pairs:
-        if not telling.mutual:
-            _know_both(telling, changed)
-    return changed
-
-
-def _keep_one(
-    telling: Telling, columns: Mapping[str, ProfiledColumn], guesses: dict[str, RoleGuess]
-) -> None:
-    pair = (telling.first, telling.second)
-    if any(guesses[name].roles == (Role.DROP,) for name in pair):
-        return  # one of them is gone already
-    first_name = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
-    gone = pair[1] if first_name == pair[0] else pair[0]
-    reason = (
-        f"tells the same as {first_name}: dropped, for as it is it would undo the recoding of"
-        " that column"
-    )
-    guesses[gone] = dataclasses.replace(
-        guesses[gone], roles=(Role.DROP,), reason=reason, confidence=0.7, copy_of=first_name
-    )
-
-
-def _precedence(column: ProfiledColumn, guess: RoleGuess) -> tuple[bool, int]:
-    """Quasi-identifiers first, those that are sensitive too before others, then what speaks; equals
-    in table order.
-    """
-    standing = (Role.QUASI in guess.roles) + (Role.SENSITIVE in guess.roles)
-    numbers = column.dtype.is_numeric()
-    return standing == 0, 10 * (2 - standing) + 5 * numbers + _SPEAKING.index(column.card.kind)
-
-
-def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
-    first, second = guesses[telling.first], guesses[telling.second]
-    if (Role.DROP,) in (first.roles, second.roles) or (Role.QUASI in first.roles) == (
-        Role.QUASI in second.roles
-    ):
-        return
-    if Role.QUASI in first.roles:
-        reason = f"follows from {telling.first}, which others can know"
-        guesses[telling.second] = dataclasses.replace(
-            second, roles=(Role.QUASI,), reason=reason, confidence=0.6
-        )
-    else:
-        reason = f"tells {telling.second}, which others can know"
-        guesses[telling.first] = dataclasses.replace(
-            first, roles=(Role.QUASI,), reason=reason, confidence=0.6
-        )
-
-
-def with_differences_found(
-    columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]
-) -> dict[str, RoleGuess]:
-    """Guesses in which no column is released as it is that is the difference or the sum of two
-    quasi-identifiers.
-    """
-    quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
-    free = ((Role.KEEP,), (Role.ASK,), (Role.SENSITIVE,))
-    other_columns = [c for c in columns if guesses[c.card.name].roles in free]
-    return {
-        **guesses,
-        **{
-            difference.name: _undoing(difference, guesses[difference.name])
-            for difference in differences(quasi, other_columns)
-        },
-    }
-
-
-def _undoing(difference: Difference, guess: RoleGuess) -> RoleGuess:
-    """Dropped; what is sensitive is recoded with the two instead, for it may be what the table is
-    about.
-    """
-    if Role.SENSITIVE in guess.roles:
-        reason = (
-            f"{guess.reason}; is {difference} in every record: quasi too, for as it is it would"
-            " undo their recoding"
-        )
-        return dataclasses.replace(guess, roles=(Role.QUASI, Role.SENSITIVE), reason=reason)
-    reason = (
-        f"is {difference} in every record: dropped, for as it is it would undo the recoding of both"
-    )
-    return dataclasses.replace(guess, roles=(Role.DROP,), reason=reason, confidence=0.7)
-
+from sfumato.guidance.profiling.role_guess import RoleGuess, guess_of_concept
+from sfumato.guidance.profiling.tellings import with_differences_found, with_duplicates_found
+from sfumato.guidance.profiling.topics import TableReading, read_table
+from sfumato.guidance.profiling.value_reading import ValueReading
+from sfumato.guidance.profiling.words import Match, words_of
 
 # Separation from which a column without a known name is proposed as quasi.
 TELLS_APART = 0.7
@@ -347,41 +63,54 @@ FEWEST_ROWS = 20
 _OLDEST = 130
 _MOST_SEXES = 12
 _DEGREES = 180
+_YEARS_OF_BIRTH = range(1850, 2101)
 
-
-@dataclasses.dataclass(frozen=True)
-class RoleGuess:
-    """Roles, the reason, how sure it is, the concept behind it, which quasi-identifier it copies,
-    and what it may be where somebody is asked.
-    """
-
-    roles: tuple[Role, ...]
-    reason: str
-    confidence: float
-    concept: str | None = None
-    copy_of: str | None = None
-    doubt: Doubt | None = None
+# Share of the values that must not contradict a name.
+_MOST_FIT = 0.9
 
 
 def assign_roles(
-    columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]
+    columns: Sequence[ProfiledColumn],
+    direct: Mapping[str, Recognition],
+    *,
+    title: str = "",
+    prefix: str = "",
 ) -> dict[str, RoleGuess]:
-    """A guess for every column: the design first, then direct identifiers, then what names and
-    counts say.
+    """A guess for every column: the design first, then direct identifiers, then what names, values,
+    other columns and the topic of the table say, and counts at last.
+
+    ``title`` is the name of the file, ``prefix`` letters that all names begin with.
     """
-    guesses = _design_roles(columns, direct)
+    table = read_table(
+        [column for column in columns if column.card.name not in direct],
+        title,
+        [column.card.name for column in columns],
+        prefix=prefix,
+    )
+    guesses = _design_roles(columns, direct, table)
+    unknown = []
     for column in columns:
         name = column.card.name
-        if name not in guesses:
-            recognised = direct.get(name)
-            guesses[name] = (
-                _direct_role(recognised) if recognised is not None else _other_role(column)
-            )
+        if name in guesses:
+            continue
+        if name in direct:
+            guesses[name] = _direct_role(direct[name])
+            continue
+        guess = _without_differences(column) or _by_name(column, table)
+        if guess is None:
+            unknown.append(column)
+        else:
+            guesses[name] = guess
+    guesses |= _by_same_order(columns, unknown, guesses)
+    guesses |= _by_neighbours(columns, [c for c in unknown if c.card.name not in guesses], table)
+    for column in unknown:
+        if column.card.name not in guesses:
+            guesses[column.card.name] = _by_topic(column, table) or _by_counts(column)
     return with_differences_found(columns, with_duplicates_found(columns, guesses))
 
 
 def _design_roles(
-    columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]
+    columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition], table: TableReading
 ) -> dict[str, RoleGuess]:
     guesses = {
         name: RoleGuess((Role.STRATUM,), stratum.reason, stratum.confidence)
@@ -395,7 +124,7 @@ def _design_roles(
         if unit is not None:
             name, finding = unit
             guesses.setdefault(name, RoleGuess((role,), finding.reason, finding.confidence))
-    weight = find_weight(columns)
+    weight = find_weight(columns, bodies=table.topic == "health")
     if weight is not None:
         name, finding = weight
         warning = warning_of_weight(next(c.card for c in columns if c.card.name == name))
@@ -408,58 +137,300 @@ def _direct_role(recognition: Recognition) -> RoleGuess:
     if recognition.concept == "free text":
         note = "; dropped unless a step rewrites it"
     return RoleGuess(
-        (Role.DROP,), f"{recognition.reason}{note}", recognition.confidence, recognition.concept
+        (Role.DROP,),
+        f"{recognition.reason}{note}",
+        recognition.confidence,
+        recognition.concept,
+        rule="identifier",
     )
 
 
-def _other_role(column: ProfiledColumn) -> RoleGuess:
+def _without_differences(column: ProfiledColumn) -> RoleGuess | None:
+    """A column that is alike in all records, or None; not where some have a value and some none."""
     card = column.card
-    marks = (
-        card.distinct == 1 and card.missing_share > 0
-    )  # who has a value and who has none are told apart
+    marks = card.distinct == 1 and card.missing_share > 0
     if not card.constant or card.rows == 0 or marks:
-        return _by_name(column)
+        return None
     empty = "has the same value in all records"
     if not card.distinct:
         empty = "has no values"
-    return RoleGuess((Role.KEEP,), empty, 0.9)
+    return RoleGuess((Role.KEEP,), empty, 0.9, rule="constant")
 
 
-def _by_name(column: ProfiledColumn) -> RoleGuess:
+def _by_name(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
+    """What the name says, or the values where the name says nothing or several things."""
+    name = column.card.name
+    reading, values = table.names[name], table.values.get(name)
+    if _may_number_people(column):
+        reason = f"the name may say who a person is ({_apart(column)}): {_OR_ELSE}"
+        return _asked(reason, Doubt("who a person is", "person", "quasi"))
     if is_bare_weight(column):
         reason = "the name says weight: others can see a body's; give a survey's weight role weight"
-        return RoleGuess((Role.QUASI,), reason, 0.4, "body weight")
+        return RoleGuess((Role.QUASI,), reason, 0.4, "body weight", rule="name")
+    if column.card.kind is Kind.DATE:
+        return _of_date(column, reading)
+    ambiguous = any(part.word in words_with_senses() for part in reading.parts)
+    agree = values is not None and values.concept.concept == reading.concept
+    if values is not None and not agree and (ambiguous or not reading.parts):
+        return _of_values(values)
+    if _may_be_names(column) and _says_person(name):
+        return _asked(
+            f"labels or names ({_apart(column)}): direct if they name people, {_OR_ELSE}",
+            Doubt("who a person is", "drop", "quasi"),
+        )
     for match in column.matches:
-        if match.family == "sensitive" and column.card.kind is Kind.DATE:
-            return RoleGuess(
-                (Role.QUASI,),
-                f"a date, and the name says {match.concept}: others can know when",
-                0.6,
-            )
+        guess = _of_match(match, column, reading, ambiguous=ambiguous)
+        if guess is not None:
+            return guess
+    if reading.concept is not None and _may_be(reading.concept, column):
+        whole = any(part.whole and part.concept == reading.concept for part in reading.parts)
+        return guess_of_concept(
+            concepts()[reading.concept],
+            "the name says" if whole else "a part of the name says",
+            0.7 if whole else 0.55,
+            "word in the name",
+            role=reading.role,
+        )
+    return None if values is None else _of_values(values)
+
+
+def _says_person(name: str) -> bool:
+    """Whether a word of a name is one for people, or ends with one (``Hausarzt``)."""
+    people = word_lists().person
+    endings = tuple(word for word in people if len(word) >= _LONG_ENDING)
+    return any(word in people or word.endswith(endings) for word in words_of(name))
+
+
+_LONG_ENDING = 4
+
+
+def _may_number_people(column: ProfiledColumn) -> bool:
+    """Whether the name says a number of people, and the values are too few or too many to tell."""
+    match = column.match
+    if match is None or match.concept not in ("record id", "person id"):
+        return False
+    if match.concept == "record id" and set(match.other_words) & word_lists().thing:
+        return False
+    return column.card.distinct > _MOST_ANSWERS and not _has_decimals(column)
+
+
+def _of_date(column: ProfiledColumn, reading: NameReading) -> RoleGuess:
+    """Dates are what others can know, whatever happened then."""
+    for match in column.matches:
         if match.family == "sensitive":
-            return _sensitive(match.concept)
-        if match.family == "quasi" and _plausible(match, column):
+            reason = f"a date, and the name says {match.concept}: others can know when"
+            return RoleGuess((Role.QUASI,), reason, 0.6, rule="date")
+        if match.family == "quasi":
             return _quasi(match.concept)
-        if match.family == "design":
-            return _second_of_design(match.concept, column)
-    return _by_words(column) or _by_counts(column)
+    if reading.concept is not None:
+        subject = concepts()[reading.concept].subject
+        reason = f"a date, and the name says {subject}: others can know when"
+        return RoleGuess((Role.QUASI,), reason, 0.6, rule="date")
+    reason = f"a date ({_apart(column)}): others can know when"
+    return RoleGuess((Role.QUASI,), reason, 0.5, rule="date")
 
 
-def _by_words(column: ProfiledColumn) -> RoleGuess | None:
-    """The values are words everybody knows people by, whatever the column is called."""
-    concept = None
-    if not column.dtype.is_numeric():
-        concept = told_by_values(column.sample)
-    if concept is None:
+def _of_match(
+    match: Match, column: ProfiledColumn, reading: NameReading, *, ambiguous: bool
+) -> RoleGuess | None:
+    """What a term of the lexicon says, unless other words of the name, or the topic of the table,
+    say something else.
+    """
+    if match.family == "design":
+        # economy_of_household numbers no households.
+        others = {word for word in match.other_words if not word.isdigit()}
+        if match.concept == "household id" and others & {part.word for part in reading.parts}:
+            return None
+        return _second_of_design(match.concept, column)
+    if ambiguous and match.length == 1 and reading.concept is not None:
         return None
-    guess = _quasi(concept)
-    return dataclasses.replace(
-        guess, reason=guess.reason.replace("the name says", "the values say"), confidence=0.6
-    )
+    if match.family == "sensitive":
+        return _sensitive(match.concept)
+    if match.family != "quasi" or not _plausible(match, column):
+        return None
+    # SmokeAge is about smoking, not an age that others know.
+    # AgeAtAdmission is one.
+    known = {"".join(match.words[match.start : match.start + match.length])}
+    known |= set(match.words[match.start : match.start + match.length])
+    at_an_event = match.concept == "age" and "at" in match.words
+    for part in reading.parts:
+        private = concepts()[part.concept].role == "sensitive" and part.word not in known
+        if private and not (at_an_event and part.concept in ("health", "study")):
+            return None
+    return _quasi(match.concept)
 
 
-def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
-    """A column named like a part of the survey design that was not taken for it."""
+def _of_values(reading: ValueReading) -> RoleGuess:
+    concept = dataclasses.replace(reading.concept, subject=reading.subject)
+    return guess_of_concept(concept, "the values say", 0.6, "words in the values")
+
+
+def _may_be(concept: str, column: ProfiledColumn) -> bool:
+    """Whether the values do not contradict a concept."""
+    texts = column.sample.texts
+    if concept == "sex":
+        return column.card.distinct <= _MOST_SEXES
+    if concept == "age":
+        in_months = {"month", "months", "mo", "agem", "agemo", "agemonths"} & set(
+            words_of(column.card.name)
+        )
+        return not texts or bool(in_months) or share(_is_age_or_year, texts) >= _MOST_FIT
+    return True
+
+
+def _is_age_or_year(text: str) -> bool:
+    return _is_age(text) or (is_number(text) and float(text) in _YEARS_OF_BIRTH)
+
+
+def _by_same_order(
+    columns: Sequence[ProfiledColumn],
+    unknown: Sequence[ProfiledColumn],
+    guesses: Mapping[str, RoleGuess],
+) -> dict[str, RoleGuess]:
+    """Unknown columns that put the records into the order of a known one get its role: whoever
+    reads one of them reads the other.
+    """
+    names = {column.card.name for column in unknown}
+    by_order: dict[str, RoleGuess] = {}
+    for name, other in same_orders(columns, names):
+        known = guesses.get(other)
+        if known is None or not {Role.QUASI, Role.SENSITIVE} & set(known.roles):
+            continue
+        reason = f"has the same order of records as {other}: it tells the same"
+        by_order.setdefault(
+            name,
+            RoleGuess(known.roles, reason, 0.55, known.concept, rule="relation"),
+        )
+    return by_order
+
+
+def _by_neighbours(
+    columns: Sequence[ProfiledColumn], unknown: Sequence[ProfiledColumn], table: TableReading
+) -> dict[str, RoleGuess]:
+    """Unknown columns among dummies of one concept, or in a block of names about one."""
+    named = {
+        name: reading.concept
+        for name, reading in table.names.items()
+        if reading.concept is not None
+    }
+    waiting = {column.card.name for column in unknown}
+    groups = [
+        *((group, "dummies of one thing") for group in dummy_groups(columns)),
+        *((group, "names of one block") for group in blocks([c.card.name for c in columns])),
+    ]
+    by_group: dict[str, RoleGuess] = {}
+    for group, kind in groups:
+        concept = concept_of_group(group, named)
+        if concept is None or waiting.isdisjoint(group):
+            continue
+        beside = next(name for name in group if name in named)
+        for name in waiting & set(group):
+            by_group.setdefault(
+                name,
+                guess_of_concept(
+                    concepts()[concept], f"beside {beside}, {kind}:", 0.5, "neighbours"
+                ),
+            )
+    return by_group
+
+
+def _by_topic(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
+    """In a table about what must not be learned, answers and measurements that nothing is known of
+    must not be learned either; labels, and numbers that may be codes or names, others may know.
+    """
+    if table.topic is None or not table.named:
+        return None
+    if not _is_answer(column) and not _is_measured(column):
+        return None
+    subject = concepts()[table.topic].subject
+    reason = f"nothing is known of the name, and the table is about {subject}"
+    return RoleGuess((Role.SENSITIVE,), reason, 0.45, table.topic, rule="topic")
+
+
+def _is_answer(column: ProfiledColumn) -> bool:
+    """Yes or no, or one of a few numbers or of words with an order."""
+    if column.card.kind is Kind.ORDINAL:
+        return True
+    if not column.dtype.is_numeric() and not isinstance(column.dtype, pl.Boolean):
+        texts = {text.lower() for text in column.sample.texts}
+        return texts <= _YES_OR_NO
+    return column.card.distinct <= _MOST_ANSWERS
+
+
+def _is_measured(column: ProfiledColumn) -> bool:
+    """Whether numbers have decimals, or neighbouring values are about equally frequent: codes of
+    regions or offices are not.
+    """
+    if not column.dtype.is_numeric():
+        return False
+    if _has_decimals(column):
+        return True
+    if _nearly_all_different(column) or column.counts is None or _is_running_number(column):
+        return False
+    if column.card.rows < _ROWS_TO_COMPARE or column.card.distinct > MEASURED:
+        return True
+    order = column.counts.values.to_physical().to_numpy().argsort()
+    counts = column.counts.counts[order].astype(float)
+    before, after = counts[:-1], counts[1:]
+    if before.std() == 0 or after.std() == 0:
+        return False
+    return bool(np.corrcoef(before, after)[0, 1] >= _SMOOTH)
+
+
+def _is_running_number(column: ProfiledColumn) -> bool:
+    """Whether whole numbers leave hardly one out from the first to the last: such numbers count
+    households or persons.
+    """
+    card, counts = column.card, column.counts
+    if counts is None or card.distinct < _FEWEST_NUMBERED or not column.dtype.is_integer():
+        return False
+    low, high = counts.values.min(), counts.values.max()
+    span = int(high) - int(low) + 1  # type: ignore[arg-type]
+    return card.distinct >= _DENSE * span and counts.counts.max() <= _LARGEST_UNIT
+
+
+# Running numbers: so many of them, so densely, and so many rows of one household or person.
+_FEWEST_NUMBERED = 200
+_DENSE = 0.99
+_LARGEST_UNIT = 50
+
+# Whole numbers of so few values are answers of a questionnaire or of a test.
+_MOST_ANSWERS = 12
+
+# Rows from which frequencies of neighbouring values are compared, and the correlation from which
+# they are those of a measurement.
+_ROWS_TO_COMPARE = 100
+_SMOOTH = 0.3
+
+_YES_OR_NO = frozenset({"yes", "no", "y", "n", "true", "t", "false", "f", "0", "1"}) | frozenset(
+    {
+        "ja",
+        "nein",
+        "nej",
+        "nee",
+        "j",
+        "oui",
+        "non",
+        "o",
+        "sí",
+        "si",
+        "sim",
+        "não",
+        "nao",
+        "tak",
+        "nie",
+    }
+)
+
+
+def _has_decimals(column: ProfiledColumn) -> bool:
+    return column.dtype.is_float() and any("." in text for text in column.sample.texts)
+
+
+def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess | None:
+    """A column named like a part of the survey design that was not taken for it; None where it is
+    something else.
+    """
     if concept == "sampling weight" and column.dtype.is_numeric():
         if may_weigh_records(column):
             return _second_weight(column)
@@ -470,8 +441,9 @@ def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
             "the name says household id, and every household has one row",
             0.6,
             "record id",
+            rule="identifier",
         )
-    return _by_counts(column)
+    return None
 
 
 def _doubtful_weight() -> RoleGuess:
@@ -479,9 +451,7 @@ def _doubtful_weight() -> RoleGuess:
         "the name may say survey weight, but its values are not those of one, or it is a body's:"
         f" weight if records stand for so many people, direct to drop it, {_OR_ELSE}"
     )
-    return RoleGuess(
-        (Role.ASK,), reason, 0.3, doubt=Doubt("how many people a row is for", "weight")
-    )
+    return _asked(reason, Doubt("how many people a row is for", "weight"))
 
 
 def _second_weight(column: ProfiledColumn) -> RoleGuess:
@@ -502,14 +472,15 @@ def _sensitive(concept: str) -> RoleGuess:
         law = " (GDPR Art. 9)"
     elif concept == "criminal record":
         law = " (GDPR Art. 10)"
-    return RoleGuess((Role.SENSITIVE,), f"the name says {concept}{law}", 0.75, concept)
+    return RoleGuess((Role.SENSITIVE,), f"the name says {concept}{law}", 0.75, concept, rule="name")
 
 
 def _quasi(concept: str) -> RoleGuess:
     if concept in QUASI_AND_SENSITIVE:
         reason = f"the name says {concept}: others can see it, and GDPR Art. 9 protects it"
-        return RoleGuess((Role.QUASI, Role.SENSITIVE), reason, 0.75, concept)
-    return RoleGuess((Role.QUASI,), f"the name says {concept}: outsiders may know it", 0.8, concept)
+        return RoleGuess((Role.QUASI, Role.SENSITIVE), reason, 0.75, concept, rule="name")
+    reason = f"the name says {concept}: outsiders may know it"
+    return RoleGuess((Role.QUASI,), reason, 0.8, concept, rule="name")
 
 
 def _plausible(match: Match, column: ProfiledColumn) -> bool:
@@ -549,41 +520,49 @@ def _is_place(text: str) -> bool:
     return True
 
 
+def _apart(column: ProfiledColumn) -> str:
+    """How far a column tells records apart."""
+    card = column.card
+    return (
+        f"distinguishes {percent(card.separation)} of record pairs; {percent(card.uniqueness)} of"
+        " records are unique"
+    )
+
+
 def _by_counts(column: ProfiledColumn) -> RoleGuess:
     """No known name: a column that tells many records apart is quasi, of any other somebody is
     asked; none is released unasked.
     """
     card = column.card
-    apart = (
-        f"distinguishes {percent(card.separation)} of record pairs; {percent(card.uniqueness)} of"
-        " records are unique"
-    )
+    apart = _apart(column)
     telling = card.separation >= TELLS_APART or card.uniqueness >= OFTEN_ALONE
-    if card.kind is Kind.DATE:
-        return RoleGuess((Role.QUASI,), f"a date ({apart}): others can know when", 0.5)
     if _nearly_all_different(column):
         description = "codes or names"
         if card.kind is Kind.NUMERIC:
             description = "a measurement, or a number of the records"
-        return RoleGuess(
-            (Role.ASK,),
+        return _asked(
             f"{description} ({apart}): direct if it numbers or names people, {_OR_ELSE}",
-            0.3,
-            doubt=Doubt("who a person is", "drop", "quasi"),
+            Doubt("who a person is", "drop", "quasi"),
         )
     if card.kind is Kind.NUMERIC and (column.dtype.is_float() or card.distinct > MEASURED):
-        doubt = Doubt("what was measured", "sensitive")
-        return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3, doubt=doubt)
+        return _asked(
+            f"a measurement ({apart}): {_OR_ELSE}", Doubt("what was measured", "sensitive")
+        )
     if telling and _may_be_names(column):
-        return RoleGuess(
-            (Role.ASK,),
+        return _asked(
             f"labels or names ({apart}): direct if they name people, {_OR_ELSE}",
-            0.3,
-            doubt=Doubt("who a person is", "drop", "quasi"),
+            Doubt("who a person is", "drop", "quasi"),
         )
     if telling:
-        return RoleGuess((Role.QUASI,), f"unknown name, but it {apart}", 0.4)
-    return RoleGuess((Role.ASK,), f"unknown name ({apart}): {_OR_ELSE}", 0.3)
+        reason = f"unknown name, but it {apart}"
+        return RoleGuess((Role.QUASI,), reason, 0.4, rule="tells records apart")
+    return _asked(
+        f"unknown name ({apart}): {_OR_ELSE}", Doubt("something nobody should learn", "sensitive")
+    )
+
+
+def _asked(reason: str, doubt: Doubt) -> RoleGuess:
+    return RoleGuess((Role.ASK,), reason, 0.3, doubt=doubt, rule="unknown")
 
 
 _OR_ELSE = "quasi if outsiders may know it, sensitive if nobody may learn it, else plain"

@@ -132,12 +132,12 @@ def _index() -> Mapping[str, tuple[tuple[str, str], ...]]:
     index: dict[str, tuple[tuple[str, str], ...]] = {}
     for family in FAMILIES:
         for concept, terms in terms_of(family).items():
-            for key in _spellings(terms):
+            for key in spellings(terms):
                 index[key] = (*index.get(key, ()), (family, concept))
     return index
 
 
-def _spellings(terms: Sequence[str]) -> set[str]:
+def spellings(terms: Sequence[str]) -> set[str]:
     """Joined, folded spellings of terms; umlauts also in two letters."""
     keys = set()
     for term in terms:

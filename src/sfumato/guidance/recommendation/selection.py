@@ -46,7 +46,8 @@ class Ranked:
 
 def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bool) -> Ranked:
     """Put the candidates in order: those that keep promises and limits, by what is lost; then such
-    as keep limits only.
+    as keep limits only. Of the first, one by whose labels records can be grouped goes before others
+    that lose only a little less.
 
     Raises:
         Unsatisfiable: no candidate may be released.
@@ -65,14 +66,14 @@ def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bo
     if not promising and not weaker_outcomes:
         reasons = "; ".join(f"{o.name}: {o.reason}" for o in comparison.outcomes)
         raise Unsatisfiable(
-            f"no candidate keeps the promises and limits: {reasons}. Ask for less (a recipient who"
-            " is bound, fewer quasi-identifiers), or share answers instead of records (sfumato"
-            " query)",
+            f"no candidate satisfies the promises and limits: {reasons}. Ask for less (a recipient "
+            "bound by contract, fewer quasi-identifiers), or share answers instead of records "
+            "(sfumato query)",
             closest=comparison,
         )
     yardstick = yardstick_of(promising or weaker_outcomes, keep=keep)
     weaker = yardstick_of(weaker_outcomes, keep=keep) if weaker_outcomes else yardstick
-    first = sorted(promising, key=lambda o: _order(o, yardstick))
+    first = _groupable_first(sorted(promising, key=lambda o: _order(o, yardstick)), yardstick)
     then = sorted(weaker_outcomes, key=lambda o: _order(o, weaker))
     refused = [o for o in comparison.outcomes if not o.holds]
     order = [*first, *then, *refused]
@@ -81,6 +82,39 @@ def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bo
     return Ranked(
         tuple(o.name for o in order), why, yardstick, bool(promising), len(first) + len(then)
     )
+
+
+MORE_LOSS, MORE_OF_LOSS = 0.10, 0.25
+"""How much more a release may lose whose labels can be grouped, and still be taken: so much, or so
+large a part of what the other one loses.
+"""
+
+
+def _groupable_first(outcomes: list[CandidateOutcome], yardstick: str) -> list[CandidateOutcome]:
+    """The same order, but the first candidate of which all columns can be grouped goes before those
+    that lose only a little less.
+
+    Nobody can count by labels that overlap, however little they lose.
+    """
+    best = outcomes[0].utilities.get(yardstick) if outcomes else None
+    if best is None:
+        return outcomes
+    allowed = loss_allowed(best)
+    for outcome in outcomes:
+        loss = outcome.utilities.get(yardstick, float("inf"))
+        if _is_groupable(outcome) and loss <= allowed + 1e-12:
+            return [outcome, *(other for other in outcomes if other is not outcome)]
+    return outcomes
+
+
+def loss_allowed(least: float) -> float:
+    """How much a release may lose by whose labels records can be grouped, where another one loses
+    least.
+
+    >>> round(loss_allowed(0.2), 3), round(loss_allowed(0.8), 3)
+    (0.3, 1.0)
+    """
+    return max(least + MORE_LOSS, least * (1 + MORE_OF_LOSS))
 
 
 def yardstick_of(outcomes: Sequence[CandidateOutcome], *, keep: bool) -> str:
@@ -124,10 +158,24 @@ def _why_not(
                 f" {best.utilities[shared]:.3f}"
             )
         return f"{outcome.name} keeps its limits, but {other_promise[outcome.name]}{beside}"
+    if _is_groupable(best) and not _is_groupable(outcome):
+        return (
+            f"{outcome.name} has labels that overlap, so records cannot be grouped by them; its"
+            f" {title} is {_or_unknown(own_utility)} beside {_or_unknown(best_utility)}"
+        )
     if own_utility is None or best_utility is None:
         return f"{outcome.name} could not be measured by the {title}"
     if round(own_utility, 9) == round(best_utility, 9):
         return (
-            f"{outcome.name} loses the same, and is no better otherwise ({title} {own_utility:.3f})"
+            f"{outcome.name} loses the same and is not better otherwise ({title} {own_utility:.3f})"
         )
     return f"{outcome.name} loses more: its {title} is {own_utility:.3f} beside {best_utility:.3f}"
+
+
+def _is_groupable(outcome: CandidateOutcome) -> bool:
+    """Whether records can be grouped by all released columns."""
+    return outcome.utilities.get("groupability") == 1
+
+
+def _or_unknown(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}"

@@ -36,6 +36,7 @@ def program() -> None:
 def main() -> None:
     """Run the command line and leave with the right exit code."""
     _calm_threads()
+    _give_memory_back()
     _collect_rarely()
     from sfumato.interfaces.cli.app import build_app
 
@@ -75,7 +76,7 @@ def _fail_with(error: BaseException) -> None:
     code = error.errno if isinstance(error, OSError) else None
     if code == errno.ENAMETOOLONG:  # wherever a path is looked at first
         _fail(
-            "a path of this command is longer than the system allows; nothing can be there",
+            "a path of this command is longer than the system allows; use a shorter one",
             UnreadableInput.exit_code,
         )
     if code == errno.ENOMEM or isinstance(error, MemoryError):
@@ -99,6 +100,17 @@ def _calm_threads() -> None:
         os.environ.setdefault(name, "1")
     # Plug-ins of pydantic watch servers. Looking for them reads files of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
+def _give_memory_back() -> None:
+    """Let polars give the memory of large columns back to the system as soon as it is free.
+
+    Else it keeps up to a half more than it needs: pages that it marked as free still count as
+    used until the system runs short. Columns of a megabyte and more are given back at once, what
+    is smaller serves again. Read when polars is loaded, which comes later; another allocator than
+    its jemalloc does not look.
+    """
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "muzzy_decay_ms:0,oversize_threshold:1048576")
 
 
 FEW_COLLECTIONS = (1_000_000, 10, 10)
@@ -157,7 +169,7 @@ def _fail(message: str, code: int) -> None:
 
 def _with_less_memory() -> str:
     """What to do where memory did not suffice."""
-    advice = "end other programs, leave out columns, or take a machine with more"
+    advice = "end other programs, leave out columns, or use a machine with more memory"
     words = sys.argv[1:]
     if not words or words[0] not in WITH_ENGINE:
         return f"{advice[0].upper()}{advice[1:]}"
@@ -170,8 +182,8 @@ def _with_less_memory() -> str:
     if "memory" not in words and any(not word.endswith("=memory") for word in engines):
         return f"Try --engine duckdb, which spills to disk; else {advice}"
     return (
-        "Save the table as Parquet if it is not, and let an engine hold it: --engine polars or"
-        f" --engine duckdb; else {advice}"
+        "Save the table as Parquet if it is not, and let an engine read it: --engine polars or "
+        f"--engine duckdb; else {advice}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -13,7 +14,7 @@ from sfumato.core.options import CommandOption
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
-from sfumato.interfaces.cli.console import present, progress, tell
+from sfumato.interfaces.cli.console import present, progress, tell, tell_next
 from sfumato.interfaces.cli.foreign_releases import ForeignOptions, foreign_file
 from sfumato.interfaces.cli.options import (
     People,
@@ -43,14 +44,16 @@ class IntruderOptions:
 
     panel: ClassVar[str] = "What the intruder has"
     intruder: Annotated[str | None, CommandOption("a table, instead of the named intruders")] = None
-    knows: Annotated[str | None, CommandOption("columns the intruder knows, with commas")] = None
+    knows: Annotated[
+        str | None, CommandOption("columns the intruder knows, separated by commas")
+    ] = None
     rename: Annotated[
         list[str] | None,
         CommandOption("a column there and its name here: years=age; repeat it"),
     ] = None
     by: Annotated[str | None, CommandOption("column that identifies people in both tables")] = None
     population: Annotated[
-        str | None, CommandOption("a table of everyone, for `unique_in_population`")
+        str | None, CommandOption("a table of the whole population, for `unique_in_population`")
     ] = None
     aux: Annotated[
         str | None, CommandOption("a table of other people, for `other_columns_linkage`")
@@ -61,7 +64,7 @@ class IntruderOptions:
     ] = None
     other_original: Annotated[
         list[Path] | None,
-        CommandOption("the original of each of --others, if another table"),
+        CommandOption("the original of each of --others, if it is another table"),
     ] = None
 
 
@@ -73,7 +76,7 @@ class AttackFiles(ShowOptions):
     recipe: Annotated[
         Path | None,
         CommandOption(
-            "other roles and limits than those of the release; nothing is kept then",
+            "other roles and limits than those of the release",
             ("--recipe", "-r"),
         ),
     ] = None
@@ -81,10 +84,12 @@ class AttackFiles(ShowOptions):
     sign: Annotated[
         Path | None, CommandOption("private key (PEM), if the certificate is signed")
     ] = None
-    keep: Annotated[
-        bool | None,
-        CommandOption("add it to the certificate; usual without --recipe", ("--keep/--no-keep",)),
-    ] = None
+    certify: Annotated[
+        bool,
+        CommandOption(
+            "add the findings to the shared certificate and both reports", ("--certify",)
+        ),
+    ] = False
 
 
 @command("sfumato.release.attack_run:attack_release")
@@ -112,18 +117,18 @@ def attack(
 
     if "only" in keywords:
         keywords["only"] = [read_yaml(text, "--attack") for text in keywords["only"]]
-    if files.recipe is not None and files.keep:
+    if files.recipe is not None and files.certify:
         raise ParameterError(
             "what is found with another recipe (-r) is not added to the certificate; leave"
-            " --keep out"
+            " --certify out"
         )
-    if folder.is_file() and (files.keep or files.sign is not None or knowledge.others):
+    if files.sign is not None and not files.certify:
+        raise ParameterError("--sign is about the findings that --certify adds; give both")
+    if folder.is_file() and (files.certify or knowledge.others):
         raise ParameterError(
-            "--keep, --sign and --others are about a folder that run wrote; leave them out here"
+            "--certify and --others are about a folder that run wrote; leave them out here"
         )
     foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
-    # Findings are kept unless it was said otherwise, but never those under other roles.
-    keep = files.recipe is None if files.keep is None else files.keep
     release: Any = foreign or read_release(folder)
     # A table made elsewhere always has a recipe; a second one is refused, but for tables.
     second_recipe = None if foreign else files.recipe
@@ -133,7 +138,7 @@ def attack(
     )
     other_recipe = None if files.recipe is None else load(files.recipe)
     # A signature is needed in the end: that its key is missing is told before the attacks.
-    if keep:
+    if files.certify:
         release.require_key(files.sign)
     dataset = open_data(
         files.original,
@@ -174,15 +179,27 @@ def attack(
                 on_outcome=lambda outcome: _tell_outcome(outcome, quiet=files.quiet),
             ),
         )
-    # Kept before it is shown: who stops reading must not lose what was found.
-    if keep:
+    # Added before it is shown: who stops reading must not lose what was found.
+    if files.certify:
         release.add("attacks", report.to_dict(), sign=files.sign)
     present(report, json=files.json)
-    if keep:
+    if files.certify:
         certificate = folder / "share" / "certificate.json"
-        tell(f"added to {certificate} and both reports", quiet=files.quiet)
+        tell(f"added to {escape(str(certificate))} and both reports", quiet=files.quiet)
+    if not foreign and files.recipe is None:
+        _tell_next(folder, files)
     if report.refused:
         raise typer.Exit(1)
+
+
+def _tell_next(folder: Path, files: AttackFiles) -> None:
+    """What to do with the findings: say them in the certificate, or verify what says them."""
+    original = shlex.quote(files.original)
+    if files.certify:
+        command_line = f"sfumato verify {shlex.quote(str(folder / 'share'))} --original {original}"
+    else:
+        command_line = f"sfumato evaluate {shlex.quote(str(folder))} --original {original}"
+    tell_next(command_line, quiet=files.quiet)
 
 
 def _read_table(path: str | None) -> Table | None:
@@ -251,7 +268,7 @@ def _intruder(
         return intruder_with(pair, table, columns, by=knowledge.by, aux=aux)
     if knowledge.by is not None or knowledge.rename or aux is not None:
         raise ParameterError(
-            "--by, --rename and --aux are about an intruder's own table; give it with --intruder"
+            "--by, --rename and --aux describe an intruder's own table; give it with --intruder"
         )
     if columns is None:
         return None
@@ -268,6 +285,8 @@ def _names(texts: list[str]) -> dict[str, str]:
                 "--rename takes the intruder's name and ours with = between: years=age"
             )
         if parts[0] in names:
-            raise ParameterError("--rename: a column of the intruder's table is named twice")
+            raise ParameterError(
+                "--rename: a column of the intruder's table is named twice; name each once"
+            )
         names[parts[0]] = parts[1]
     return names

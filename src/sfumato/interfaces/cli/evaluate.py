@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
-from sfumato.interfaces.cli.console import present, progress
+from sfumato.interfaces.cli.console import present, progress, tell_next
 from sfumato.interfaces.cli.foreign_releases import ForeignOptions, foreign_file
 from sfumato.interfaces.cli.options import (
     People,
@@ -33,13 +34,14 @@ class EvaluateFiles(ShowOptions):
     recipe: Annotated[
         Path | None,
         CommandOption(
-            "for a table made elsewhere: a recipe that says what columns are", ("--recipe", "-r")
+            "for a table made elsewhere: a recipe that describes the columns", ("--recipe", "-r")
         ),
     ] = None
     people: People = None
-    keep: Annotated[bool, CommandOption("add the values to the certificate and the reports")] = (
-        False
-    )
+    certify: Annotated[
+        bool,
+        CommandOption("add the values to the shared certificate and both reports", ("--certify",)),
+    ] = False
     sign: Annotated[
         Path | None, CommandOption("private key (PEM), for a certificate that is signed")
     ] = None
@@ -66,13 +68,14 @@ def evaluate(
     metrics = None
     if "metrics" in keywords:
         metrics = [read_yaml(text, "--metric") for text in keywords["metrics"]]
-    if folder.is_file() and (files.keep or files.sign is not None):
+    if folder.is_file() and (files.certify or files.sign is not None):
         raise ParameterError(
-            "--keep and --sign are about a folder that run wrote; leave them out here"
+            "--certify and --sign are about a folder that run wrote; leave them out here"
         )
     if not folder.is_file() and files.recipe is not None:
         raise ParameterError(
-            "-r is about a table made elsewhere; a folder that run wrote has its recipe"
+            "-r is for a table made elsewhere; a folder that run wrote has its recipe, "
+            "so leave -r out"
         )
     foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
     release: Any = foreign or read_release(folder)
@@ -87,12 +90,15 @@ def evaluate(
     )
     with progress("measuring", quiet=files.quiet):
         evaluation = api.evaluate(release.beside(dataset), metrics=metrics)
-    if files.keep:
+    if files.certify:
         # Values of earlier evaluations stay beside the new ones.
         values = dict(release.certificate.get("utility", {}))
         _add_values(values, evaluation, metrics or [])
         release.add("utility", values, sign=files.sign)
     present(evaluation, json=files.json)
+    if not foreign:
+        share, original = shlex.quote(str(folder / "share")), shlex.quote(files.original)
+        tell_next(f"sfumato verify {share} --original {original}", quiet=files.quiet)
 
 
 def _add_values(values: dict[str, Any], evaluation: Evaluation, metrics: list[Any]) -> None:

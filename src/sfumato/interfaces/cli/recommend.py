@@ -5,6 +5,7 @@ defended.
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -15,7 +16,7 @@ from rich.markup import escape
 from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
-from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
+from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell, tell_next
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
@@ -36,18 +37,18 @@ class RecommendFiles(ShowOptions):
     recipe: Annotated[
         Path | None,
         CommandOption(
-            "roles from a recipe instead of a profile; its steps are a candidate too",
+            "take roles from a recipe instead of a profile; its steps are a candidate too",
             ("--recipe", "-r"),
         ),
     ] = None
-    answers: Annotated[Path | None, CommandOption("answers in a YAML file; flags go before it")] = (
-        None
-    )
+    answers: Annotated[
+        Path | None, CommandOption("answers in a YAML file; options take precedence")
+    ] = None
     run: Annotated[
-        Path | None, CommandOption("folder for the release itself, made of all rows")
+        Path | None, CommandOption("folder for the release itself, made from all rows")
     ] = None
     workers: Annotated[
-        int | None, CommandOption("processes; all cores when not given", minimum=1)
+        int | None, CommandOption("processes; by default one per core", minimum=1)
     ] = None
 
 
@@ -55,7 +56,7 @@ class RecommendFiles(ShowOptions):
 class AnswerOptions:
     """What is known about the context of the release."""
 
-    panel: ClassVar[str] = "Who receives it, and what they may know"
+    panel: ClassVar[str] = "Who receives it, and what may they know?"
 
     recipient: Annotated[
         str | None, CommandOption("public, researchers, internal, trusted or unknown")
@@ -64,12 +65,13 @@ class AnswerOptions:
         str | None, CommandOption("whether they are bound by contract: yes, no or unknown")
     ] = None
     sensitivity: Annotated[
-        str | None, CommandOption("how bad it would be: low, medium, high or unknown")
+        str | None,
+        CommandOption("how much harm recognition would do: low, medium, high or unknown"),
     ] = None
     population: Annotated[
-        str | None, CommandOption("how many people the file was drawn from, or unknown")
+        str | None, CommandOption("size of the population the file was drawn from, or unknown")
     ] = None
-    keep: Annotated[str | None, CommandOption("columns that must survive, with commas between")] = (
+    keep: Annotated[str | None, CommandOption("columns that must survive, separated by commas")] = (
         None
     )
     decide: Annotated[
@@ -132,10 +134,10 @@ def recommend(
     dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=recipe)
     # JSON and silence are for programs, which answer no questions.
     if sys.stdin.isatty() and not files.json and not quiet:
-        answers = _ask_questions(answers, answered)
-        answers = _ask_roles(answers, dataset, recipe)
+        answers = ask_context(answers, answered)
+        answers = ask_roles(answers, dataset, recipe)
     for question, worst in answers.assumed.items():
-        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
+        tell(f"[yellow]{question} is unknown[/] and counts as {worst}", quiet=quiet)
     with progress("trying candidates", quiet=quiet) as on_progress:
         recommendation = search(
             dataset, answers, recipe=recipe, workers=files.workers, progress=on_progress
@@ -161,9 +163,14 @@ def recommend(
     if files.run is not None:
         share, owner = files.run / "share", files.run / "owner"
         tell(f"share  {share}: data, certificate, report\nkeep   {owner}", quiet=quiet)
+        line = f"sfumato attack {shlex.quote(str(files.run))} --original {shlex.quote(data)}"
+    else:
+        recipe_file = shlex.quote(str(files.output / "recipe.yaml"))
+        line = f"sfumato run {shlex.quote(data)} -r {recipe_file} -o out/"
+    tell_next(line, quiet=quiet)
 
 
-def _ask_questions(answers: ContextAnswers, answered: set[str]) -> ContextAnswers:
+def ask_context(answers: ContextAnswers, answered: set[str]) -> ContextAnswers:
     """Ask somebody at a terminal what is not answered yet; a wrong answer is asked for again."""
     from sfumato.guidance.recommendation.answers import QUESTIONS
 
@@ -181,7 +188,7 @@ def _ask_questions(answers: ContextAnswers, answered: set[str]) -> ContextAnswer
     return answers
 
 
-def _ask_roles(answers: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
+def ask_roles(answers: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
     """Ask somebody at a terminal for the roles of columns that a profile cannot decide on."""
     from sfumato.guidance.recommendation.inspection import open_decisions
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
-from sfumato.interfaces.cli.console import give_json, notes, progress, show_blocks, tell
+from sfumato.interfaces.cli.console import give_json, notes, progress, show_blocks, tell, tell_next
 from sfumato.interfaces.cli.options import (
     Data,
     EngineOptions,
@@ -39,7 +40,8 @@ class RunFiles(ShowOptions):
     output: Annotated[str, CommandOption("folder to make; '-': print the data", ("--output", "-o"))]
     recipe: Annotated[Path | None, CommandOption("the recipe (YAML)", ("--recipe", "-r"))] = None
     like: Annotated[
-        Path | None, CommandOption("instead of a recipe: do as in this earlier release")
+        Path | None,
+        CommandOption("instead of a recipe: repeat the decisions of this earlier release"),
     ] = None
 
     @property
@@ -89,7 +91,7 @@ def run(
         refuse_existing(Path(files.folder), force=force)
     elif target is not None:
         raise ParameterError(
-            "--into goes with a folder (-o out/), which holds the certificate of the table"
+            "--into needs a folder (-o out/), which holds the certificate of the table"
         )
     # Who holds the data: the engine that was named, else one by size where the data can be held and
     # the release is written as Parquet.
@@ -160,8 +162,18 @@ def run(
     if target is not None:
         places += f"\ntable  {escape(target.shown)}: written and judged there"
     tell(places, quiet=quiet)
+    _tell_next(release, folder, data, quiet=quiet)
     exchange = ("exchange",) if force else ()
     notes(cannot_promise("modes", "locks", *exchange), quiet=quiet)
+
+
+def _tell_next(release: Release, folder: Path, data: str, *, quiet: bool) -> None:
+    """What to do before the release is shared: let intruders try it, or verify it."""
+    original = f"--original {shlex.quote(data)}"
+    if release.attacks is None and release.certified is None:
+        tell_next(f"sfumato attack {shlex.quote(str(folder))} {original}", quiet=quiet)
+    else:
+        tell_next(f"sfumato verify {shlex.quote(str(folder / 'share'))} {original}", quiet=quiet)
 
 
 def _load_recipe(files: RunFiles) -> Recipe:
@@ -171,7 +183,7 @@ def _load_recipe(files: RunFiles) -> Recipe:
     # Exactly one of the two: none or both make the comparison true.
     if (files.recipe is None) == (files.like is None):
         raise ParameterError(
-            "say what to do with -r recipe.yaml, or with --like the folder of an earlier release"
+            "give a recipe with -r recipe.yaml, or the folder of an earlier release with --like"
         )
     if files.recipe is not None:
         return recipes.load_any(files.recipe)
@@ -179,7 +191,7 @@ def _load_recipe(files: RunFiles) -> Recipe:
 
     recipe, steps = recipe_like(str(files.like))
     for name in steps:
-        note = f"{name} cannot do to other rows what it did before, and decides anew"
+        note = f"{name} cannot repeat its decisions on other rows, and decides again"
         notes((note,), quiet=files.quiet)
     return recipe
 

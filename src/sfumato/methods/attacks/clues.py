@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.core.schema import Role
 from sfumato.core.step import Centres, NoiseAdded, Randomised, RankWindow, Runs
 from sfumato.methods.attacks.crowd import generalises
@@ -73,20 +74,20 @@ class LabelsOfValues:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         # Labels that may stand for anything, whatever the value.
-        self.always = np.asarray(reading.everything, dtype=bool) | np.array(
-            [label is None for label in reading.labels]
-        )
+        is_missing = np.array([label is None for label in reading.labels])
+        self.always = np.asarray(reading.everything, dtype=bool) | is_missing
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if reading.scale == "category":
             labels = np.repeat(np.arange(len(reading.labels)), np.diff(reading.starts))
             # The lists turned round: the labels of value v are labels[starts[v]:starts[v + 1]].
             self.labels = labels[np.argsort(reading.members, kind="stable")]
             counts = np.bincount(reading.members, minlength=len(reading.values))
-            self.starts = np.concatenate([[0], np.cumsum(counts)])
+            self.starts = group_starts(counts)
         else:
-            pairs = [
-                (value, label) for label, values in reading.unplaced.items() for value in values
-            ]
+            pairs = []
+            for label, values in reading.unplaced.items():
+                for value in values:
+                    pairs.append((value, label))
             self.unplaced = np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def of(self, value: int) -> NDArray[np.bool_]:
@@ -99,7 +100,9 @@ class LabelsOfValues:
             possible[self.labels[self.starts[value] : self.starts[value + 1]]] = True
             return possible
         position = reading.places[value]
-        possible |= (reading.low - self.slack <= position) & (position <= reading.high + self.slack)
+        low = reading.low - self.slack
+        high = reading.high + self.slack
+        possible |= (low <= position) & (position <= high)
         possible[self.unplaced[self.unplaced[:, 0] == value, 1]] = True
         return possible
 
@@ -125,18 +128,17 @@ def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]]
-        first = np.searchsorted(sorted_values, value, side="left")[:, None]
-        last = np.maximum(
-            np.searchsorted(sorted_values, value, side="right") - 1,
-            np.searchsorted(sorted_values, value, side="left"),
-        )
         # Tie blocks of ranks: from lowest to highest on either side, and they must come within
         # reach.
-        near = (low[None, :] <= last[:, None] + reach) & (high[None, :] >= first - reach)
-        both_missing = np.isnan(value)[:, None] == np.isnan(released)[None, :]
-        is_near = np.where(
-            np.isnan(value)[:, None], both_missing, near & ~np.isnan(released)[None, :]
-        )
+        first = np.searchsorted(sorted_values, value, side="left")
+        last = np.maximum(np.searchsorted(sorted_values, value, side="right") - 1, first)
+        begins_before = low[None, :] <= last[:, None] + reach
+        ends_behind = high[None, :] >= first[:, None] - reach
+        near = begins_before & ends_behind
+        value_missing = np.isnan(value)[:, None]
+        released_missing = np.isnan(released)[None, :]
+        both_missing = value_missing == released_missing
+        is_near = np.where(value_missing, both_missing, near & ~released_missing)
         return np.where(is_near, 0.0, -np.inf)
 
     return Likelihood((column,), score, True, "rank_swap")
@@ -152,18 +154,19 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
     positions = np.searchsorted(centres, released)
     slack = 1e-9 * max(1.0, abs(reading.span))
     if len(centres):
-        below = np.concatenate([[-np.inf], centres[:-1]]) - slack
+        centres_below = np.concatenate([[-np.inf], centres[:-1]])
+        centres_above = np.concatenate([centres[1:], [np.inf]])
+        below = centres_below - slack
+        above = centres_above + slack
     else:
         below = centres
-    if len(centres):
-        above = np.concatenate([centres[1:], [np.inf]]) + slack
-    else:
         above = centres
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]][:, None]
         # Missing cells lie past the last centre; they are set right by both_missing below.
-        spot = np.minimum(positions, max(0, len(centres) - 1))[None, :]
+        last_centre = max(0, len(centres) - 1)
+        spot = np.minimum(positions, last_centre)[None, :]
         inside = np.zeros((len(targets), len(released)), dtype=np.bool_)
         if len(centres):
             inside[:] = (below[spot] <= value) & (value <= above[spot])
@@ -198,15 +201,14 @@ def clue_from_differences(
         original_points = np.nan_to_num(value) @ root.T
         released_points = np.nan_to_num(released) @ root.T
         # |a − b|² = |a|² + |b|² − 2ab for all pairs by one product of matrices.
-        far = (
-            (original_points**2).sum(axis=1)[:, None]
-            + (released_points**2).sum(axis=1)[None, :]
-            - 2 * original_points @ released_points.T
-        )
+        original_norms = (original_points**2).sum(axis=1)
+        released_norms = (released_points**2).sum(axis=1)
+        products = 2 * original_points @ released_points.T
+        far = original_norms[:, None] + released_norms[None, :] - products
         unknown = np.any(np.isnan(value), axis=1, keepdims=True) | released_missing
         return np.where(unknown, 0.0, -0.5 * np.maximum(far, 0.0))
 
-    return Likelihood(columns, score, True, method, nearest)
+    return Likelihood(columns, score, sound=True, method=method, nearest=nearest)
 
 
 def _root_of_inverse(spread: Floats) -> Floats:
@@ -226,18 +228,14 @@ def clue_from_transitions(
     this label.
     """
     reading = pair.reading(column)
-    label_codes = {
-        label[0] if isinstance(label, tuple) else label: i for i, label in enumerate(labels)
-    }
+    label_codes = {}
+    for i, label in enumerate(labels):
+        label_codes[label[0] if isinstance(label, tuple) else label] = i
     nowhere = -1
-    of_value = np.array(
-        [nowhere if v is None else label_codes.get(v, nowhere) for v in reading.values],
-        dtype=np.int64,
-    )
-    of_label = np.array(
-        [nowhere if c is None else label_codes.get(c, nowhere) for c in reading.labels],
-        dtype=np.int64,
-    )
+    value_codes = [nowhere if v is None else label_codes.get(v, nowhere) for v in reading.values]
+    of_value = np.array(value_codes, dtype=np.int64)
+    released_codes = [nowhere if c is None else label_codes.get(c, nowhere) for c in reading.labels]
+    of_label = np.array(released_codes, dtype=np.int64)
     with np.errstate(divide="ignore"):
         logs = np.log(matrix)
     same_label = {label: code for code, label in enumerate(reading.labels)}
@@ -249,7 +247,8 @@ def clue_from_transitions(
         scores = np.empty((len(targets), len(reading.released)))
         for row, value in enumerate(reading.original[targets].tolist()):
             # A value outside the matrix was left as it is: only its own label is possible.
-            of_labels = np.where(np.arange(len(of_label)) == own_label[value], 0.0, -np.inf)
+            is_own = np.arange(len(of_label)) == own_label[value]
+            of_labels = np.where(is_own, 0.0, -np.inf)
             if of_value[value] != nowhere:
                 has_column = of_label != nowhere
                 of_labels[has_column] = logs[of_value[value], of_label[has_column]]
@@ -269,12 +268,13 @@ def clues_of(scene: Scene) -> list[Likelihood]:
     """
     pair = scene.pair
     known_columns = [c for c in scene.intruder.knows if c in pair.columns]
-    steps = {
-        c: [s for s in scene.steps if c in s.masks and not s.keeps_quasi] for c in known_columns
-    }
-    clues = [
-        clue_from_cells(pair, c) for c in known_columns if not steps[c] and generalises(pair, c)
-    ]
+    steps = {}
+    for c in known_columns:
+        steps[c] = [s for s in scene.steps if c in s.masks and not s.keeps_quasi]
+    clues = []
+    for c in known_columns:
+        if not steps[c] and generalises(pair, c):
+            clues.append(clue_from_cells(pair, c))
     alone = {c: column_steps[0] for c, column_steps in steps.items() if len(column_steps) == 1}
     # By identity: two steps may be equal and yet have masked different columns.
     for step in dict.fromkeys(map(id, alone.values())):

@@ -59,8 +59,8 @@ class Composition(Attack):
         tuple[str, ...],
         Field(
             description=(
-                "columns that name the same people in originals of different tables; none:"
-                " identifiers, then quasi-identifiers"
+                "columns that identify the same people in originals of different tables; none: "
+                "identifiers, then quasi-identifiers"
             )
         ),
     ] = ()
@@ -68,7 +68,7 @@ class Composition(Attack):
     name: ClassVar[str] = "composition"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret follows from several releases put together"
+    line: ClassVar[str] = "A sensitive value follows from several releases together"
     remembers: ClassVar[bool] = True
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
@@ -76,11 +76,10 @@ class Composition(Attack):
         """None when there are several releases with a sensitive column in common."""
         if not scene.others:
             return NothingToAttack("there is no other release of these people")
-        common = [
-            c
-            for c in targets(scene)
-            if all(c in release.released.columns for release in scene.others)
-        ]
+        common = []
+        for c in targets(scene):
+            if all(c in release.released.columns for release in scene.others):
+                common.append(c)
         reason = no_target(scene)
         if reason is not None:
             return reason
@@ -91,16 +90,15 @@ class Composition(Attack):
         except SchemaError as error:
             return str(error)
         if not all(len(people.own_rows) for people in shared):
-            return NothingToAttack("nobody is in all tables")
+            return NothingToAttack("no person is in all tables")
         return None
 
     def attack(self, scene: Scene) -> Finding:
         """Intersect the classes of every person that is in all releases."""
-        common = [
-            c
-            for c in targets(scene)
-            if all(c in release.released.columns for release in scene.others)
-        ]
+        common = []
+        for c in targets(scene):
+            if all(c in release.released.columns for release in scene.others):
+                common.append(c)
         findings = [self._attack_column(scene, column) for column in common]
         return max(findings, key=lambda finding: finding.value)
 
@@ -116,8 +114,8 @@ class Composition(Attack):
         # A true value under no released label has −1, which looked up the last label above.
         hit = (true >= self.confidence - 1e-12) & (under[rows] >= 0)
         message = (
-            f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases"
-            f" give away their {column}"
+            f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases "
+            f"reveal their {column}"
         )
         details: dict[str, Any] = {
             "people": len(rows),
@@ -207,11 +205,8 @@ def _common_people(first_table: Table, second_table: Table, columns: Sequence[st
     first_table.require(names)
     second_table.require(names)
     first, second = (_named_people(table, names) for table in (first_table, second_table))
-    matches = (
-        first.filter(pl.col("times") == 1)
-        .join(second.filter(pl.col("times") == 1), on="person")
-        .sort("row")
-    )
+    is_alone = pl.col("times") == 1
+    matches = first.filter(is_alone).join(second.filter(is_alone), on="person").sort("row")
     candidates = first.join(second, on="person", how="semi")["times"].sum()
     return CommonPeople(
         matches["row"].to_numpy(),
@@ -245,17 +240,16 @@ def _naming_columns(first_table: Table, second_table: Table) -> list[str]:
     quasi-identifiers.
     """
     for role in (Role.DROP, Role.QUASI):
-        shared = [
-            name
-            for name in first_table.schema.columns(role)
-            if name in second_table.schema.columns(role)
-        ]
+        shared = []
+        for name in first_table.schema.columns(role):
+            if name in second_table.schema.columns(role):
+                shared.append(name)
         if shared:
             return shared
     raise SchemaError(
-        "the releases are of different tables that have neither an identifier nor a"
-        " quasi-identifier in common; name the columns that tell who is in both: composition:"
-        " {people: [patient_id]}"
+        "the releases are of different tables that share neither an identifier nor a "
+        "quasi-identifier; name the columns that identify people in both: composition: {people: "
+        "[patient_id]}"
     )
 
 

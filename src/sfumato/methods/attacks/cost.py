@@ -89,7 +89,7 @@ class AttackCost(Attack):
 
     name: ClassVar[str] = "attack_cost"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "What it takes to be left with a person's own record"
+    line: ClassVar[str] = "The work until a person's own record is found"
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor", "neighbour", "colleague")
     turn: ClassVar[int] = 4
 
@@ -116,9 +116,11 @@ class AttackCost(Attack):
             # How many there will be depends on the first ones.
             hunts.append(_hunt(scene, files, int(targets[number])))
         facts = len(files.columns)
+        rarest_sizes = [hunt.rarest for hunt in hunts]
+        random_sizes = [hunt.random for hunt in hunts]
         curves = {
-            "rarest": _curve([hunt.rarest for hunt in hunts], facts),
-            "random": _curve([hunt.random for hunt in hunts], facts),
+            "rarest": _curve(rarest_sizes, facts),
+            "random": _curve(random_sizes, facts),
         }
         curve = curves[self.order]
         alone = np.array([hunt.own_alone for hunt in hunts], dtype=np.float64)
@@ -128,24 +130,29 @@ class AttackCost(Attack):
             (point["work"] for point in curve if point["quantiles"]["0.5"] <= self.few), None
         )
         sound = [hunt.sound for hunt in hunts if hunt.sound is not None]
+        points = [[point["facts"], point["unique"]] for point in curve]
+        if sound:
+            soundness = float(np.mean(sound))
+        else:
+            soundness = None
         details: dict[str, Any] = {
-            "a measurement of ours": (
-                "work is counted in tests of one fact on one candidate that is left"
+            "a measurement, not a promise": (
+                "work is counted in tests of one fact against one remaining candidate"
             ),
             "curve": {
                 "known": "facts used",
-                "points": [[point["facts"], point["unique"]] for point in curve],
+                "points": points,
             },
             "cost": curves,
             "work_per_found": work / unique_people if unique_people else None,
             "work_until_few": until,
-            "sound": float(np.mean(sound)) if sound else None,
+            "sound": soundness,
             "ladder": _ladder(scene),
         }
         if unique_people:
             effort = f"{work / unique_people:,.0f} tests of a fact for each of them"
         else:
-            effort = f"{work:,.0f} tests of a fact in vain"
+            effort = f"{work:,.0f} tests of a fact without success"
         sentence = (
             f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an"
             f" intruder is left with {curve[-1]['candidates']:,.1f} of"
@@ -153,15 +160,17 @@ class AttackCost(Attack):
             f" {percent(float(alone.mean()))} of {len(hunts):,}"
             f" people{cut_short(len(hunts), len(targets))}: {effort}."
         )
+        interval = sampled_interval(
+            alone, everybody=len(hunts) == len(targets) and not scene.intruder.sampled
+        )
+        alone_rows = [hunt.row for hunt in hunts if hunt.own_alone]
         return Finding(
             self.name,
             float(alone.mean()),
-            sentence,
-            sampled_interval(
-                alone, everybody=len(hunts) == len(targets) and not scene.intruder.sampled
-            ),
-            1.0 / len(scene.pair.released),
-            np.sort(np.array([hunt.row for hunt in hunts if hunt.own_alone], dtype=np.int64)),
+            sentence=sentence,
+            interval=interval,
+            baseline=1.0 / len(scene.pair.released),
+            victims=np.sort(np.array(alone_rows, dtype=np.int64)),
             details=details,
             trials=len(hunts),
         )
@@ -199,7 +208,8 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
         candidates, size = narrowing.left_after(candidates, size, fact)
         sizes.append(float(size))
         alone.append(float(size == 1))
-    own = files.released.kind_of[np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])]
+    own_rows = np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])
+    own = files.released.kind_of[own_rows]
     own_candidate = None
     if len(own):
         own_candidate = bool(
@@ -207,13 +217,14 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
         )
     random = _any_order(scene, narrowing, row)
     cells = narrowing.cells + len(facts) * len(records) + len(scene.pair.rows)
+    finds_own = bool(own_candidate) and sizes[-1] == 1
     return _Hunt(
         int(scene.intruder.truth[row]),
         (sizes, alone),
-        random,
-        bool(own_candidate) and sizes[-1] == 1,
-        own_candidate,
-        cells,
+        random=random,
+        own_alone=finds_own,
+        sound=own_candidate,
+        cells=cells,
     )
 
 
@@ -285,9 +296,9 @@ def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[floa
             for used, fact in enumerate(draws.permutation(facts).tolist(), start=1):
                 candidates, size = narrowing.left_after(candidates, size, fact)
                 sizes[used].append(size)
-    return [float(np.mean(group_sizes)) for group_sizes in sizes], [
-        float(np.mean(np.array(group_sizes) == 1)) for group_sizes in sizes
-    ]
+    mean_sizes = [float(np.mean(group_sizes)) for group_sizes in sizes]
+    alone_shares = [float(np.mean(np.array(group_sizes) == 1)) for group_sizes in sizes]
+    return mean_sizes, alone_shares
 
 
 def _subsets(
@@ -315,20 +326,20 @@ def _curve(people: Sequence[tuple[list[float], list[float]]], facts: int) -> lis
     alone = np.array([_to_length(person[1], facts + 1) for person in people])
     used = np.array([len(person[0]) - 1 for person in people])
     # Fact j is tested on those left before it, sizes[:, j]; facts a person lacks cost nothing.
-    tests = np.where(np.arange(facts)[None, :] < used[:, None], sizes[:, :-1], 0.0)
+    is_used = np.arange(facts)[None, :] < used[:, None]
+    tests = np.where(is_used, sizes[:, :-1], 0.0)
     work = np.cumsum(tests, axis=1)
     points = []
     for j in range(facts):
         quantiles = {str(q): float(np.quantile(sizes[:, j + 1], q)) for q in (0.1, 0.5, 0.9)}
-        points.append(
-            {
-                "facts": j + 1,
-                "work": float(work[:, j].mean()),
-                "candidates": float(sizes[:, j + 1].mean()),
-                "quantiles": quantiles,
-                "unique": float(alone[:, j + 1].mean()),
-            }
-        )
+        point = {
+            "facts": j + 1,
+            "work": float(work[:, j].mean()),
+            "candidates": float(sizes[:, j + 1].mean()),
+            "quantiles": quantiles,
+            "unique": float(alone[:, j + 1].mean()),
+        }
+        points.append(point)
     return points
 
 
@@ -345,7 +356,7 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
         return "the intruder does not know all quasi-identifiers"
     if len(scene.pair.original) * len(scene.pair.quasi) > MOST_LADDER_CELLS:
         return "the table is too large to pair all its records up"
-    if "ladder" not in scene.pair.memo:
+    if ("ladder",) not in scene.pair.memo:
         try:
             # A release that was read from its folder has no hierarchies of its own: those of the
             # original say that 60*** may be 60311.
@@ -353,12 +364,12 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
             attributes = {name: schema[name] for name in scene.pair.quasi}
             released = dataclasses.replace(scene.pair.released, schema=Schema(attributes))
             classes, rows = count_rows(released, scene.pair.quasi)
-            scene.pair.memo["ladder"] = ladder(
+            scene.pair.memo["ladder",] = ladder(
                 pair_up(scene.pair.original, released, classes, rows)
             )
         except SfumatoError as error:  # values were changed, or too many pairs fit
-            scene.pair.memo["ladder"] = str(error)
-    search_ladder: dict[str, Any] | str = scene.pair.memo["ladder"]
+            scene.pair.memo["ladder",] = str(error)
+    search_ladder: dict[str, Any] | str = scene.pair.memo["ladder",]
     return search_ladder
 
 
@@ -371,23 +382,28 @@ def ladder(pairs: Pairs) -> dict[str, Any]:
     """
     neighbours = pairs.neighbours_of_originals()
     matches = pairs.matches_of_originals()
-    edges = int((pairs.originals[pairs.edges[0]] * pairs.released[pairs.edges[1]]).sum())
+    original_classes, released_classes = pairs.edges
+    ends_of_edges = pairs.originals[original_classes] * pairs.released[released_classes]
+    edges = int(ends_of_edges.sum())
     largest, people, ways = _posteriors(pairs)
+    neighbour_counts = {
+        "fewest": _fewest(neighbours),
+        "mean": _mean(neighbours, pairs.originals),
+        "work": edges,
+    }
+    match_counts = {
+        "fewest": _fewest(matches),
+        "mean": _mean(matches, pairs.originals),
+        "work": edges,
+    }
+    people_paired = int(pairs.originals.sum())
     return {
-        "neighbours": {
-            "fewest": _fewest(neighbours),
-            "mean": _mean(neighbours, pairs.originals),
-            "work": edges,
-        },
-        "matches": {
-            "fewest": _fewest(matches),
-            "mean": _mean(matches, pairs.originals),
-            "work": edges,
-        },
+        "neighbours": neighbour_counts,
+        "matches": match_counts,
         "posterior": {
             "largest": largest,
             "people": people,
-            "of": int(pairs.originals.sum()),
+            "of": people_paired,
             "work": ways,
         },
     }
@@ -398,7 +414,8 @@ def _fewest(values: Ints) -> int:
 
 
 def _mean(values: Ints, weights: Ints) -> float:
-    return float((values * weights).sum() / max(1, int(weights.sum())))
+    weighted_sum = (values * weights).sum()
+    return float(weighted_sum / max(1, int(weights.sum())))
 
 
 def _posteriors(pairs: Pairs) -> tuple[float | None, int, int]:
@@ -439,10 +456,9 @@ class _Group:
         records = np.repeat(np.repeat(self.joined, self.originals, axis=0), self.released, axis=1)
         total, counts = matchings_with(records)
         # Records of a class are alike: the first of each stands for all.
-        firsts = (
-            np.cumsum(self.originals) - self.originals,
-            np.cumsum(self.released) - self.released,
-        )
+        original_ends = np.cumsum(self.originals)
+        released_ends = np.cumsum(self.released)
+        firsts = (original_ends - self.originals, released_ends - self.released)
         shares = counts[np.ix_(*firsts)] / max(1, total)
         return float(shares[self.matches].max(initial=0.0))
 

@@ -66,11 +66,9 @@ def distinct(codes: Sequence[Ints]) -> Distinct:
         keys = keys * width + part
         size = size * width
     ids, first = _in_order(keys)
-    return Distinct(
-        ids,
-        np.column_stack([part[first] for part in codes]),
-        np.bincount(ids, minlength=len(first)),
-    )
+    first_codes = [part[first] for part in codes]
+    records = np.bincount(ids, minlength=len(first))
+    return Distinct(ids, np.column_stack(first_codes), records)
 
 
 def _in_order(keys: Ints) -> tuple[Ints, Ints]:
@@ -190,9 +188,8 @@ def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     truth = true_labels(pair, column)
     rows = len(released)
     # Who knows no column cannot tell any rows apart: one class of all.
-    nothing = Distinct(
-        np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows])
-    )
+    same_kind = np.zeros(rows, dtype=np.int64)
+    nothing = Distinct(same_kind, np.zeros((1, 0), dtype=np.int64), np.array([rows]))
     classes = alike_records(pair, known_columns) if known_columns else nothing
     cells = distinct([classes.kind_of, released])
     cell_counts = cells.codes[:, 0], cells.codes[:, 1], cells.records.astype(np.float64)
@@ -277,7 +274,7 @@ def no_secret(scene: Scene) -> str | None:
         return NothingToAttack("no sensitive column was released")
     if not targets(scene):
         return NothingToAttack(
-            "this intruder knows every sensitive column that was released already"
+            "this intruder already knows every sensitive column that was released"
         )
     return None
 
@@ -291,15 +288,14 @@ def no_target(scene: Scene) -> str | None:
         return reason
     if not len(scene.pair.released):
         return NothingToAttack("nothing was released")
-    changed = [
-        c
-        for c in scene.intruder.knows
-        if c in scene.pair.columns and not generalises(scene.pair, c)
-    ]
+    changed = []
+    for c in scene.intruder.knows:
+        if c in scene.pair.columns and not generalises(scene.pair, c):
+            changed.append(c)
     if changed:
         return (
-            f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not"
-            " hold the people it seems to"
+            f"values of {', '.join(changed[:3])} were changed, not generalised, so a class does "
+            "not contain the people it seems to"
         )
     return None
 
@@ -369,12 +365,13 @@ def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
     parts = list(expected_counts(crowd, channel, len(reading.labels)))
     classes, values, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     original = reading.original[scene.pair.rows]
+    cells = classes, values, counts
     return Crowd.of(
         crowd.column,
         crowd.classes,
         crowd.sizes,
         tuple(reading.values),
         original,
-        (classes, values, counts),
+        cells,
         channel.shares * len(original),
     )

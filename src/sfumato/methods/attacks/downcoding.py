@@ -79,7 +79,9 @@ def column_bounds(
     if parts * largest_part < size:
         return None
     # The other parts hold at most largest_part each; what they cannot hold is in this one.
-    return (max(0, size - largest_part * (parts - 1)),) * parts, (min(largest_part, size),) * parts
+    at_least = size - largest_part * (parts - 1)
+    at_most = min(largest_part, size)
+    return (max(0, at_least),) * parts, (at_most,) * parts
 
 
 def joint_bounds(
@@ -119,7 +121,10 @@ def occupancies(
 def _enumerated(
     size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
-    cells = [(c, p) for c, n in enumerate(parts) for p in range(n)]
+    cells = []
+    for c, n in enumerate(parts):
+        for p in range(n):
+            cells.append((c, p))
     lowest = dict.fromkeys(cells, size + 1)
     greatest = dict.fromkeys(cells, -1)
     for counts in occupancies(size, largest_part, allowed):
@@ -139,13 +144,16 @@ def _solved(
     cp = require(
         "ortools.sat.python.cp_model",
         extra="solvers",
-        to="take several columns of large classes together",
+        to="combine several columns of large classes",
     )
     model = cp.CpModel()
     # How many records have each allowed combination of parts.
     amounts = [model.new_int_var(0, size, f"combination {i}") for i in range(len(allowed))]
     model.add(sum(amounts) == size)
-    every = [(c, p) for c, n in enumerate(parts) for p in range(n)]
+    every = []
+    for c, n in enumerate(parts):
+        for p in range(n):
+            every.append((c, p))
     sums: dict[tuple[int, int], Any] = {}
     for amount, combination in zip(amounts, allowed, strict=True):
         for cell in enumerate(combination):
@@ -249,7 +257,8 @@ class ReleasedClasses:
         ids, first = kernels.keys.group(codes.astype(np.uint64))
         order = np.argsort(ids, kind="stable")
         # Rows in order of their class, cut where the next one begins: sizes 2, 1, 3 → cuts 2, 3.
-        rows = np.split(order, np.cumsum(np.bincount(ids, minlength=len(first)))[:-1])
+        group_sizes = np.bincount(ids, minlength=len(first))
+        rows = np.split(order, np.cumsum(group_sizes)[:-1])
         return cls(columns, codes[first], tuple(rows))
 
     def parts(self, class_number: int, column: int) -> Sequence[Flags]:
@@ -264,7 +273,8 @@ class ReleasedClasses:
         candidates = np.arange(len(self.keys))
         # The column that leaves fewest classes first.
         for c in sorted(range(len(key)), key=lambda c: int(self._amounts[c][key[c]])):
-            candidates = candidates[self.columns[c].below[self.keys[candidates, c], key[c]]]
+            below = self.columns[c].below
+            candidates = candidates[below[self.keys[candidates, c], key[c]]]
         return np.asarray(candidates[candidates != class_number], dtype=np.int64)
 
     @functools.cached_property
@@ -291,7 +301,9 @@ def audit_release(scene: Scene, k: int, assumed: str, solver_limit: int) -> Audi
         finer = released.finer(class_number) if assumed == "release" else ()
         for c, _ in column_limits:
             _require_few(scene, released.columns[c].name, released.parts(class_number, c))
-        bounds = bounds_of(released, class_number, column_limits, finer, k, solver_limit)
+        bounds = bounds_of(
+            released, class_number, column_limits, finer=finer, k=k, most_together=solver_limit
+        )
         audits.append(_audit_class(released, class_number, bounds))
         scene.progress(len(audits) / len(open_classes), "auditing classes")
     return Audit(tuple(c.name for c in released.columns), tuple(audits))
@@ -316,11 +328,10 @@ def _limits(
     """
     limits: dict[tuple[int, int], int] = {}
     for c in range(len(released.columns)):
-        class_numbers = [
-            number
-            for number, rows in enumerate(released.rows)
-            if len(rows) > 1 and released.parts(number, c)
-        ]
+        class_numbers = []
+        for number, rows in enumerate(released.rows):
+            if len(rows) > 1 and released.parts(number, c):
+                class_numbers.append(number)
         if assumed == "table" and (
             len(class_numbers) != 1 or scene.pair.suppressed or _mixed(released, c)
         ):
@@ -362,7 +373,8 @@ def bounds_of(
     if size == k:
         return _bounds_where_all_would_leave(released, class_number, column_limits, boxes)
     # A box of one column rules out parts of it; only boxes of several tie columns together.
-    linked = sorted(set(chain.from_iterable(box for box in boxes if len(box) > 1)))
+    linked_boxes = chain.from_iterable(box for box in boxes if len(box) > 1)
+    linked = sorted(set(linked_boxes))
     column_bounds_by_column: dict[int, PartBounds | None] = {}
     for c, largest_part in column_limits:
         covered_masks = [box[c] for box in boxes if list(box) == [c]]
@@ -404,11 +416,8 @@ def _bounds_where_all_would_leave(
     for c, largest_part in column_limits:
         parts = len(released.parts(class_number, c))
         open_parts = {combination[linked.index(c)] for combination in allowed or () if c in linked}
-        bounds = _spread(
-            column_bounds(len(released.rows[class_number]), parts, largest_part),
-            range(parts),
-            parts,
-        )
+        class_bounds = column_bounds(len(released.rows[class_number]), parts, largest_part)
+        bounds = _spread(class_bounds, range(parts), parts)
         # Somebody lies in no box, and only this part is left for them: it has one record at least.
         if bounds is not None and len(open_parts) == 1:
             lowest = tuple(max(n, int(i in open_parts)) for i, n in enumerate(bounds.least[0]))
@@ -453,10 +462,9 @@ def _spread(
     if bounds is None:
         return None
     lowest, highest = (dict(zip(free, side, strict=True)) for side in bounds)
-    return PartBounds(
-        (tuple(lowest.get(i, 0) for i in range(parts)),),
-        (tuple(highest.get(i, 0) for i in range(parts)),),
-    )
+    low_counts = tuple(lowest.get(i, 0) for i in range(parts))
+    high_counts = tuple(highest.get(i, 0) for i in range(parts))
+    return PartBounds((low_counts,), (high_counts,))
 
 
 def _allowed(
@@ -468,10 +476,11 @@ def _allowed(
     """The combinations of parts with a value in each that lie in no box; None if there are too
     many.
     """
-    atoms = [
-        _atoms(released.parts(class_number, c), [box[c] for box in boxes if c in box])
-        for c in linked
-    ]
+    atoms = []
+    for c in linked:
+        parts = released.parts(class_number, c)
+        own_boxes = [box[c] for box in boxes if c in box]
+        atoms.append(_atoms(parts, own_boxes))
     if math.prod(map(len, atoms)) > MOST_COMBINATIONS:
         return None
     inside = [{c: box.get(c) for c in linked} for box in boxes if set(box) <= set(linked)]
@@ -538,12 +547,12 @@ def _audit_class(
     return ClassAudit(
         rows,
         tuple(right),
-        tuple(wrong),
-        tuple(contradicted),
-        narrowed_rows,
-        to_the_value,
-        bool(narrowed),
-        bool(together),
+        wrong=tuple(wrong),
+        contradicted=tuple(contradicted),
+        pinned=narrowed_rows,
+        to_the_value=to_the_value,
+        narrowed=bool(narrowed),
+        together=bool(together),
     )
 
 
@@ -591,7 +600,7 @@ class Downcoding(Attack):
     """
 
     assume: Annotated[
-        Assumption, Field(description="what the intruder takes for granted of the method")
+        Assumption, Field(description="what the intruder assumes about the method")
     ] = "auto"
     most: Annotated[
         int, Field(ge=2, description="largest class whose columns are solved together")
@@ -600,7 +609,7 @@ class Downcoding(Attack):
     name: ClassVar[str] = "downcoding"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "Coarse values are made finer again"
+    line: ClassVar[str] = "Coarse values are made finer"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -609,20 +618,19 @@ class Downcoding(Attack):
         schema = scene.pair.original.schema
         if k is None:
             return NothingToAttack(
-                "no k-anonymity with k above 1 was promised, so nothing follows from being as fine"
-                " as it allows"
+                "no k-anonymity with k above 1 was promised, so minimality reveals nothing"
             )
         if not _only_k(scene):
             return (
-                "other promises than k-anonymity may be why cells are coarse, and what follows from"
-                " those is not worked out"
+                "other promises than k-anonymity may be the reason for coarse cells, and their "
+                "inferences are not implemented"
             )
         if scene.pair.persons is not None or any(
             schema[c].missing is Missing.WILDCARD for c in scene.pair.quasi
         ):
             return (
-                "classes are counted by persons or with wildcards; what follows is worked out for"
-                " equal records only"
+                "classes count persons or use wildcards, but the inference exists for equal "
+                "records only"
             )
         if not scene.pair.quasi or not len(scene.pair.released):
             return NothingToAttack("no quasi-identifier was released")
@@ -676,9 +684,9 @@ def _describe_audit(name: str, scene: Scene, audit: Audit, details: dict[str, An
         for column in audit_class.right:
             per_column[column] += len(audit_class.rows)
     message = (
-        f"being as fine as {details['k']}-anonymity allows gives away finer cells of"
-        f" {int(hit.sum()):,} records, up to their order in the class; {int(pinned.sum()):,} of"
-        " them to a member of their class for certain"
+        f"the assumption that {details['k']}-anonymity is reached as finely as possible reveals "
+        f"finer cells of {int(hit.sum()):,} records, up to their order in the class, and of "
+        f"{int(pinned.sum()):,} for a certain member of their class"
     )
     cells = sum(per_column.values())
     counts = _count_audit(audit)

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, Intruder, Learns, NothingToAttack, Scene, cut_short
+from sfumato.core.groups import group_starts
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import alike_records, distinct, no_secret, targets
@@ -77,7 +78,7 @@ class SinglingOut(Attack):
     columns: Annotated[int, Field(ge=1, description="cells in a predicate")] = 4
 
     name: ClassVar[str] = "singling_out"
-    line: ClassVar[str] = "A description is found that fits just one person"
+    line: ClassVar[str] = "A description fits exactly one person"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -126,9 +127,9 @@ class SinglingOut(Attack):
         rates = Rate.of(single, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         message = (
-            f"{percent(single / trials)} of {trials:,} descriptions taken from released records fit"
-            f" exactly one person; {percent(naive / trials)} of descriptions put together at random"
-            f" do{cut_short(trials, len(rows))}"
+            f"{percent(single / trials)} of {trials:,} descriptions from released records fit "
+            f"exactly one person; {percent(naive / trials)} of random descriptions "
+            f"do{cut_short(trials, len(rows))}"
         )
         details = {
             **told_rates(*rates, naive / trials, trials),
@@ -157,10 +158,11 @@ class SinglingOut(Attack):
         groups = [learnt_from, held_out]
         size = min(map(len, groups))  # as many controls as people learnt from
         people = [np.sort(draw.choice(group, size, replace=False)) for group in groups]
-        holders = [
-            {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
-            for rows_of_group in people
-        ]
+        holders = []
+        for rows_of_group in people:
+            holders.append(
+                {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
+            )
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
         outcomes = []
         naive = 0
@@ -186,10 +188,10 @@ class SinglingOut(Attack):
         tally = Successes(hits, trials, control_hits, trials)
         risk = ExcessRisk.of(*tally.rates)
         message = (
-            f"{percent(tally.share)} of {trials:,} descriptions taken from drawn records fit"
-            f" exactly one of the people they were learnt from, {percent(tally.control_share)}"
-            f" exactly one of as many who were set aside; {percent(naive / trials)} of descriptions"
-            f" put together at random fit one{cut_short(trials, len(rows))}"
+            f"{percent(tally.share)} of {trials:,} descriptions from synthetic records fit exactly "
+            f"one of the people used for training, {percent(tally.control_share)} exactly one of "
+            f"as many people set aside; {percent(naive / trials)} of random descriptions fit "
+            f"one{cut_short(trials, len(rows))}"
         )
         details = {
             **told_rates(*tally.rates, naive / trials, trials),
@@ -248,12 +250,13 @@ class CellHolders:
         counts = np.bincount(self.original, minlength=len(reading.values))
         # starts[i] counts the rows before the i-th value in order; differences count runs of
         # values.
-        self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
+        self.starts = group_starts(counts[self.codes])
 
     @functools.cached_property
     def order(self) -> Ints:
         """The original rows by value: in the order of places on the line, of codes otherwise."""
-        rank = np.empty(len(self.codes), dtype=np.min_scalar_type(max(1, len(self.codes))))
+        rank_type = np.min_scalar_type(max(1, len(self.codes)))
+        rank = np.empty(len(self.codes), dtype=rank_type)
         rank[self.codes] = np.arange(len(self.codes))
         return np.argsort(rank[self.original], kind="stable")
 
@@ -266,7 +269,8 @@ class CellHolders:
             return np.array([0]), np.array([len(self.codes)])
         # A missing cell has no place on the line: what it stands for is a set of codes.
         if reading.labels[label] is None or not self.line:
-            is_held = np.concatenate([[False], reading.held_by(label)[self.codes], [False]])
+            held_in_order = reading.held_by(label)[self.codes]
+            is_held = np.concatenate([[False], held_in_order, [False]])
             # Padded by False: every second turn begins a run, the next one ends it.
             turns = np.flatnonzero(is_held[1:] != is_held[:-1])
             return turns[::2], turns[1::2]
@@ -297,10 +301,9 @@ class CellHolders:
         if reading.labels[label] is None or not self.line:
             return np.asarray(reading.held_by(label)[values])
         positions = reading.places[values]
-        return np.asarray(
-            (positions >= reading.low[label] - self.slack)
-            & (positions <= reading.high[label] + self.slack)
-        )
+        is_above = positions >= reading.low[label] - self.slack
+        is_below = positions <= reading.high[label] + self.slack
+        return np.asarray(is_above & is_below)
 
 
 def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> Ints:
@@ -350,7 +353,9 @@ class Half:
             around.files.own,
         )
         order, starts = around.by_kind
-        part = Surroundings(files, files.plain, around.targets, around.own, around.members)
+        part = Surroundings(
+            files, files.plain, targets=around.targets, own=around.own, members=around.members
+        )
         kind_of = np.asarray(released_kinds.kind_of[order[starts[:-1]]], dtype=np.int64)
         return cls(around, part, kind_of)
 
@@ -358,7 +363,7 @@ class Half:
     def having(self) -> tuple[Ints, Ints]:
         """The distinct records of all columns in order of those of these, and where each begins."""
         amounts = np.bincount(self.kind_of, minlength=len(self.part.files.released.records))
-        return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
+        return np.argsort(self.kind_of, kind="stable"), group_starts(amounts)
 
     def met(self, other_half: Half, target: int) -> tuple[bool, bool]:
         """Whether some released record is nearest to a target by both halves: as it is, and without
@@ -407,7 +412,7 @@ class Linkability(Attack):
     """
 
     name: ClassVar[str] = "linkability"
-    line: ClassVar[str] = "Two files about one person are brought together through the release"
+    line: ClassVar[str] = "Two files about one person are linked through the release"
     tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
     turn: ClassVar[int] = 2
 
@@ -415,7 +420,7 @@ class Linkability(Attack):
         """None when there are two columns to split and someone to link."""
         known_columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         if len(known_columns) < 2:
-            return NothingToAttack("linking two files takes two known columns")
+            return NothingToAttack("linking two files needs two known columns")
         return refused(scene)
 
     def attack(self, scene: Scene) -> Finding:
@@ -426,7 +431,7 @@ class Linkability(Attack):
             tally = around.tally(
                 scene, self.name, lambda target: halves[0].meets(halves[1], target)
             )
-            message = "two files about the same people meet in one drawn record"
+            message = "two files about the same people meet in one synthetic record"
             return beside(
                 self.name, message, tally, 1 / len(scene.pair.released), len(around.targets)
             )
@@ -484,7 +489,7 @@ class Inference(Attack):
 
     name: ClassVar[str] = "inference"
     learns: ClassVar[Learns] = "attribute"
-    line: ClassVar[str] = "A person's secret is guessed from the most similar records"
+    line: ClassVar[str] = "A sensitive value is guessed from the most similar records"
     tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
     turn: ClassVar[int] = 2
 
@@ -580,9 +585,10 @@ class Inference(Attack):
         naive = float(np.mean([secret.right(common, value) for value in values]))
         risk = ExcessRisk.of(*rates)
         message = (
-            f"{column} is guessed rightly for {percent(right / trials)} of {trials:,} people, for"
-            f" {percent(control / trials)} without "
-            f"their own record; baseline (always the most common value): {percent(naive)}"
+            f"{column} is guessed correctly for {percent(right / trials)} of {trials:,} people, "
+            f"for {percent(control / trials)} without their own record; baseline (always the most "
+            "common value): "
+            f"{percent(naive)}"
             f"{'' if secret.beliefs is None else '; by the known transition matrix'}"
             f"{cut_short(trials, len(around.targets))}"
         )
@@ -590,8 +596,8 @@ class Inference(Attack):
             **told_rates(*rates, naive, trials),
             "column": column,
             "matrix": secret.beliefs is not None,
+            "limited_by_work": trials < len(around.targets),
         }
-        details["limited_by_work"] = trials < len(around.targets)
         return Finding(
             self.name, risk.clipped, message, risk.interval, details=details, trials=trials
         )
@@ -611,8 +617,8 @@ class Inference(Attack):
         naive = float(np.mean([secret.right(common, value) for value in values[: around.members]]))
         column = secret.reading.name
         message = (
-            f"{column} is guessed rightly by the nearest drawn records (baseline, always the most"
-            f" common value: {percent(naive)})"
+            f"{column} is guessed correctly by the nearest synthetic records (baseline, always the "
+            f"most common value: {percent(naive)})"
         )
         return beside(
             self.name,
@@ -635,9 +641,9 @@ def beside(
     trials = tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)
     sentence = (
-        f"{message}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from,"
-        f" for {percent(tally.control_share)} of {tally.control_trials:,} who were set"
-        f" aside{cut_short(trials, planned_trials)}"
+        f"{message}: for {percent(tally.share)} of {tally.trials:,} people used for training, for "
+        f"{percent(tally.control_share)} of {tally.control_trials:,} people set "
+        f"aside{cut_short(trials, planned_trials)}"
     )
     facts = {**told_rates(*rates, naive, tally.trials), "controls": tally.control_trials, **details}
     facts["limited_by_work"] = trials < planned_trials
@@ -693,10 +699,7 @@ class _Secret:
         """Cells that a guess from so many rows looks at, by the time they take."""
         if self.reading.scale != "category":
             return GUESS_CELLS + rows
-        if self.beliefs is None:
-            tallied = len(self.reading.labels)
-        else:
-            tallied = self.beliefs.size
+        tallied = len(self.reading.labels) if self.beliefs is None else self.beliefs.size
         return GUESS_CELLS + rows + tallied
 
     def right(self, guess: float | None, value: int) -> bool:
@@ -732,11 +735,12 @@ class Membership(Attack):
     """
 
     false_alarms: Annotated[
-        float, Field(gt=0, lt=1, description="share of non-members that may be taken for members")
+        float,
+        Field(gt=0, lt=1, description="share of non-members that may be mistaken for members"),
     ] = 0.01
 
     name: ClassVar[str] = "membership"
-    line: ClassVar[str] = "It is found out whether a person is in the table at all"
+    line: ClassVar[str] = "Membership of a person in the table is detected"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -764,10 +768,9 @@ class Membership(Attack):
         details["limited_by_work"] = len(members) < planned_trials
         # The advantage over a coin with as many false alarms.
         value = max(0.0, caught - alarms)
-        interval = (
-            max(0.0, rate.centre - rate.error - alarms),
-            min(1.0, max(value, rate.centre + rate.error - alarms)),
-        )
+        low_advantage = rate.centre - rate.error - alarms
+        high_advantage = rate.centre + rate.error - alarms
+        interval = (max(0.0, low_advantage), min(1.0, max(value, high_advantage)))
         details["area_under_curve"] = area(members, non_members)
         if not scene.pair.aligned:
             message += (

@@ -51,7 +51,7 @@ class Homogeneity(Attack):
     name: ClassVar[str] = "homogeneity"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is read off because everyone in a crowd shares it"
+    line: ClassVar[str] = "A sensitive value is revealed because everyone in a class shares it"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -110,7 +110,9 @@ class ProbabilisticInference(Attack):
     name: ClassVar[str] = "probabilistic_inference"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is guessed from what is most common in a person's crowd"
+    line: ClassVar[str] = (
+        "A sensitive value is guessed from the most common value of a person's class"
+    )
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -124,8 +126,8 @@ class ProbabilisticInference(Attack):
         value = scene.pair.mean_of_people(crowd.guesses()[crowd.classes] == crowd.truth)
         guess = scene.pair.mean_of_people(crowd.truth == crowd.totals.argmax())
         message = (
-            f"guessing {crowd.column} by class is right for {percent(value)} of the records, for"
-            f" all alike {percent(guess)}"
+            f"guessing {crowd.column} by class is correct for {percent(value)} of the records, one "
+            f"guess for all for {percent(guess)}"
         )
         strongest = float((crowd.largest() / crowd.sizes).max())
         return Finding(
@@ -187,8 +189,8 @@ class BackgroundKnowledge(Attack):
             f" {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
         )
         message = (
-            f"who can rule out {exclusion} is sure of the {crowd.column} of"
-            f" {int(hit.sum()):,} records"
+            f"somebody who can exclude {exclusion} is sure of the {crowd.column} of "
+            f"{int(hit.sum()):,} records"
         )
         share = scene.pair.mean_of_people(hit)
         return Finding(self.name, share, message, victims=rows_of(scene, hit))
@@ -214,8 +216,9 @@ class BackgroundKnowledge(Attack):
         )  # the value itself is among the largest: the next one is ruled out in its place
         # The first values of the class up to the limit, one more where the own value is among them.
         reach = np.minimum(begin + self.amount + within, ends)
+        is_inside = rank < reach - begin
         gone: NDArray[np.float64] = (
-            summed[reach] - summed[begin] - np.where(rank < reach - begin, crowd.counts, 0)
+            summed[reach] - summed[begin] - np.where(is_inside, crowd.counts, 0)
         )
         return gone
 
@@ -243,13 +246,13 @@ class Skewness(Attack):
     """
 
     lift: Annotated[
-        float, Field(gt=1, description="lift from which a record counts as given away")
+        float, Field(gt=1, description="lift from which a record counts as revealed")
     ] = 5.0
 
     name: ClassVar[str] = "skewness"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is much more common in a person's crowd than elsewhere"
+    line: ClassVar[str] = "A sensitive value is much more common in a person's class than elsewhere"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -277,23 +280,22 @@ class Skewness(Attack):
         totals, values = np.unique(crowd.totals[crowd.totals > 0], return_counts=True)
         expected_share = 0.0
         for size, often in zip(sizes.tolist(), classes.tolist(), strict=True):
-            needed = (
-                np.ceil(self.lift * size * totals / records - 1e-9) - 1
-            )  # of the others; the own record is one
+            frequency_needed = self.lift * size * totals / records
+            needed = np.ceil(frequency_needed - 1e-9) - 1  # of the others; the own record is one
             odds = np.clip((totals - 1) / max(1.0, records - 1), 0.0, 1.0)
             above = bdtrc(np.clip(needed - 1, 0, size - 1), size - 1, odds)
             chance = np.where(needed <= 0, 1.0, np.where(needed > size - 1, 0.0, above))
-            expected_share += (
-                size * often / records * float((chance * totals * values).sum() / records)
-            )
+            expected_hits = (chance * totals * values).sum() / records
+            expected_share += size * often / records * float(expected_hits)
         guess = min(1.0, expected_share)
+        details = {"largest_lift": float(lifts.max())}
         return Finding(
             self.name,
             scene.pair.mean_of_people(hit),
             f"{message}; in classes drawn at random {percent(guess)} are",
             baseline=guess,
             victims=rows_of(scene, hit),
-            details={"largest_lift": float(lifts.max())},
+            details=details,
         )
 
 
@@ -324,7 +326,9 @@ class Similarity(Attack):
     name: ClassVar[str] = "similarity"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is known roughly because a crowd's secrets are alike"
+    line: ClassVar[str] = (
+        "A sensitive value is known approximately because the values of a class are close"
+    )
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -352,11 +356,12 @@ class Similarity(Attack):
             # The share of records whose true value lies below the one node, not the top, that
             # holds most
             true_nodes = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
-            guess = max(
-                (float(np.bincount(true).max(initial=0)) for true in true_nodes), default=0.0
-            ) / len(crowd.classes)
+            frequencies = []
+            for true in true_nodes:
+                frequencies.append(float(np.bincount(true).max(initial=0)))
+            guess = max(frequencies, default=0.0) / len(crowd.classes)
         details = {"classes": int(near.sum())}
-        message = f"{message}; for all alike {percent(guess)} are as close"
+        message = f"{message}; one guess for all is as close for {percent(guess)}"
         return Finding(
             self.name,
             scene.pair.mean_of_people(hit),
@@ -376,7 +381,8 @@ class Similarity(Attack):
         if not len(low) or high[-1] <= low[0]:
             return 0.0
         starts = np.unique(low)
-        width = self.range * float(np.nanmax(reading.high) - np.nanmin(reading.low))
+        column_range = np.nanmax(reading.high) - np.nanmin(reading.low)
+        width = self.range * float(column_range)
         ends = starts + width + 1e-12 * abs(width)
         inside = np.searchsorted(high, ends, side="right") - np.searchsorted(
             low, starts, side="left"
@@ -392,16 +398,20 @@ class Similarity(Attack):
         high = np.full(len(crowd.sizes), -np.inf)
         np.fmin.at(low, crowd.pair_classes, reading.low[crowd.pair_values])
         np.fmax.at(high, crowd.pair_classes, reading.high[crowd.pair_values])
-        low_ends = reading.low[crowd.pair_values][~np.isnan(reading.low[crowd.pair_values])]
+        low_of_pairs = reading.low[crowd.pair_values]
+        low_ends = low_of_pairs[~np.isnan(low_of_pairs)]
         width = 0.0
         if low_ends.size:
             width = float(np.nanmax(reading.high) - np.nanmin(reading.low))
         if width <= 0:
             return np.zeros(len(crowd.sizes), dtype=bool), np.zeros(len(crowd.classes), dtype=bool)
-        near: Flags = np.isfinite(low) & (high - low <= self.range * width + 1e-12 * abs(width))
+        span = self.range * width + 1e-12 * abs(width)
+        near: Flags = np.isfinite(low) & (high - low <= span)
         position = reading.places[reading.original[scene.pair.rows]]
         slack = 1e-9 * max(1.0, abs(reading.span))
-        outside = (position < low[crowd.classes] - slack) | (position > high[crowd.classes] + slack)
+        is_below = position < low[crowd.classes] - slack
+        is_above = position > high[crowd.classes] + slack
+        outside = is_below | is_above
         return near, near[crowd.classes] & ~outside
 
     def _below_a_node(self, scene: Scene, crowd: Crowd) -> tuple[Flags, Flags]:
@@ -429,13 +439,10 @@ def _node_levels(
     Without a hierarchy there is the level of the values alone; a column of one value has none.
     """
     reading = scene.pair.reading(crowd.column)
-    own = [
-        reading.values[code] for code in reading.original[scene.pair.rows[crowd.truth < 0]].tolist()
-    ]
-    labels = (
-        *crowd.labels,
-        *sorted({str(value) for value in own if value is not None} - set(crowd.labels)),
-    )
+    rows = scene.pair.rows[crowd.truth < 0]
+    own = [reading.values[code] for code in reading.original[rows].tolist()]
+    own_labels = {str(value) for value in own if value is not None}
+    labels = (*crowd.labels, *sorted(own_labels - set(crowd.labels)))
     if len(crowd.labels) < 2:
         return
     code = {label: i for i, label in enumerate(labels)}
@@ -445,11 +452,9 @@ def _node_levels(
     hierarchy = scene.pair.original.schema[crowd.column].hierarchy
     if hierarchy is None:
         return
-    ladder = bind(
-        hierarchy,
-        labels,
-        [*crowd.totals.astype(int).tolist(), *[0] * (len(labels) - len(crowd.labels))],
-    )
+    totals = crowd.totals.astype(int)
+    unlisted_count = len(labels) - len(crowd.labels)
+    ladder = bind(hierarchy, labels, [*totals.tolist(), *[0] * unlisted_count])
     label_codes = {label: i for i, label in enumerate(ladder.labels[0])}
     leaf = np.array([label_codes[label] for label in labels], dtype=np.int64)
     for level in range(1, ladder.top):

@@ -68,7 +68,7 @@ class IntervalDisclosure(Attack):
         COLUMNS,
         Field(
             description=(
-                "columns to look at; None: all that were masked, can be near and are not known"
+                "columns to examine; None: all that were masked, are comparable and are not known"
             )
         ),
     ] = None
@@ -76,15 +76,15 @@ class IntervalDisclosure(Attack):
     name: ClassVar[str] = "interval_disclosure"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A changed value still tells nearly what it was"
+    line: ClassVar[str] = "A changed value is still close to the original"
 
     def applies(self, scene: Scene) -> str | None:
         """None when some column was masked whose values can be near."""
         if self._targets(scene):
             return None
         return NothingToAttack(
-            "no column that this intruder does not know was released with changed values that can"
-            " be near"
+            "no column that this intruder does not know was released with changed values that can "
+            "be compared"
         )
 
     def attack(self, scene: Scene) -> Finding:
@@ -103,16 +103,17 @@ class IntervalDisclosure(Attack):
         # Inside at every width, the narrowest among them.
         certain = np.flatnonzero(disclosed_by_column[worst] >= 1 - 1e-12)
         message = (
-            f"the released {worst} is near the original one for {percent(rates[worst])} of the"
-            f" records, by chance for {percent(guess[worst])}"
+            f"the released {worst} is close to the original for {percent(rates[worst])} of the "
+            f"records, by chance for {percent(guess[worst])}"
         )
+        details = {"column": worst, "per_column": rates}
         return Finding(
             self.name,
             rates[worst],
             message,
             baseline=guess[worst],
             victims=scene.pair.rows[certain],
-            details={"column": worst, "per_column": rates},
+            details=details,
         )
 
     def _targets(self, scene: Scene) -> tuple[str, ...]:
@@ -154,9 +155,9 @@ class IntervalDisclosure(Attack):
         for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
             # A range wider than the interval around its middle gives no value away.
             narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
-            hits.append(
-                narrow[label] & (position >= low[label] - 1e-12) & (position <= high[label] + 1e-12)
-            )
+            is_above = position >= low[label] - 1e-12
+            is_below = position <= high[label] + 1e-12
+            hits.append(narrow[label] & is_above & is_below)
         if hits[0].size:
             shares = np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64))
         else:
@@ -189,7 +190,9 @@ class IntervalDisclosure(Attack):
             width = int(window * len(sorted_values) / 200 + 1e-9)
             low = sorted_values[np.maximum(first - width, 0)]
             high = sorted_values[np.minimum(last + width, len(sorted_values) - 1)]
-            yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
+            low_ends = np.where(np.isnan(middle), np.nan, low)
+            high_ends = np.where(np.isnan(middle), np.nan, high)
+            yield low_ends, high_ends
 
     def _same_category(
         self, pair: TablePair, column: str, labels: Ints, values: Ints

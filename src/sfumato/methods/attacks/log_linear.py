@@ -16,6 +16,7 @@ from sfumato.core.attack import Attack, Finding, NothingToAttack, not_a_sample, 
 from sfumato.core.design import weights_of
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
+from sfumato.methods.formulas.uniqueness import SamplingFraction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,9 +124,7 @@ class LogLinear(Attack):
     of records.
     """
 
-    fraction: Annotated[
-        float | None, Field(gt=0, le=1, description="share of the population that was sampled")
-    ] = None
+    fraction: SamplingFraction = None
     interactions: Annotated[
         int, Field(ge=1, le=3, description="1: main effects; 2: all pairs; 3: all triples")
     ] = 2
@@ -162,8 +161,8 @@ class LogLinear(Attack):
         )
         hit = fitted.inverse > 0.5
         sentence = (
-            f"about {fitted.tau2:,.3g} matches with unique records would be right;"
-            f" {fitted.tau1:,.3g} are unique in the population"
+            f"about {fitted.tau2:,.3g} matches with unique records would be correct; "
+            f"{fitted.tau1:,.3g} are unique in the population"
         )
         details = {"tau1": fitted.tau1, "tau2": fitted.tau2}
         return Finding(

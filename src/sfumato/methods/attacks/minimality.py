@@ -54,7 +54,9 @@ class Minimality(Attack):
     name: ClassVar[str] = "minimality"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret follows from the release being no coarser than it must"
+    line: ClassVar[str] = (
+        "A sensitive value follows because the release is no coarser than necessary"
+    )
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -64,13 +66,13 @@ class Minimality(Attack):
         changed = [column for column in promised if not generalises(scene.pair, column)]
         if reason is None and changed:
             return (
-                f"values of {', '.join(changed[:3])} were changed; what minimality says is worked"
-                " out for true ones only"
+                f"values of {', '.join(changed[:3])} were changed; the inference from minimality "
+                "exists for true values only"
             )
         if reason is not None or promised:
             return reason
         return NothingToAttack(
-            "no l-diversity was promised of a column, so nothing follows from minimality"
+            "no l-diversity was promised for a column, so minimality reveals nothing"
         )
 
     def attack(self, scene: Scene) -> Finding:
@@ -122,11 +124,12 @@ class Minimality(Attack):
             share = scene.pair.share_of_people(hit)
             return Finding(self.name, share, message, victims=victims, details=details)
         message += f" of {looked_at:,}{cut_short(looked_at, len(hit))}"
+        interval = hits / len(hit), (hits + unseen) / len(hit)
         return Finding(
             self.name,
             hits / looked_at,
             message,
-            interval=(hits / len(hit), (hits + unseen) / len(hit)),
+            interval=interval,
             victims=victims,
             details={**details, "limited_by_work": True},
             trials=looked_at,
@@ -212,7 +215,8 @@ def posterior_by_minimality(sizes: list[int], carriers: int, quiet: list[int]) -
     if weight - calm_weight <= weight * 1e-12:
         calm = np.zeros(len(sizes))
         calm_weight = 0.0
-    posterior: Floats = np.clip((every - calm) / (weight - calm_weight) / np.array(sizes), 0.0, 1.0)
+    expected_carriers = (every - calm) / (weight - calm_weight)
+    posterior: Floats = np.clip(expected_carriers / np.array(sizes), 0.0, 1.0)
     return posterior
 
 
@@ -251,7 +255,8 @@ def _expected(sizes: list[int], carriers: int, limits: list[int]) -> tuple[Float
         weight = float(before[-1][carriers])
     sums = []
     for i, term in enumerate(terms_of_groups):
-        other_groups = np.convolve(before[i], after[len(sizes) - 1 - i])[: carriers + 1]
+        after_groups = after[len(sizes) - 1 - i]
+        other_groups = np.convolve(before[i], after_groups)[: carriers + 1]
         product = np.convolve(term * np.arange(carriers + 1), other_groups)
         sums.append(float(product[carriers]) if len(product) > carriers else 0.0)
     return np.array(sums), weight

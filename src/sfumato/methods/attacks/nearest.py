@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.attack import NOT_IN_FILE, Scene
+from sfumato.core.groups import group_starts
 from sfumato.methods.attacks.linkage.comparable_columns import refusal
 from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 from sfumato.methods.attacks.linkage.files import Files, files_of
@@ -36,9 +37,9 @@ FAR_CELL = 4
 then, and memory is slow.
 """
 NO_CONTROL = (
-    "nobody is known to have been set aside before the rows were drawn, so there is no control; let"
-    " the step set a share of the people aside (holdout: 0.2), or give people of whom a table made"
-    " elsewhere was not made (control)"
+    "nobody was set aside before the rows were made, so there is no control; let the step set a "
+    "share of the people aside (holdout: 0.2), or, for a table made elsewhere, give people it was "
+    "not made from (control)"
 )
 
 
@@ -76,11 +77,11 @@ class Surroundings:
         own = int(self.files.released.kind_of[self.own[target]])
         nearest_kinds = self.nearest(target, weights)
         # Where somebody else has the same record, it stays when the own one is taken out.
-        return nearest_kinds, (
-            nearest_kinds
-            if self.files.released.records[own] > 1
-            else self._near(target, weights, own)
-        )
+        if self.files.released.records[own] > 1:
+            close_kinds = nearest_kinds
+        else:
+            close_kinds = self._near(target, weights, own)
+        return nearest_kinds, close_kinds
 
     def nearest(self, target: int, weights: Floats | None = None) -> Near:
         """The first of these; without weights all columns count alike."""
@@ -154,9 +155,8 @@ class Surroundings:
     def by_kind(self) -> tuple[Ints, Ints]:
         """The released rows in order of their distinct record, and where those of each begin."""
         released_kinds = self.files.released
-        return np.argsort(released_kinds.kind_of, kind="stable"), np.concatenate(
-            [[0], np.cumsum(released_kinds.records)]
-        )
+        order = np.argsort(released_kinds.kind_of, kind="stable")
+        return order, group_starts(released_kinds.records)
 
     def rows(self, kinds: Ints) -> Ints:
         """The released rows that have some of the distinct records, in order."""
@@ -198,7 +198,11 @@ def surroundings(scene: Scene, purpose: str, limit: int | None = None) -> Surrou
         ]
         nobody = np.full(sum(map(len, sampled_groups)), NOT_IN_FILE, dtype=np.int64)
         return Surroundings(
-            files, files.plain, np.concatenate(sampled_groups), nobody, len(sampled_groups[0])
+            files,
+            files.plain,
+            targets=np.concatenate(sampled_groups),
+            own=nobody,
+            members=len(sampled_groups[0]),
         )
     released = np.full(len(scene.pair.original), -1, dtype=np.int64)
     released[scene.pair.rows] = np.arange(len(scene.pair.rows))
@@ -211,7 +215,11 @@ def surroundings(scene: Scene, purpose: str, limit: int | None = None) -> Surrou
         limit,
     )
     return Surroundings(
-        files, files.plain, target_rows, released[truth[target_rows]], len(target_rows)
+        files,
+        files.plain,
+        targets=target_rows,
+        own=released[truth[target_rows]],
+        members=len(target_rows),
     )
 
 
@@ -245,8 +253,8 @@ def no_control(scene: Scene) -> str | None:
     members, aside = beside_held_out(scene)
     if not len(members) or not len(aside):
         return (
-            f"the intruder knows {len(members):,} people that the rows were learnt from and"
-            f" {len(aside):,} set aside: both are needed"
+            f"the intruder knows {len(members):,} people used for training and {len(aside):,} "
+            "people set aside; both are needed"
         )
     return None
 
@@ -261,5 +269,5 @@ def refused(scene: Scene) -> str | None:
     truth = scene.intruder.truth
     rows_known = truth[truth != NOT_IN_FILE]
     if not np.isin(rows_known, scene.pair.rows).any():
-        return "nobody the intruder knows was released"
+        return "no person that the intruder knows was released"
     return None if len(scene.pair.released) > 1 else "one record alone has no control"

@@ -55,9 +55,8 @@ class NodeColumn:
                 " too many to audit its classes; generalise it further, or leave it out"
             )
         nodes = [_node(ladder, levels, label, reading.level) for label in reading.labels]
-        holds = np.array([mask for mask, _ in nodes], dtype=bool).reshape(
-            len(nodes), len(reading.values)
-        )
+        masks = [mask for mask, _ in nodes]
+        holds = np.array(masks, dtype=bool).reshape(len(nodes), len(reading.values))
         is_node: Flags = holds.sum(axis=1) > 0
         # Per two labels whether all values of the first are values of the second; few labels
         # hold any one value, so few pairs have any in common
@@ -66,7 +65,8 @@ class NodeColumn:
         table = csr_array(holds.astype(np.int64))
         shared: Ints = (table @ table.T).toarray()
         inside: Flags = shared == holds.sum(axis=1)[:, None]
-        below = (inside & is_node[:, None] & is_node[None, :]) | np.eye(len(nodes), dtype=bool)
+        are_nodes = is_node[:, None] & is_node[None, :]
+        below = (inside & are_nodes) | np.eye(len(nodes), dtype=bool)
         parts = tuple(parts for _, parts in nodes)
         return cls(
             name, reading.released, reading.original[pair.rows], holds, is_node, parts, below

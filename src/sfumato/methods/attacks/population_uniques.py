@@ -13,7 +13,7 @@ from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
-from sfumato.methods.formulas.uniqueness import Estimator
+from sfumato.methods.formulas.uniqueness import Estimator, SamplingFraction
 from sfumato.methods.formulas.uniqueness import population_uniques as estimated
 
 if TYPE_CHECKING:
@@ -34,16 +34,14 @@ class PopulationUniques(Attack):
     in the release is a possible victim.
     """
 
-    fraction: Annotated[
-        float | None, Field(gt=0, le=1, description="share of the population that was sampled")
-    ] = None
+    fraction: SamplingFraction = None
     estimator: Annotated[
         Estimator, Field(description="how uniques of the population are estimated")
     ] = "dankar"
 
     name: ClassVar[str] = "population_uniques"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A record belongs to somebody whom nobody in the population resembles"
+    line: ClassVar[str] = "A record belongs to a person who is unique in the population"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 1
 
@@ -87,7 +85,7 @@ def _fraction(released: Table) -> float:
     total = 0.0 if weights is None else float(weights.sum())
     if total <= 0:
         raise SchemaError(
-            "the survey weights add up to nothing, so there is no population to compare with"
+            "the survey weights sum to zero, so there is no population to compare with"
         )
     return min(1.0, len(released) / total)
 

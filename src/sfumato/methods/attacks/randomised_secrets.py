@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
+    from sfumato.core.step import Transition
     from sfumato.methods.attacks.crowd import Crowd
 
     Floats = NDArray[np.float64]
@@ -51,7 +52,9 @@ def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
     """
     reading = scene.pair.reading(column)
     steps = [step for step in scene.steps if column in step.masks]
-    transitions = [t for step in steps for t in step.transitions(scene.pair.original)]
+    transitions: list[Transition] = []
+    for step in steps:
+        transitions.extend(step.transitions(scene.pair.original))
     transitions = [t for t in transitions if t.columns == (column,)]
     # Two steps in turn have no single matrix.
     if len(steps) != 1 or len(transitions) != 1:
@@ -101,7 +104,8 @@ def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) 
         expected = estimates @ chances
         # A label that no value can be released as tells nothing.
         ratio = np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
-        estimates = (estimates * (ratio @ chances.T) + weight * prior) / np.maximum(total, 1e-300)
+        updated = estimates * (ratio @ chances.T)
+        estimates = (updated + weight * prior) / np.maximum(total, 1e-300)
         estimates /= np.maximum(estimates.sum(axis=1, keepdims=True), 1e-300)
     return estimates
 
@@ -121,4 +125,5 @@ def expected_counts(
         counts[crowd.pair_classes[inside] - start, crowd.pair_values[inside]] = crowd.counts[inside]
         shares = likeliest(counts, channel.chances, channel.shares, weight=1.0)
         classes, values = np.nonzero(shares >= LEAST)
-        yield classes + start, values, shares[classes, values] * crowd.sizes[start:end][classes]
+        records = crowd.sizes[start:end][classes]
+        yield classes + start, values, shares[classes, values] * records

@@ -40,11 +40,8 @@ class Rate:
             # Nothing was tried: any rate from 0 to 1 is possible.
             return cls(0.5, 0.5)
         centre = (successes + z * z / 2) / (trials + z * z)
-        error = (
-            z
-            / (trials + z * z)
-            * math.sqrt(max(0.0, successes * (trials - successes) / trials) + z * z / 4)
-        )
+        variance = successes * (trials - successes) / trials
+        error = z / (trials + z * z) * math.sqrt(max(0.0, variance) + z * z / 4)
         return cls(centre, error)
 
 
@@ -75,17 +72,16 @@ class ExcessRisk:
         if remaining <= 1e-12:
             return cls(0.0, 1.0)
         value = (attack.centre - control.centre) / remaining
-        error = math.hypot(
-            attack.error / remaining, (1 - attack.centre) * control.error / remaining**2
-        )
+        control_term = (1 - attack.centre) * control.error / remaining**2
+        error = math.hypot(attack.error / remaining, control_term)
         return cls(value, error)
 
     @property
     def interval(self) -> tuple[float, float]:
         """The interval, within 0 and 1."""
-        return min(1.0, max(0.0, self.value - self.error)), max(
-            0.0, min(1.0, self.value + self.error)
-        )
+        low = self.value - self.error
+        high = self.value + self.error
+        return min(1.0, max(0.0, low)), max(0.0, min(1.0, high))
 
     @property
     def clipped(self) -> float:
@@ -186,4 +182,5 @@ def area(members: Floats, non_members: Floats) -> float:
     # Members at a cut: non-members farther away count 1, those at the same distance one half.
     below = np.searchsorted(ordered, members, side="right")
     at = below - np.searchsorted(ordered, members, side="left")
-    return float(((len(non_members) - below) + at / 2).mean() / len(non_members))
+    wins = (len(non_members) - below) + at / 2
+    return float(wins.mean() / len(non_members))

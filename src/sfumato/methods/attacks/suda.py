@@ -96,21 +96,23 @@ def special_uniques(
     minimal = np.zeros(len(dataset), dtype=np.int64)
     minimal[alone] = amounts[rows[alone]]
     shares = np.zeros((len(dataset), len(names)))
-    shares[alone] = parts[rows[alone]] / np.maximum(scores[rows[alone]], 1e-300)[:, None]
+    own_scores = scores[rows[alone]]
+    shares[alone] = parts[rows[alone]] / np.maximum(own_scores, 1e-300)[:, None]
     total = float(scores.sum())
     contributions = dict.fromkeys(names, 0.0)
     if total:
         for a, name in enumerate(names):
             contributions[name] = float(parts[:, a].sum() / total)
     theta = _match_probability(table.sizes, fraction)
+    disclosure = _disclosure(per_row, int(alone.sum()), theta, len(names))
     return SpecialUniques(
         names,
         per_row,
-        _disclosure(per_row, int(alone.sum()), theta, len(names)),
-        minimal,
-        contributions,
-        shares,
-        theta,
+        disclosure=disclosure,
+        minimal=minimal,
+        contributions=contributions,
+        per_record=shares,
+        match_probability=theta,
     )
 
 
@@ -132,12 +134,8 @@ class _Classes:
         sizes = np.bincount(ids, minlength=len(first)).astype(np.int64)
         # Numbers the classes of one record: sizes 1, 3, 1 → 0, −1, 1.
         single = np.where(sizes == 1, np.cumsum(sizes == 1) - 1, -1)
-        return cls(
-            np.ascontiguousarray(codes[first].T.astype(np.int64)),
-            sizes,
-            single,
-            ids.astype(np.int64),
-        )
+        columns = codes[first].T.astype(np.int64)
+        return cls(np.ascontiguousarray(columns), sizes, single, ids.astype(np.int64))
 
 
 def _checked(dataset: Table, names: tuple[str, ...], max_size: int | None, fraction: float) -> int:
@@ -155,9 +153,9 @@ def _checked(dataset: Table, names: tuple[str, ...], max_size: int | None, fract
     subsets = sum(math.comb(len(names), s) for s in range(1, size + 1))
     if len(names) > MOST_COLUMNS or subsets > MOST_SUBSETS:
         raise ParameterError(
-            f"{len(names)} columns have {subsets:,} sets of at most {size}; at most"
-            f" {MOST_SUBSETS:,} sets of {MOST_COLUMNS} columns are searched: lower the size of the"
-            " sets, or name fewer columns"
+            f"{len(names)} columns have {subsets:,} sets of at most {size}; at most "
+            f"{MOST_SUBSETS:,} sets of {MOST_COLUMNS} columns are searched: use smaller sets, or "
+            "name fewer columns"
         )
     return size
 
@@ -176,7 +174,9 @@ def _walk(
     # columns with many values first: uniques leave early
     order = sorted(range(columns), key=lambda a: -int(table.codes[a].max()))
     # A row a record, a bit a set of columns, 64 of them to a word.
-    bits = np.zeros((int((table.single >= 0).sum()), (len(masks) + 63) // 64), dtype=np.uint64)
+    singles = int((table.single >= 0).sum())
+    words = (len(masks) + 63) // 64
+    bits = np.zeros((singles, words), dtype=np.uint64)
     widths = [int(c.max()) + 1 for c in table.codes]
     # Allocated once: the recursion refines millions of groups.
     room = np.empty(max(1 << 16, 4 * rows), dtype=np.int64)
@@ -211,10 +211,10 @@ def _scored(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
 ) -> tuple[Floats, Floats, Ints]:
     # Elliot's weights: the fewer columns a minimal unique has, the more it counts.
-    weights = [
-        float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1)))
-        for m in masks
-    ]
+    weights = []
+    for m in masks:
+        larger_sizes = range(m.bit_count(), min(size, columns - 1) + 1)
+        weights.append(float(math.prod(columns - i for i in larger_sizes)))
     mask_positions = np.full(1 << columns, -1, dtype=np.int64)
     mask_positions[masks] = np.arange(len(masks))
     scores = np.zeros(len(bits))
@@ -245,8 +245,10 @@ def _disclosure(scores: Floats, uniques: int, theta: float, columns: int) -> Flo
     disclosed = np.zeros(len(scores))
     if positive.any() and theta > 0:
         power = 1 + (8 - columns) / 20
-        weight = scores[positive] ** power * float((scores[positive] ** -power).sum())
-        disclosed[positive] = 1 / (1 + (uniques / theta - uniques) / weight)
+        total = (scores[positive] ** -power).sum()
+        weight = scores[positive] ** power * float(total)
+        odds = (uniques / theta - uniques) / weight
+        disclosed[positive] = 1 / (1 + odds)
     return disclosed
 
 
@@ -269,7 +271,7 @@ class Suda(Attack):
 
     name: ClassVar[str] = "suda"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A few columns are enough to single a record out"
+    line: ClassVar[str] = "A few columns make a record unique"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 3
 
@@ -297,7 +299,8 @@ class Suda(Attack):
         sizes = range(1, (max_size or len(columns)) + 1)
         sets = sum(math.comb(len(columns), size) for size in sizes)
         # Asking the clock costs more than a small search takes.
-        between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
+        small = sets * len(scene.pair.released) <= AT_ONCE
+        between = bool if small else scene.require_time
         uniques = special_uniques(
             scene.pair.released,
             columns,
@@ -310,14 +313,15 @@ class Suda(Attack):
             f"{int((uniques.scores > 0).sum()):,} records are special uniques; DIS-SUDA of"
             f" {int(hit.sum()):,} exceeds {self.threshold:g}"
         )
+        details = {
+            "special_uniques": int((uniques.scores > 0).sum()),
+            "match_probability": uniques.match_probability,
+        }
         return Finding(
             self.name,
             float(hit.mean()),
             sentence,
             victims=scene.pair.rows[hit],
             weights=uniques.contributions,
-            details={
-                "special_uniques": int((uniques.scores > 0).sum()),
-                "match_probability": uniques.match_probability,
-            },
+            details=details,
         )

@@ -84,7 +84,7 @@ class Transparency(Attack):
 
     name: ClassVar[str] = "transparency"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A person is found by who knows how the release was made"
+    line: ClassVar[str] = "A person is found by somebody who knows how the release was made"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
     turn: ClassVar[int] = 2
 
@@ -95,13 +95,16 @@ class Transparency(Attack):
             return NothingToAttack("no step was used whose parameters would help an intruder")
         if not (scene.intruder.truth != NOT_IN_FILE).any():
             return "nobody in the intruder's file is in the table"
-        masked = {c for step in telling for c in step.masks}
+        masked: set[str] = set()
+        for step in telling:
+            masked.update(step.masks)
         if not masked & set(scene.intruder.knows) & set(scene.pair.columns):
             return NothingToAttack("no column that this intruder knows was masked by such a step")
         if any(clue.method != CELLS for clue in clues_of(scene)):
             return None
         return (
-            "what the method gives away of the masked columns this intruder knows is not worked out"
+            "for the masked columns this intruder knows, the inference from the method "
+            "is not implemented"
         )
 
     def attack(self, scene: Scene) -> Finding:
@@ -115,30 +118,34 @@ class Transparency(Attack):
         limited = len(narrowing.targets) < len(people)
         sample = ""
         if limited:
-            sample = f" (a random sample of {len(narrowing.targets):,}, to bound the work)"
+            sample = f" (a random sample of {len(narrowing.targets):,}, to limit the work)"
         message = (
-            f"knowing how it was made leaves {float(narrowing.candidates.mean()):,.1f} records a"
-            f" person on average; {percent(float(credit.mean()))} of the people are found,"
-            f" {int(sure.sum()):,} of {len(narrowing.targets):,} for certain{sample}"
+            f"knowledge of the method leaves {float(narrowing.candidates.mean()):,.1f} records per "
+            f"person on average; {percent(float(credit.mean()))} of the people are found, "
+            f"{int(sure.sum()):,} of {len(narrowing.targets):,} for certain{sample}"
         )
+        everybody = not limited and not scene.intruder.sampled
+        baseline = 1 / max(1, len(scene.pair.released))
+        victims = narrowing.targets[sure]
+        shares = narrowing.contained / np.maximum(1, narrowing.candidates)
+        mean_credits = narrowing.credits.mean(axis=0).tolist()
+        methods = sorted({clue.method for clue in clues})
         return Finding(
             self.name,
             float(credit.mean()),
             message,
-            interval=sampled_interval(credit, everybody=not limited and not scene.intruder.sampled),
-            baseline=1 / max(1, len(scene.pair.released)),
-            victims=np.unique(narrowing.targets[sure]),
+            interval=sampled_interval(credit, everybody=everybody),
+            baseline=baseline,
+            victims=np.unique(victims),
             details={
                 "mean_candidates": float(narrowing.candidates.mean()),
                 "singletons": float(single.mean()),
                 "correct_singletons": float(sure.mean()),
                 "contained": float(narrowing.contained.mean()),
-                "expected_by_candidates": float(
-                    (narrowing.contained / np.maximum(1, narrowing.candidates)).mean()
-                ),
+                "expected_by_candidates": float(shares.mean()),
                 "guess": GUESSES[narrowing.best],
-                "guesses": dict(zip(GUESSES, narrowing.credits.mean(axis=0).tolist(), strict=True)),
-                "methods": sorted({clue.method for clue in clues}),
+                "guesses": dict(zip(GUESSES, mean_credits, strict=True)),
+                "methods": methods,
                 "limited_by_work": limited,
             },
             trials=len(narrowing.targets),
@@ -200,9 +207,8 @@ def _nearness(scene: Scene) -> Callable[[Ints], Floats]:
     def near(people: Ints) -> Floats:
         # People with equal records have equal distances, which are worked out once.
         kinds, kind_numbers = np.unique(files.intruder.kind_of[people], return_inverse=True)
-        pairs = np.column_stack(
-            [np.repeat(kinds, len(released_kinds)), np.tile(released_kinds, len(kinds))]
-        ).astype(np.int64)
+        kind_pairs = [np.repeat(kinds, len(released_kinds)), np.tile(released_kinds, len(kinds))]
+        pairs = np.column_stack(kind_pairs).astype(np.int64)
         distances = arrays.costs(pairs).sum(axis=1).reshape(len(kinds), len(released_kinds))
         return np.asarray(-distances[kind_numbers][:, files.released.kind_of])
 
@@ -213,7 +219,8 @@ def _best(scores: Floats, among: Flags) -> Flags:
     """The records with the greatest score among some, ties included."""
     best = np.where(among, scores, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
     # Where no record is possible the best is −∞, of which no slack can be taken.
-    slack = TIE * (1.0 + np.abs(np.where(np.isfinite(best), best, 0.0)))
+    finite_best = np.where(np.isfinite(best), best, 0.0)
+    slack = TIE * (1.0 + np.abs(finite_best))
     return np.asarray(among & (scores >= best - slack))
 
 

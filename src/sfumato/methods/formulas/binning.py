@@ -262,6 +262,7 @@ def binned(
     if single and reading.scale == "number" and len(reading.values) <= max_bins:
         reading = _snapped(reading)
         by_value = True
+    bin_of: NDArray[np.integer]
     if by_value:
         names, bin_of = _bins_of_values(reading, max_bins, fewest)
         labels = _spread_of_sets(
@@ -328,7 +329,9 @@ def _span(reading: Reading) -> tuple[float, float, Floats]:
     values.
     """
     order = reading.line
-    order = order[np.isfinite(reading.places[order]) & (reading.before.counts[order] > 0)]
+    is_known = np.isfinite(reading.places[order]) & (reading.before.counts[order] > 0)
+    if not is_known.all():  # no copy where nothing is left out
+        order = order[is_known]
     positions = reading.places[order]
     if not positions.size:
         return 0.0, 1.0, positions
@@ -407,14 +410,15 @@ def _calendar(reading: Reading, max_bins: int) -> tuple[Floats, list[str]]:
 
 def _bin_at(edges: Floats, positions: Floats) -> Ints:
     """The bin that each place lies in; what lies outside is in the outer ones."""
-    bins = np.searchsorted(edges, positions, side="right") - 1
-    return np.clip(bins, 0, len(edges) - 2).astype(np.int64)
+    bins = np.searchsorted(edges, positions, side="right").astype(np.int64, copy=False)
+    bins -= 1
+    return np.clip(bins, 0, len(edges) - 2, out=bins)
 
 
-def _bins_of_numbers(reading: Reading, edges: Floats) -> Ints:
+def _bins_of_numbers(reading: Reading, edges: Floats) -> NDArray[np.integer]:
     """The bin of every original value; missing ones are in the last."""
     order = reading.line
-    bin_of = np.full(len(reading.places), len(edges) - 1, dtype=np.int64)
+    bin_of = np.full(len(reading.places), len(edges) - 1, dtype=np.min_scalar_type(len(edges)))
     # neighbours are looked up faster one after the other
     bin_of[order] = _bin_at(edges, reading.places[order])
     return bin_of
@@ -484,7 +488,7 @@ def _most_frequent(
 def _spread_of_sets(
     starts: Ints,
     members: Ints,
-    bin_of: Ints,
+    bin_of: NDArray[np.integer],
     bins: int,
     *,
     missing: NDArray[np.bool_],
@@ -568,7 +572,7 @@ def _written_so(labels: Sequence[str | None]) -> Ints:
 def _without_unused(
     reading: Reading,
     names: tuple[str, ...],
-    bin_of: Ints,
+    bin_of: NDArray[np.integer],
     labels: _Labels,
     nothing: _Labels | None,
 ) -> Binned:

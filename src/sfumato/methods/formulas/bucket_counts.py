@@ -77,11 +77,12 @@ def count_bounds(sizes: Sequence[int], buckets: Sequence[int], t: float) -> tupl
     >>> [found.tolist() for found in count_bounds([6], [6, 6, 6], 2)]
     [[[1, 1, 1]], [[4, 4, 4]]]
     """
-    expected = np.outer(np.asarray(sizes, dtype=np.float64), np.asarray(buckets) / sum(buckets))
+    shares = np.asarray(buckets) / sum(buckets)
+    expected = np.outer(np.asarray(sizes, dtype=np.float64), shares)
     # Rounded to the inside; TOLERANCE keeps limits that are whole numbers.
-    return np.ceil(expected / t - TOLERANCE).astype(np.int64), np.floor(
-        expected * t + TOLERANCE
-    ).astype(np.int64)
+    lower = np.ceil(expected / t - TOLERANCE)
+    upper = np.floor(expected * t + TOLERANCE)
+    return lower.astype(np.int64), upper.astype(np.int64)
 
 
 def distance_of(counts: Any) -> float:
@@ -133,21 +134,21 @@ def whole_counts(
     i, j = np.divmod(np.arange(rows * columns), columns)
     tails = np.concatenate([np.full(rows, source), i, rows + np.arange(columns)])
     heads = np.concatenate([np.arange(rows), rows + j, np.full(columns, sink)])
-    room = np.concatenate([out, np.minimum(high - low, out[:, None]).ravel(), into]).astype(
-        np.int32
-    )
+    cell_room = np.minimum(high - low, out[:, None]).ravel()
+    room = np.concatenate([out, cell_room, into]).astype(np.int32)
     network = csr_array((room, (tails, heads)), shape=(sink + 1, sink + 1))
     flow = maximum_flow(network, source, sink)
     # Only if all that is left over finds a place are the sums of rows and columns met.
     if flow.flow_value != out.sum():
         return None
-    return low + np.asarray(flow.flow[:rows, rows:source].toarray(), dtype=np.int64)
+    filled = flow.flow[:rows, rows:source].toarray()
+    return low + np.asarray(filled, dtype=np.int64)
 
 
 def require_factor(t: float) -> None:
     """Refuse what is no factor above 1."""
     if not 1 < t < math.inf:
         raise ParameterError(
-            "t must be a factor above 1; at 1 every class would have to be the table on a smaller"
-            " scale"
+            "t must be a factor above 1; at 1 every class would have to be a scaled copy of the "
+            "table"
         )

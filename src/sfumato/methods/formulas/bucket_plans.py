@@ -68,13 +68,15 @@ class BucketPlan:
         """The plan as plain data."""
         sizes = self.class_sizes
         smallest = min(sizes, default=0)
+        largest_class = max(sizes, default=0)
+        epsilon = implied_epsilon(self.t)
         return {
             **dataclasses.asdict(self),
             "feasible": self.feasible,
             "bucket_sizes": self.bucket_sizes,
             "smallest_class": smallest,
-            "largest_class": max(sizes, default=0),
-            "implied_epsilon": {**dataclasses.asdict(implied_epsilon(self.t))},
+            "largest_class": largest_class,
+            "implied_epsilon": {**dataclasses.asdict(epsilon)},
             "needed_epsilon": (
                 _finite(needed_epsilon(self.t, self.n, smallest)) if smallest else None
             ),
@@ -98,14 +100,17 @@ class BucketPlan:
         return [
             *sentences,
             (
-                f"{self.classes:,} classes of {_span(min(sizes), max(sizes))} records share them"
-                f" out within a factor of {self.t:g}."
+                f"{self.classes:,} classes of {_span(min(sizes), max(sizes))} records share these "
+                f"records within a factor of {self.t:g}."
             ),
             (
                 f"A class can be as far from the table as a factor of {self.farthest:.4g}; the"
                 f" least t these sizes could meet is {self.nearest:.4g}."
             ),
-            f"That limits what a release tells about somebody like ε = {implied_epsilon(self.t)}.",
+            (
+                "That limits what a release reveals about a person like ε = "
+                f"{implied_epsilon(self.t)}."
+            ),
             _the_other_way(self.t, self.n, min(sizes)),
         ]
 
@@ -156,8 +161,16 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
         None,
     )
     if room is None:
-        return BucketPlan(n, k, t, bucket_number, 0, None, None)
-    return BucketPlan(n, k, t, bucket_number, room.classes, room.farthest(t), room.nearest(t))
+        return BucketPlan(n, k, t=t, buckets=bucket_number, classes=0, farthest=None, nearest=None)
+    return BucketPlan(
+        n,
+        k,
+        t=t,
+        buckets=bucket_number,
+        classes=room.classes,
+        farthest=room.farthest(t),
+        nearest=room.nearest(t),
+    )
 
 
 def _worth_trying(n: int, k: int, t: float, buckets: int) -> Iterator[int]:
@@ -196,8 +209,8 @@ def _the_other_way(t: float, n: int, smallest: int) -> str:
     if not math.isfinite(epsilon):
         return "With a single class any masking of confidential values is as close as this."
     return (
-        f"Instead of buckets, masking every confidential value with ε = {epsilon:.4g} keeps classes"
-        " of these sizes as close, as chances go (stochastic t-closeness)."
+        f"Instead of buckets, masking every confidential value with ε = {epsilon:.4g} keeps "
+        "classes of these sizes as close in expectation (stochastic t-closeness)."
     )
 
 
@@ -233,7 +246,10 @@ class _Room:
         # Halving: whatever holds for a factor holds for any larger one.
         while high - low > TOLERANCE * high:
             middle = (low + high) / 2
-            low, high = (low, middle) if self.holds(middle) else (middle, high)
+            if self.holds(middle):
+                high = middle
+            else:
+                low = middle
         return high
 
     def farthest(self, t: float) -> float:
@@ -288,5 +304,8 @@ def _last(inside: int, end: int, fits: Callable[[int], bool]) -> int:
     # Halving between a count that fits and one that does not.
     while abs(end - inside) > 1:
         middle = (inside + end) // 2
-        inside, end = (middle, end) if fits(middle) else (inside, middle)
+        if fits(middle):
+            inside = middle
+        else:
+            end = middle
     return inside

@@ -83,8 +83,8 @@ class ChosenK:
             self._in_practice(),
         ]
         sentences += [
-            f"{threshold.name}: risk {threshold.risk:g} taken as k = {threshold.k}"
-            f" ({threshold.source}; {threshold.seen})."
+            f"{threshold.name}: risk {threshold.risk:g} becomes k = {threshold.k} "
+            f"({threshold.source}; {threshold.seen})."
             for threshold in self.published
         ]
         if self.sample is not None:
@@ -126,16 +126,15 @@ def k_for(risk: float, strict: bool = True) -> int:
     """
     if isinstance(risk, bool) or not 0 < risk <= 1:
         raise ParameterError(
-            "a tolerable risk lies above 0 and is at most 1: 0.09 is nine in a hundred"
+            "a tolerable risk must be above 0 and at most 1: 0.09 is nine in a hundred"
         )
     if strict:
         # 1/0.2 may come out above 5 by rounding, and would ask for 6.
         return math.ceil(1 / risk * (1 - TOLERANCE))
-    paired = [
-        threshold.k
-        for threshold in published_thresholds()
-        if threshold.risk is not None and math.isclose(threshold.risk, risk)
-    ]
+    paired = []
+    for threshold in published_thresholds():
+        if threshold.risk is not None and math.isclose(threshold.risk, risk):
+            paired.append(threshold.k)
     # Of several published values the most careful one.
     return max(paired, default=max(1, round(1 / risk)))
 
@@ -147,7 +146,7 @@ def risk_of(k: int) -> float:
     (0.05, 0.0909)
     """
     if isinstance(k, bool) or k < 1:
-        raise ParameterError("k is a whole number from 1 on")
+        raise ParameterError("k must be a whole number of at least 1")
     return 1 / k
 
 
@@ -175,13 +174,21 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
     )
     if (population is None) != (records is None):
         raise ParameterError(
-            "population and records go together: how many people, and how many of them are in the"
-            " file"
+            "give population and records together: how many people there are, and how many of "
+            "them are in the file"
         )
     sample = None
     if not (population is None or records is None):
         sample = _enough_in_sample(risk, strict, population, records)
-    return ChosenK(risk, strict, k_for(risk, strict=False), published, population, records, sample)
+    return ChosenK(
+        risk,
+        strict,
+        practice=k_for(risk, strict=False),
+        published=published,
+        population=population,
+        records=records,
+        sample=sample,
+    )
 
 
 def _enough_in_sample(risk: float, strict: int, population: int, records: int) -> int:

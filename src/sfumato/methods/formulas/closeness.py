@@ -29,7 +29,9 @@ def distance_bounds(n: int, k: int) -> tuple[float, float]:
     _require(n, k)
     if n == 1:
         return 0.0, 0.0
-    return (n + k) * (n - k) / (4 * n * (n - 1) * k), (n - k) / (2 * (n - 1) * k)
+    from_table = (n + k) * (n - k) / (4 * n * (n - 1) * k)
+    from_class = (n - k) / (2 * (n - 1) * k)
+    return from_table, from_class
 
 
 def needed_size(n: int, t: float, k: int = 1) -> int:
@@ -54,7 +56,8 @@ def needed_size(n: int, t: float, k: int = 1) -> int:
     if not 0 <= t <= 1:
         raise ParameterError("t is a distance from 0 (equal) to 1")
     # 1e-9 keeps a quotient that is a whole number from being rounded up.
-    size = max(k, math.ceil(n / (2 * (n - 1) * t + 1) - 1e-9))
+    least_size = n / (2 * (n - 1) * t + 1)
+    size = max(k, math.ceil(least_size - 1e-9))
     return size + (n % size) // (n // size)
 
 

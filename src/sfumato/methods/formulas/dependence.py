@@ -196,20 +196,21 @@ def within_labels(values: Numbers, label: Codes, max_codes: int = MOST_QUASI) ->
     starts, sizes = _runs(label[order])
     position = np.arange(len(order)) - np.repeat(starts, sizes)
     fine = np.empty(len(order), dtype=np.int64)
-    fresh = np.concatenate([[True], (np.diff(values[order]) != 0) | (np.diff(label[order]) != 0)])
-    first = position[
-        np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))
-    ]  # equal values share a rank
-    fine[order] = np.where(
-        np.isnan(values[order]), max_codes, first * max_codes // np.repeat(sizes, sizes)
-    )
+    value_changes = np.diff(values[order])
+    label_changes = np.diff(label[order])
+    fresh = np.concatenate([[True], (value_changes != 0) | (label_changes != 0)])
+    starts_so_far = np.where(fresh, np.arange(len(order)), 0)
+    first = position[np.maximum.accumulate(starts_so_far)]  # equal values share a rank
+    size_of_row = np.repeat(sizes, sizes)
+    fine[order] = np.where(np.isnan(values[order]), max_codes, first * max_codes // size_of_row)
     return fine
 
 
 def _runs(ordered: Codes) -> tuple[Codes, Codes]:
     """Where runs of equal codes start in an ordered array, and how long they are."""
     if len(ordered):
-        starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
+        is_change = np.diff(ordered) != 0
+        starts = np.flatnonzero(np.concatenate([[True], is_change]))
     else:
         starts = np.zeros(0, int)
     return starts, np.diff(np.append(starts, len(ordered)))
@@ -217,10 +218,9 @@ def _runs(ordered: Codes) -> tuple[Codes, Codes]:
 
 def open_records(q: Codes, label: Codes) -> NDArray[np.bool_]:
     """Per record whether its label leaves more than one value of the quasi-identifier open."""
-    pairs, _ = count_keys(label.astype(np.int64) * (int(q.max(initial=0)) + 1) + q)
-    values = np.bincount(
-        pairs // (int(q.max(initial=0)) + 1), minlength=int(label.max(initial=0)) + 1
-    )
+    width = int(q.max(initial=0)) + 1
+    pairs, _ = count_keys(label.astype(np.int64) * width + q)
+    values = np.bincount(pairs // width, minlength=int(label.max(initial=0)) + 1)
     return np.asarray(values[label] > 1)
 
 
@@ -241,7 +241,10 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     width = int(q.max(initial=0)) + 1
     own = context * width + q
     keys, counts = count_keys(own)
-    which = np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own)
+    if int(own.max(initial=0)) > MOST_CELLS:
+        which = np.searchsorted(keys, own)
+    else:
+        which = dense(own)
     of = keys // width
     totals = np.bincount(context)
     starts, _ = _runs(of)
@@ -262,9 +265,8 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     own_is_best = same_count + 1 == best[context]
     # With the own record taken out, a value that led alone competes with the second best.
     rival = np.where(own_is_best & (tied[context] == 1), second[context], best[context])
-    hit = np.where(
-        same_count > rival, 1.0, np.where((same_count == rival) & (same_count > 0), 0.5, 0.0)
-    )
+    shared_hit = np.where((same_count == rival) & (same_count > 0), 0.5, 0.0)
+    hit = np.where(same_count > rival, 1.0, shared_hit)
     return same_count, other_count, hit
 
 
@@ -294,11 +296,12 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
         bits = max(0.0, 1 - after / before)
     sure = _sure_values(r, hit0, hit1, same0 / np.maximum(1, others0))
     counts = np.bincount(r)
+    certain = counts[sure].sum() / records
     return Figures(
         hit=float(hit1.mean()),
         base=float(hit0.mean()),
         bits=bits,
-        sure=float(counts[sure].sum() / records),
+        sure=float(certain),
         records=records,
         repeats=int((others1 > 0).sum()),
     )
@@ -312,9 +315,8 @@ def _sure_values(r: Codes, before: Numbers, after: Numbers, share: Numbers) -> N
     counts, not the hit alone.
     """
     counts = np.bincount(r)
-    then = np.minimum(np.bincount(r, weights=before), np.bincount(r, weights=share)) / np.maximum(
-        1, counts
-    )
+    shared = np.minimum(np.bincount(r, weights=before), np.bincount(r, weights=share))
+    then = shared / np.maximum(1, counts)
     now = np.bincount(r, weights=after) / np.maximum(1, counts)
     return np.asarray((counts >= FEWEST_OF_A_VALUE) & (now >= SURE_AFTER) & (then <= OPEN_BEFORE))
 
@@ -331,13 +333,11 @@ def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
     labels = dense(label[open_rows])
     released = dense(r[open_rows])
     same_count, other_count, before = leave_one_out(quasi, labels)
-    _, known_count, after = leave_one_out(
-        quasi, dense(labels * (int(released.max()) + 1) + released)
-    )
+    keys = labels * (int(released.max()) + 1) + released
+    _, known_count, after = leave_one_out(quasi, dense(keys))
     after = np.where(known_count > 0, after, before)
-    marked[open_rows] = _sure_values(
-        released, before, after, same_count / np.maximum(1, other_count)
-    )[released]
+    shares_of_same = same_count / np.maximum(1, other_count)
+    marked[open_rows] = _sure_values(released, before, after, shares_of_same)[released]
     return marked
 
 
@@ -382,18 +382,19 @@ def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
     # The own record left out, a value stays the most frequent one if it led by two; by one, it is
     # tied with another.
     lead = np.where(tied > 1, 0, top - second)
-    hit = float(
-        np.where(
-            (lead > 1) | ((lead == 1) & (second == 0) & (top > 1)),
-            top,
-            np.where((lead == 1) & (top > 1), top / 2, 0),
-        ).sum()
+    is_shared = (lead == 1) & (second == 0)
+    credit = np.where(
+        (lead > 1) | (is_shared & (top > 1)),
+        top,
+        np.where((lead == 1) & (top > 1), top / 2, 0),
     )
+    hit = float(credit.sum())
     chance = (counts - 1 + 2 * prior[value]) / (totals[of] + 1)
-    saved: Numbers = np.bincount(
-        of, weights=counts * np.log2(chance / prior[value]), minlength=height
-    ).astype(float)
-    return share_gained(hit / max(1, records), float(prior.max(initial=0.0))), saved, totals
+    bits = np.log2(chance / prior[value])
+    saved: Numbers = np.bincount(of, weights=counts * bits, minlength=height).astype(float)
+    hit_share = hit / max(1, records)
+    most_frequent = float(prior.max(initial=0.0))
+    return share_gained(hit_share, most_frequent), saved, totals
 
 
 # Lines.
@@ -456,13 +457,15 @@ def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers
     best, best_prediction = -1.0, released
     for function in _predictions(values, released):
         predicted = np.round(function) if whole else function
-        share = float((np.abs(values - predicted) <= spans.near)[hidden].mean())
+        is_near = np.abs(values - predicted) <= spans.near
+        share = float(is_near[hidden].mean())
         if share > best:
             best, best_prediction = share, predicted
     everywhere = np.full(len(q), np.nan)
     everywhere[both_numbers] = best_prediction
     middle = np.round(spans.middle) if whole else spans.middle
-    base = float((np.abs(values - middle) <= spans.near)[hidden].mean())
+    is_near = np.abs(values - middle) <= spans.near
+    base = float(is_near[hidden].mean())
     return best, base, everywhere
 
 
@@ -481,9 +484,8 @@ def _predictions(q: Numbers, r: Numbers) -> list[Numbers]:
         predictions[3][test] = slope * r[test] + intercept
         predictions[4][test] = nearest_median(r[training], q[training], r[test])
         training_values, which = np.unique(r[training], return_inverse=True)
-        predictions[5][test] = np.interp(
-            r[test], training_values, np.bincount(which, q[training]) / np.bincount(which)
-        )
+        means = np.bincount(which, q[training]) / np.bincount(which)
+        predictions[5][test] = np.interp(r[test], training_values, means)
     return predictions
 
 
@@ -498,14 +500,15 @@ def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
         spread = float(np.var(x[is_kept]))
         if spread <= 0:
             break
-        slope = (
-            float(np.mean((x[is_kept] - x[is_kept].mean()) * (y[is_kept] - y[is_kept].mean())))
-            / spread
-        )
-        intercept = float(y[is_kept].mean() - slope * x[is_kept].mean())
+        x_gaps = x[is_kept] - x[is_kept].mean()
+        y_gaps = y[is_kept] - y[is_kept].mean()
+        slope = float(np.mean(x_gaps * y_gaps)) / spread
+        explained = slope * x[is_kept].mean()
+        intercept = float(y[is_kept].mean() - explained)
         apart = np.abs(y - slope * x - intercept)
         # The three quarters nearest to the line are kept for the next fit.
-        is_kept = apart <= np.partition(apart, 3 * len(apart) // 4)[3 * len(apart) // 4]
+        ordered = np.partition(apart, 3 * len(apart) // 4)
+        is_kept = apart <= ordered[3 * len(apart) // 4]
     return slope, intercept
 
 
@@ -519,7 +522,8 @@ def nearest_median(x: Numbers, y: Numbers, points: Numbers) -> Numbers:
     positions = (
         np.searchsorted(ordered, points, "left") + np.searchsorted(ordered, points, "right")
     ) // 2
-    around = np.clip(positions[:, None] + np.arange(-1, 2)[None, :], 0, len(x) - 1)
+    neighbours = positions[:, None] + np.arange(-1, 2)[None, :]
+    around = np.clip(neighbours, 0, len(x) - 1)
     return np.asarray(np.median(ordered_values[around], axis=1))
 
 
@@ -557,7 +561,8 @@ def chosen_sum(
     """Up to ``max_terms`` of the columns ``candidates`` whose least squares tell most of a number,
     chosen one by one.
     """
-    with_q = standardised(q[:, None])[:, 0] @ block.standard / max(1, len(q))
+    scaled = standardised(q[:, None])[:, 0]
+    with_q = scaled @ block.standard / max(1, len(q))
     terms: list[int] = []
     explained_share = 0.0
     for _ in range(max_terms):

@@ -8,7 +8,7 @@ nothing is found does not say that there is no dependence: none of these kinds w
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,18 +103,18 @@ class Dependence:
         figures = self.figures
         parts = [
             (
-                f"the value is right for {percent(figures.hit)} of {figures.records:,} records"
-                f" instead of {percent(figures.base)}"
+                f"the value is correct for {percent(figures.hit)} of {figures.records:,} records "
+                f"instead of {percent(figures.base)}"
             )
         ]
         if figures.bits:
-            parts.append(f"{percent(figures.bits)} of the remaining bits are gone")
+            parts.append(f"{percent(figures.bits)} of the remaining bits are removed")
         if figures.sure:
             parts.append(f"nearly certain for {percent(figures.sure)}")
         if figures.line is not None and figures.line_gain >= WEAK:
             parts.append(
-                f"a function of it comes near for {percent(figures.line)} instead of"
-                f" {percent(figures.line_base)}"
+                f"a function of it is close for {percent(figures.line)} instead of "
+                f"{percent(figures.line_base)}"
             )
         names = " + ".join(self.columns)
         return f"{names} {self.finding} {self.quasi} beyond its released label ({'; '.join(parts)})"
@@ -208,7 +208,8 @@ class _Search:
             self.rows = np.arange(len(pair.released), dtype=np.int64)
         else:
             persons = pair.original.encoded(person).narrow[pair.rows]
-            self.rows = np.sort(np.unique(persons, return_index=True)[1]).astype(np.int64)
+            first_rows = np.unique(persons, return_index=True)[1]
+            self.rows = np.sort(first_rows).astype(np.int64)
         if len(self.rows) == len(pair.released):
             self.origin = pair.rows
         else:
@@ -217,10 +218,12 @@ class _Search:
         # Seeded by the number of records alone: the same sample for the same table, on every
         # machine.
         rng = np.random.default_rng(self.records)
+        sample = _sample_records(rng, self.records, SAMPLE)
+        few = _sample_records(rng, self.records, FEW)
         self.sets: dict[str, Any] = {
             "all": slice(None),
-            "sample": _sample_records(rng, self.records, SAMPLE),
-            "few": _sample_records(rng, self.records, FEW),
+            "sample": sample,
+            "few": few,
         }
         self.known: dict[Any, Any] = {}
 
@@ -252,21 +255,18 @@ class _Search:
                     own.append(dependence)
                 elif dependence is DependenceKind.UNKNOWN:
                     unknown.append((column, name))
-            alone = {
-                column
-                for own_dependence in own
-                if own_dependence.refused
-                for column in own_dependence.columns
-            }
+            alone: set[str] = set()
+            for own_dependence in own:
+                if own_dependence.refused:
+                    alone.update(own_dependence.columns)
             # Columns that tell enough alone would make every sum with them tell.
             own += self.sums(identifier, [c for c in self.columns if c not in alone])
             dependences += own
             # Codes within labels belong to one quasi-identifier; memory stays that of one.
             self.known = {key: value for key, value in self.known.items() if name != key[-1]}
-        if dependences:
-            classes = self.classes()
-        else:
-            classes = np.zeros(0, dtype=np.int64)
+        if not dependences:  # nobody is linked by them, so nobody asks which rows were looked at
+            return Dependences(compared=compared, unknown=tuple(unknown), k=self.k)
+        classes = self.classes()
         return Dependences(tuple(dependences), compared, tuple(unknown), classes, self.rows, self.k)
 
     # quasi-identifiers
@@ -285,7 +285,8 @@ class _Search:
             of = joint.label
             counts = joint.count
         else:
-            pairs, counts = count_keys(label.whole * len(before.labels) + codes.whole)
+            label_keys = label.whole * len(before.labels) + codes.whole
+            pairs, counts = count_keys(label_keys)
             of = pairs // len(before.labels)
         # How many bits of the values the labels leave open: one of T records, c of them with a
         # value, leaves Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c; a value that one record has adds
@@ -296,10 +297,12 @@ class _Search:
         if not hidden:
             return None
         repeated = counts[(counts > 1) & has_many[of]]
-        spread = float((totals * np.log2(totals)).sum()) - float(
-            (repeated * np.log2(repeated)).sum()
+        bits = (totals * np.log2(totals)).sum()
+        repeated_bits = (repeated * np.log2(repeated)).sum()
+        spread = float(bits) - float(repeated_bits)
+        return _Quasi(
+            name, values, codes=codes, label=label, remaining=spread / hidden, hidden=hidden
         )
-        return _Quasi(name, values, codes, label, spread / hidden, hidden)
 
     def labels(self, name: str, values: RecordColumn | None) -> tuple[bool, RecordColumn]:
         """The released labels of a quasi-identifier, and whether they are its own; one that was
@@ -386,9 +389,8 @@ class _Search:
         released = self.pair.released
         rows = self.rows[selection]
         if view == THERE:
-            return np.asarray(
-                released.column(column).gather(rows).is_null().to_numpy().astype(np.int64)
-            )
+            is_blank = released.column(column).gather(rows).is_null()
+            return np.asarray(is_blank.to_numpy().astype(np.int64))
         if isinstance(view, str):
             days: Any = self.days(column)
             return dense(date_part(days.gather(rows), view))
@@ -439,7 +441,7 @@ class _Search:
         evidence = self.evidence(q, column, figures)
         if finding is DependenceKind.SOME and not self.found_by(q, column, views, evidence):
             finding = DependenceKind.NARROWS
-        return Dependence((column,), q.name, finding, figures, evidence)
+        return Dependence((column,), q.name, finding=finding, figures=figures, evidence=evidence)
 
     def same_in_classes(self, column: str) -> bool:
         """Whether all records of a class have the same released value: then it tells nobody of a
@@ -452,7 +454,8 @@ class _Search:
         def same() -> bool:
             classes = self.classes()
             codes = self.pair.released.encoded(column).narrow[self.rows].astype(np.int64)
-            pairs, _ = count_keys(classes * (int(codes.max(initial=0)) + 1) + codes)
+            keys = classes * (int(codes.max(initial=0)) + 1) + codes
+            pairs, _ = count_keys(keys)
             return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
 
         is_same: bool = self.once(("same in classes", column, None), same)
@@ -498,7 +501,8 @@ class _Search:
             return DependenceKind.SILENT
         r = self.codes(column, "sample")
         label = q.label[self.sets["sample"]]
-        label_and_released = dense(label * (int(r.max(initial=0)) + 1) + r)
+        keys = label * (int(r.max(initial=0)) + 1) + r
+        label_and_released = dense(keys)
         repeated = np.bincount(label_and_released)[label_and_released] > 1
         if int(repeated.sum()) < FEWEST_REPEATS:
             return DependenceKind.UNKNOWN
@@ -531,19 +535,15 @@ class _Search:
         if int(both_numbers.sum()) < FEWEST_REPEATS:
             return False
         apart = differences[both_numbers]
-        same_differences = max(
-            int((apart == 0).sum()), int((np.abs(apart - np.median(apart)) <= 1e-9).sum())
-        )
+        constant_differences = int((np.abs(apart - np.median(apart)) <= 1e-9).sum())
+        same_differences = max(int((apart == 0).sum()), constant_differences)
         if same_differences >= SAME_NUMBERS * len(apart):
             return True
         test_rows, around = self.once(("neighbours", column, None), lambda: _neighbours(released))
         neighbour_values = values[around]
-        middle = np.maximum(
-            np.minimum(neighbour_values[:, 0], neighbour_values[:, 1]),
-            np.minimum(
-                np.maximum(neighbour_values[:, 0], neighbour_values[:, 1]), neighbour_values[:, 2]
-            ),
-        )
+        lower = np.minimum(neighbour_values[:, 0], neighbour_values[:, 1])
+        upper = np.maximum(neighbour_values[:, 0], neighbour_values[:, 1])
+        middle = np.maximum(lower, np.minimum(upper, neighbour_values[:, 2]))
         off = np.abs(values[test_rows] - middle)
         spread = np.abs(values[both_numbers] - np.median(values[both_numbers]))
         off = off[~np.isnan(off)]
@@ -560,7 +560,8 @@ class _Search:
             rng = np.random.default_rng(self.records)
             sizes = np.bincount(q.label.whole)
             order = rng.permutation(len(sizes))
-            label_numbers = order[: int(np.searchsorted(np.cumsum(sizes[order]), SAMPLE)) + 1]
+            label_count = int(np.searchsorted(np.cumsum(sizes[order]), SAMPLE))
+            label_numbers = order[: label_count + 1]
             is_chosen = np.zeros(len(sizes), dtype=bool)
             is_chosen[label_numbers] = True
             rows = np.flatnonzero(is_chosen[q.label.whole])
@@ -623,7 +624,8 @@ class _Search:
                 else:
                     by_chance[turn, 3] = share_gained(line[0], line[1])
         usual = np.quantile(by_chance, QUANTILE, axis=0)
-        usual = np.maximum(usual, by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0))
+        upper_limits = by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0)
+        usual = np.maximum(usual, upper_limits)
         return dataclasses.replace(
             figures,
             hit=figures.hit if figures.gain > usual[0] else figures.base,
@@ -642,10 +644,10 @@ class _Search:
             if line is not None:
                 return LineEvidence.of(q.values.whole, line[2])
         quasi = self.plain(q, "all")
-        bits = {
-            v: float(screened_bits(quasi, self.codes(column, "all", v))[1].sum())
-            for v in self.views(column)
-        }
+        bits = {}
+        for v in self.views(column):
+            bits_of_values = screened_bits(quasi, self.codes(column, "all", v))[1]
+            bits[v] = float(bits_of_values.sum())
         return TableEvidence.of(
             quasi, self.codes(column, "all", max(bits, key=lambda view: bits[view]))
         )
@@ -684,7 +686,8 @@ class _Search:
         is_known = ~np.isnan(off)
         spread = 0.0
         if is_known.any():
-            spread = np.median(np.abs(values[is_known] - np.median(values[is_known])))
+            gaps = values[is_known] - np.median(values[is_known])
+            spread = np.median(np.abs(gaps))
         if (
             len(term_numbers) < 2
             or not is_known.any()
@@ -706,7 +709,11 @@ class _Search:
             return []
         return [
             Dependence(
-                term_names, q.name, finding, figures, LineEvidence.of(q.values.whole, line[2])
+                term_names,
+                q.name,
+                finding=finding,
+                figures=figures,
+                evidence=LineEvidence.of(q.values.whole, line[2]),
             )
         ]
 
@@ -721,14 +728,11 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     test_rows = number_rows[1::2]
     order = training[np.argsort(released[training], kind="stable")]
     ranked = released[order]
-    positions = (
-        np.searchsorted(ranked, released[test_rows], "left")
-        + np.searchsorted(ranked, released[test_rows], "right")
-    ) // 2
-    return (
-        test_rows,
-        order[np.clip(positions[:, None] + np.arange(-1, 2)[None, :], 0, len(order) - 1)],
-    )
+    left = np.searchsorted(ranked, released[test_rows], "left")
+    right = np.searchsorted(ranked, released[test_rows], "right")
+    positions = (left + right) // 2
+    neighbours = positions[:, None] + np.arange(-1, 2)[None, :]
+    return (test_rows, order[np.clip(neighbours, 0, len(order) - 1)])
 
 
 def _sample_records(rng: np.random.Generator, records: int, limit: int) -> Codes:
@@ -740,14 +744,9 @@ def _sample_records(rng: np.random.Generator, records: int, limit: int) -> Codes
 def linkage_words(linkage: Linkage, k: int | None) -> str:
     """What implied linkage reaches, in words."""
     message = (
-        f"whoever knows the quasi-identifiers finds {percent(linkage.rate)} of people instead of"
-        f" {percent(linkage.class_only)}"
+        f"somebody who knows the quasi-identifiers finds {percent(linkage.rate)} of people instead "
+        f"of {percent(linkage.class_only)}"
     )
     if k:
         message += f", and fewer than {k} records fit {percent(linkage.exposed)} of people"
     return message
-
-
-def by_pair(dependences: Iterable[Dependence]) -> Mapping[tuple[tuple[str, ...], str], Dependence]:
-    """Dependences by their columns and quasi-identifier."""
-    return {(dependence.columns, dependence.quasi): dependence for dependence in dependences}

@@ -69,7 +69,8 @@ class Draws:
     def permutation(self, count: int) -> Ints:
         """A random order of 0, 1, …, by keys of 128 bits."""
         # Two words a place: equal keys are all but impossible.
-        return np.lexsort((self._words(count), self._words(count))).astype(np.int64)
+        sort_keys = self._words(count), self._words(count)
+        return np.lexsort(sort_keys).astype(np.int64)
 
     def laplace(self, scale: Fraction, count: int) -> Ints:
         r"""So many numbers of the discrete Laplace distribution, :math:`P(x) \propto e^{-|x|/s}`, s
@@ -80,7 +81,7 @@ class Draws:
         """
         if not 0 < scale < LARGEST_SCALE:
             raise ParameterError(
-                "the noise would leave the range of whole numbers; raise epsilon or k"
+                "the noise would exceed the range of whole numbers; raise epsilon or k"
             )
         if self.secure and (opendp_draws := _by_opendp(scale, count)) is not None:
             return np.array(opendp_draws, dtype=np.int64)
@@ -111,7 +112,8 @@ class Draws:
         if self._generator is None:
             return exponential(sensitivity, rho).choose(scores)
         scale = 2 * sensitivity / math.sqrt(8 * rho)
-        return int(np.argmax(scores + self._generator.gumbel(0.0, scale, len(scores))))
+        noisy_scores = scores + self._generator.gumbel(0.0, scale, len(scores))
+        return int(np.argmax(noisy_scores))
 
     def seed(self) -> int:
         """A seed of 128 bits for draws that touch no data."""
@@ -183,7 +185,8 @@ def _seeded(generator: np.random.Generator) -> Below:
     def below(limit: int) -> int:
         bits = (limit - 1).bit_length()
         while True:
-            value = int.from_bytes(generator.bytes(-(-bits // 8)), "big") >> (-bits % 8)
+            random_bytes = generator.bytes(-(-bits // 8))
+            value = int.from_bytes(random_bytes, "big") >> (-bits % 8)
             # Numbers at or above the limit are drawn anew: a remainder would favour small ones.
             if value < limit:
                 return value

@@ -45,7 +45,8 @@ def _add(sums: list[int], values: NDArray[np.float64], groups: NDArray[np.int64]
     lower = np.bincount(positions, low)
     for at in np.flatnonzero((upper != 0) | (lower != 0)).tolist():
         total = (int(upper[at]) << HALF) + int(lower[at])
-        sums[at // width] += total << (at % width + lowest_power - 53 + DEEPEST)
+        bit = at % width + lowest_power
+        sums[at // width] += total << (bit - 53 + DEEPEST)
 
 
 def rounded(total: int) -> float:

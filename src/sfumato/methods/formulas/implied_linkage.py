@@ -49,8 +49,10 @@ class TableEvidence:
     @classmethod
     def of(cls, q: Codes, r: Codes) -> TableEvidence:
         """The counts of two columns of codes."""
-        keys, counts = np.unique(r * (int(q.max(initial=0)) + 1) + q, return_counts=True)
-        return cls(q, r, keys, counts, np.bincount(r), np.bincount(q) / max(1, len(q)))
+        width = int(q.max(initial=0)) + 1
+        keys, counts = np.unique(r * width + q, return_counts=True)
+        shares = np.bincount(q) / max(1, len(q))
+        return cls(q, r, keys, counts, np.bincount(r), shares)
 
     def scores(self, person: int, members: Codes) -> Numbers:
         """P(value of the person | released value of the member), the member's own record left
@@ -62,11 +64,12 @@ class TableEvidence:
         # Pairs that never occur together are looked up beyond the end; the next line finds them
         # out.
         positions = np.minimum(np.searchsorted(self.keys, pair_keys), len(self.keys) - 1)
-        together = np.where(self.keys[positions] == pair_keys, self.counts[positions], 0) - (
-            self.q[members] == value
-        )
+        counted = np.where(self.keys[positions] == pair_keys, self.counts[positions], 0)
+        is_own = self.q[members] == value
+        together = counted - is_own
         # Backed off: the share of all weighs as much as two records.
-        return np.asarray((together + 2 * self.prior[value]) / (self.totals[released] + 1))
+        expected = (together + 2 * self.prior[value]) / (self.totals[released] + 1)
+        return np.asarray(expected)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -91,8 +94,10 @@ class LineEvidence:
         """
         off = np.abs(self.q[person] - self.predicted[members])
         # The slack counts predictions that are equally far off but for rounding.
-        at_least = len(self.apart) - np.searchsorted(self.apart, off * (1 - 1e-9) - 1e-12)
-        return np.where(np.isnan(off), 0.5, (at_least + 1) / (len(self.apart) + 1))
+        nearer = np.searchsorted(self.apart, off * (1 - 1e-9) - 1e-12)
+        at_least = len(self.apart) - nearer
+        shares_apart = (at_least + 1) / (len(self.apart) + 1)
+        return np.where(np.isnan(off), 0.5, shares_apart)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -117,7 +122,8 @@ class Linkage:
         """Whether it surely finds more people than a class of k lets find, and a quarter more than
         the classes themselves.
         """
-        return self.low > max(1 / k if k else 0.0, 1.25 * self.class_only) + 1e-9
+        threshold = max(1 / k if k else 0.0, 1.25 * self.class_only)
+        return self.low > threshold + 1e-9
 
 
 def implied_linkage(
@@ -164,7 +170,8 @@ def implied_linkage(
         tied = scores >= best - TIE * max(1.0, best)
         # Of a class that is sampled each tied record stands for several.
         if tied[members == person][0]:
-            credit[number] = 1 / (1 + (int(tied.sum()) - 1) * share)
+            rivals = (int(tied.sum()) - 1) * share
+            credit[number] = 1 / (1 + rivals)
         # A quarter of the best score is nearly as good: an intruder would not rule such records
         # out.
         nearly[number] = int((scores >= best / 4).sum()) * share
@@ -172,12 +179,18 @@ def implied_linkage(
     error = 0.0
     if len(rows):
         error = float(credit.std() / np.sqrt(len(rows)))
+    if len(rows):
+        class_only = float(alone.mean())
+        exposed = float((nearly < k).mean())
+    else:
+        class_only = 0.0
+        exposed = 0.0
     return Linkage(
         rate=rate,
-        class_only=float(alone.mean()) if len(rows) else 0.0,
+        class_only=class_only,
         low=max(0.0, rate - Z * error),
         high=min(1.0, rate + Z * error),
-        exposed=float((nearly < k).mean()) if len(rows) else 0.0,
+        exposed=exposed,
         people=rows,
         credit=credit,
         k=k,
@@ -191,6 +204,7 @@ def classes_of_codes(columns: Sequence[NDArray[np.generic]], rows: int) -> Codes
     keys = np.zeros(rows, dtype=np.uint64)
     rng = np.random.default_rng(rows)
     for codes in columns:
-        bits = rng.integers(0, 2**64, int(codes.max(initial=0)) + 1, dtype=np.uint64)
+        code_count = int(codes.max(initial=0)) + 1
+        bits = rng.integers(0, 2**64, code_count, dtype=np.uint64)
         keys += bits[codes.astype(np.int64)]
     return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class ItemSets:
     def of(cls, sets: Iterable[Sequence[int]], size: int | None = None) -> ItemSets:
         """From lists of numbers, in any order, repeats merged."""
         rows = [sorted(set(item_set)) for item_set in sets]
-        pointers = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        pointers = group_starts([len(group) for group in rows])
         items = np.fromiter(
             (item for row in rows for item in row), dtype=np.int32, count=int(pointers[-1])
         )
@@ -106,12 +107,12 @@ class ItemSets:
     def taken(self, people: Ints) -> ItemSets:
         """Some of the people, in the order given."""
         lengths = self.lengths[people]
-        pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        pointers = group_starts(lengths)
         # Where the items of each person lie in the old array: lengths 2, 3 taken from 5 and 0 →
         # places 5, 6, 0, 1, 2.
-        positions = np.arange(int(pointers[-1])) + np.repeat(
-            self.pointers[:-1][people] - pointers[:-1], lengths
-        )
+        moved_by = self.pointers[:-1][people] - pointers[:-1]
+        shifts = np.repeat(moved_by, lengths)
+        positions = np.arange(int(pointers[-1])) + shifts
         return ItemSets(pointers, self.items[positions], self.size)
 
     def mapped(self, image: NDArray[Any], size: int) -> ItemSets:
@@ -207,7 +208,7 @@ def violating(
     [(2,)]
     """
     if m < 1 or k < 0:
-        raise ParameterError("sets have at least one item, and k is not negative")
+        raise ParameterError("sets must have at least one item, and k must not be negative")
     work, order = ranked(sets, new)
     if new is None:
         roots = len(order)
@@ -217,9 +218,9 @@ def violating(
     listed = _listed(work, m, limit)
     secret = without_items(len(sets)) if private is None else private
     room = max(secret.size, 1)
-    loop = kernels.baskets.Private(
-        secret.pointers, secret.items, np.zeros(room, np.int64), np.zeros(room, np.int64)
-    )
+    empty_supports = np.zeros(room, np.int64)
+    empty_private = np.zeros(room, np.int64)
+    loop = kernels.baskets.Private(secret.pointers, secret.items, empty_supports, empty_private)
     kernels.baskets.list_violating_sets(
         work.kernel(), loop, m, k, float(share), roots, enough, listed
     )
@@ -227,25 +228,26 @@ def violating(
     violations = Violations(
         _renumbered(listed.members[:listed_count], order),
         listed.supports[:listed_count].copy(),
-        listed.private_counts[:listed_count].copy(),
-        listed.carriers,
-        count,
+        private=listed.private_counts[:listed_count].copy(),
+        carriers=listed.carriers,
+        count=count,
         # Still above everybody: nobody has any item.
-        smallest if smallest <= len(sets) else None,
-        float(listed.worst[0]),
+        least=smallest if smallest <= len(sets) else None,
+        worst=float(listed.worst[0]),
     )
     # A list that was cut short may lack the smaller sets that others are compared with.
     return _minimal(violations) if violations.complete else violations
 
 
-def _listed(sets: ItemSets, m: int, limit: int) -> Any:
+def _listed(sets: ItemSets, m: int, limit: int) -> kernels.baskets.SetList:
     """Room for sets that are found; what is not written to costs no memory."""
+    tallies = np.array([0, 0, len(sets) + 1], dtype=np.int64)
     return kernels.baskets.SetList(
         np.empty((limit, m), np.int32),
         np.empty(limit, np.int64),
         np.empty(limit, np.int64),
         np.zeros(len(sets), np.bool_),
-        np.array([0, 0, len(sets) + 1], dtype=np.int64),
+        tallies,
         np.zeros(1),
     )
 
@@ -256,7 +258,8 @@ def _renumbered(members: NDArray[np.int32], order: Ints) -> NDArray[np.int32]:
         return members.copy()
     # Above every item, so that empty places are sorted behind.
     behind = np.iinfo(np.int32).max
-    item_numbers = np.where(members >= 0, order[np.maximum(members, 0)].astype(np.int32), behind)
+    new_numbers = order[np.maximum(members, 0)]
+    item_numbers = np.where(members >= 0, new_numbers.astype(np.int32), behind)
     item_numbers.sort(axis=1)
     item_numbers[item_numbers == behind] = -1
     return item_numbers
@@ -277,15 +280,17 @@ def _minimal(violations: Violations) -> Violations:
         for smaller in range(1, length):
             smaller_sets = violations.members[(lengths == smaller) & keep][:, :smaller]
             if len(smaller_sets) and len(rows):
-                rows = rows[~_holds_one(violations.members[rows][:, :length], smaller_sets)]
+                sets_of_length = violations.members[rows][:, :length]
+                rows = rows[~_holds_one(sets_of_length, smaller_sets)]
         keep[lengths == length] = False
         keep[rows] = True
+    amount = int(keep.sum())
     return dataclasses.replace(
         violations,
         members=violations.members[keep],
         supports=violations.supports[keep],
         private=violations.private[keep],
-        count=int(keep.sum()),
+        count=amount,
     )
 
 
@@ -364,12 +369,11 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
         # them.
         totals *= np.where(lengths > m, (lengths - j) / (j + 1), 1.0)
     has_items = lengths > 0
-    return KnownSets(
-        np.where(has_items, alone / totals, 0.0),
-        np.where(has_items, inverse / totals, 0.0),
-        np.where(has_items, rarest, 0),
-        np.where(has_items, totals, 0.0),
-    )
+    uniqueness = np.where(has_items, alone / totals, 0.0)
+    inverse_mean = np.where(has_items, inverse / totals, 0.0)
+    rarest_set = np.where(has_items, rarest, 0)
+    amounts = np.where(has_items, totals, 0.0)
+    return KnownSets(uniqueness, inverse_mean, rarest_set, amounts)
 
 
 def frequent(
@@ -382,7 +386,7 @@ def frequent(
     {(0,): 3, (1,): 2, (0, 1): 2}
     """
     if minimum_support < 1:
-        raise ParameterError("a frequent set has at least one carrier")
+        raise ParameterError("a frequent set must have at least one carrier")
     work, order = ranked(sets)
     listed = _listed(work, m, limit)
     kernels.baskets.list_frequent_sets(work.kernel(), m, minimum_support, listed)
@@ -392,10 +396,9 @@ def frequent(
             f"there are {count:,} frequent sets, more than {limit:,}; ask for a higher support"
         )
     members = _renumbered(listed.members[:listed_count], order)
-    named_sets = [
-        (tuple(row[row >= 0].tolist()), int(n))
-        for row, n in zip(members, listed.supports[:listed_count], strict=True)
-    ]
+    named_sets = []
+    for row, n in zip(members, listed.supports[:listed_count], strict=True):
+        named_sets.append((tuple(row[row >= 0].tolist()), int(n)))
     return dict(
         sorted(
             named_sets, key=lambda set_and_support: (len(set_and_support[0]), set_and_support[0])
@@ -476,7 +479,6 @@ def whole_classes(sets: ItemSets) -> tuple[Ints, Ints]:
     codes = np.empty(len(sets), dtype=np.int64)
     ends = (sets.pointers * width).tolist()
     for person in range(len(sets)):
-        codes[person] = class_numbers.setdefault(
-            raw[ends[person] : ends[person + 1]], len(class_numbers)
-        )
+        raw_key = raw[ends[person] : ends[person + 1]]
+        codes[person] = class_numbers.setdefault(raw_key, len(class_numbers))
     return codes, np.bincount(codes, minlength=len(class_numbers)).astype(np.int64)

@@ -81,14 +81,13 @@ def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[n
         common_columns = np.flatnonzero(own_pattern & other_pattern)
         rows = np.flatnonzero(which == first)
         other_rows = np.flatnonzero(which == second)
-        keys = np.concatenate(
-            [kinds[other_rows][:, common_columns], kinds[rows][:, common_columns]]
-        )
+        other_kinds = kinds[other_rows][:, common_columns]
+        own_kinds = kinds[rows][:, common_columns]
+        keys = np.concatenate([other_kinds, own_kinds])
         _, code = np.unique(keys, axis=0, return_inverse=True)
         code = code.reshape(-1)
-        persons = np.bincount(
-            code[: len(other_rows)], weights=sizes[other_rows], minlength=int(code.max()) + 1
-        )
+        width = int(code.max()) + 1
+        persons = np.bincount(code[: len(other_rows)], weights=sizes[other_rows], minlength=width)
         compatible_counts[rows] += persons[code[len(other_rows) :]].astype(np.int64)
     return compatible_counts
 
@@ -157,10 +156,10 @@ def diversity(joint: JointClasses, values: NDArray[np.int64]) -> tuple[int, floa
     overall = np.bincount(values) / len(values)
     # Half the sum of differences is one less the sum of the smaller shares; values that a class
     # lacks add nothing, so only those that occur are looked at.
-    common = np.minimum(counts / joint.sizes[pairs[:, 0]], overall[pairs[:, 1]])
-    return fewest, float(
-        1.0 - np.bincount(pairs[:, 0], weights=common, minlength=len(joint.sizes)).min()
-    )
+    shares = counts / joint.sizes[pairs[:, 0]]
+    common = np.minimum(shares, overall[pairs[:, 1]])
+    covered = np.bincount(pairs[:, 0], weights=common, minlength=len(joint.sizes))
+    return fewest, float(1.0 - covered.min())
 
 
 def spent_by_group(
@@ -181,5 +180,7 @@ def spent_by_group(
     groups = np.unique(present, axis=0)
     epsilon = np.array([0.0 if loss is None else loss for loss in losses])
     without = np.array([loss is None for loss in losses])
-    mixed = bool(((groups & without).any(axis=1) & (groups & ~without).any(axis=1)).any())
+    takes = (groups & without).any(axis=1)
+    leaves = (groups & ~without).any(axis=1)
+    mixed = bool((takes & leaves).any())
     return float((groups * epsilon).sum(axis=1).max()), mixed

@@ -34,7 +34,7 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
     size = len(joined)
     if size > MOST:
         raise ParameterError(
-            f"matchings of at most {MOST} records are counted exactly, not of {size}"
+            f"matchings of at most {MOST} records are counted exactly, but there are {size}"
         )
     first = _ways(joined)
     # The same count from the other end: the last rows, as many as there are columns in a set.
@@ -47,7 +47,8 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
         for column in np.flatnonzero(joined[row]).tolist():
             # The row takes a free column, rows before it have the set, rows behind it all the rest.
             free = before[(before >> column & 1) == 0]
-            counts[row, column] = int((first[free] * last[full ^ free ^ (1 << column)]).sum())
+            ways = (first[free] * last[full ^ free ^ (1 << column)]).sum()
+            counts[row, column] = int(ways)
     return int(first[full]), counts
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from sfumato.core.encoding import label
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import UNITS, Kind, Role, Schema
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 
 
 ARROWS = ("->", "→")
-Support = Annotated[int, Field(ge=1, description="records from which on a rule is found")]
+Support = Annotated[int, Field(ge=1, description="records from which a rule counts as found")]
 Confidence = Annotated[
-    float, Field(gt=0, le=1, description="confidence from which on a rule is found")
+    float, Field(gt=0, le=1, description="confidence from which a rule counts as found")
 ]
 
 
@@ -94,7 +95,7 @@ def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
         raise ValueError("must name something on each side of its arrow")
     names = [item.column for item in rule.items]
     if len(set(names)) < len(names):
-        raise ValueError("must not name one thing twice")
+        raise ValueError("must not name an item twice")
     return rule
 
 
@@ -149,7 +150,7 @@ Spoken = Annotated[
     BeforeValidator(_as_list),
     Field(
         min_length=1,
-        description="rules such as 'smoker=yes, sex=f -> diagnosis=lung'; kept by the owner",
+        description="rules such as 'smoker=yes, sex=f -> diagnosis=lung'; stay with the owner",
     ),
     AfterValidator(_readable),
 ]
@@ -159,7 +160,7 @@ Spoken = Annotated[
 SpokenItems = Annotated[
     str | Sequence[str | Mapping[str, Any]],
     BeforeValidator(_as_list),
-    Field(min_length=1, description="rules such as 'bread, butter -> wine'; kept by the owner"),
+    Field(min_length=1, description="rules such as 'bread, butter -> wine'; stay with the owner"),
     AfterValidator(_readable_items),
 ]
 """Rules of baskets, in a recipe."""
@@ -185,8 +186,8 @@ def require_columns(method: str, rules: Iterable[NamedRule], schema: Schema) -> 
                 for name in unknown
             ]
             + [
-                f"{method}: column {name!r} is a direct identifier, which is not released; take it"
-                " out of the rules"
+                f"{method}: column {name!r} is a direct identifier, which is dropped; remove it "
+                "from the rules"
                 for name in direct
             ]
         )
@@ -201,15 +202,17 @@ def item_columns(
     """The columns whose values are items: those of the rules, and ``among`` or, where nobody says
     which, all categories.
     """
-    rule_columns = {name for rule in rules for name in rule.columns}
+    rule_columns: set[str] = set()
+    for rule in rules:
+        rule_columns.update(rule.columns)
     left_out = (Role.DROP, *UNITS, Role.WEIGHT)
     if among is None:
-        among = [
-            name
-            for name, attribute in schema.attributes.items()
-            if attribute.kind in (Kind.NOMINAL, Kind.ORDINAL)
-            and not any(attribute.has(role) for role in left_out)
-        ]
+        among = []
+        for name, attribute in schema.attributes.items():
+            if attribute.kind in (Kind.NOMINAL, Kind.ORDINAL) and not any(
+                attribute.has(role) for role in left_out
+            ):
+                among.append(name)
     return tuple(sorted(rule_columns | set(among)))
 
 
@@ -248,7 +251,8 @@ class TableItems:
                 all_labels = own_labels
             else:
                 # Labels that are known keep their numbers; new ones come behind them.
-                all_labels = [*known_labels[at], *sorted(set(own_labels) - set(known_labels[at]))]
+                unlisted = sorted(set(own_labels) - set(known_labels[at]))
+                all_labels = [*known_labels[at], *unlisted]
             label_codes: dict[str | None, int] = {text: i for i, text in enumerate(all_labels)}
             new_codes = np.array(
                 [label_codes.get(text, -1) for text in encoded.labels], dtype=np.int64
@@ -265,12 +269,12 @@ class TableItems:
         else:
             cells = np.zeros((len(order), 0), dtype=np.int64)
         has_item = cells >= 0
-        items = (cells + np.array(first[:-1], dtype=np.int64))[has_item]
+        first_items = np.array(first[:-1], dtype=np.int64)
+        items = (cells + first_items)[has_item]
         # Rows have different numbers of items: starts[t] is where those of row t begin.
-        starts = np.r_[0, np.cumsum(has_item.sum(axis=1))].astype(np.int64)
-        return cls(
-            tuple(columns), tuple(labels), first[:-1], order, Transactions(starts, items, first[-1])
-        )
+        starts = group_starts(has_item.sum(axis=1))
+        transactions = Transactions(starts, items, first[-1])
+        return cls(tuple(columns), tuple(labels), first[:-1], order, transactions)
 
     def numbers(self, item: Item) -> list[int]:
         """The items that are meant: one, none where the value does not occur, or all of a
@@ -278,7 +282,8 @@ class TableItems:
         """
         at = self.columns.index(item.column)
         if item.value is None:
-            return list(range(self.first[at], self.first[at] + len(self.labels[at])))
+            start = self.first[at]
+            return list(range(start, start + len(self.labels[at])))
         column_labels = self.labels[at]
         if item.value not in column_labels:
             return []
@@ -293,12 +298,12 @@ class TableItems:
 
         def item(number: int) -> Item:
             at = self._column(number)
-            return Item(self.columns[at], self.labels[at][number - self.first[at]])
+            code = number - self.first[at]
+            return Item(self.columns[at], self.labels[at][code])
 
-        return NamedRule(
-            tuple(item(number) for number in rule.left),
-            tuple(item(number) for number in rule.right),
-        )
+        left = tuple(item(number) for number in rule.left)
+        right = tuple(item(number) for number in rule.right)
+        return NamedRule(left, right)
 
     def meant(self, rules: Iterable[NamedRule], thresholds: Thresholds) -> list[Association]:
         """The rules that could be found: those whose items enough rows hold. Fewer rows never make
@@ -323,10 +328,8 @@ class TableItems:
         """
         at = [self._column(column_choices[0]) for column_choices in choices]
         rows = np.stack([self._cells(column_number) for column_number in at], axis=1)
-        inside = np.all(
-            [np.isin(rows[:, i], column_choices) for i, column_choices in enumerate(choices)],
-            axis=0,
-        )
+        hits = [np.isin(rows[:, i], column_choices) for i, column_choices in enumerate(choices)]
+        inside = np.all(hits, axis=0)
         combined, counts = np.unique(rows[inside], axis=0, return_counts=True)
         for values in combined[counts >= smallest_support].tolist():
             yield tuple(values)

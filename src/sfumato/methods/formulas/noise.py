@@ -70,7 +70,8 @@ class Noise:
         if self.name == GAUSSIAN:
             return _gaussian_tail(self.scale, failure)
         p = math.exp(-1 / self.scale)
-        return max(0, math.ceil(self.scale * math.log(2 / (failure * (1 + p))) - 1))
+        reach = self.scale * math.log(2 / (failure * (1 + p)))
+        return max(0, math.ceil(reach - 1))
 
 
 def noise_for(loss: PrivacyLoss, l1: int, l2: float) -> Noise:
@@ -119,15 +120,17 @@ def _confirmed(
     for _ in range(64):
         if not scale < LARGEST_SCALE:
             raise ParameterError(
-                "epsilon or rho is so small that the noise leaves the range of whole numbers; ask"
-                " more"
+                "epsilon or rho is so small that the noise exceeds the range of whole numbers; "
+                "ask for a larger one"
             )
         measurement = make(scale)
         if Fraction(measurement.map(distance)) <= allowed:
             return Noise(name, scale, measurement)
         # The next larger number or so: 5e-324 moves even a scale of 0.
         scale = scale * (1 + 1e-15) + 5e-324
-    raise InternalError("no scale of noise keeps the privacy loss that was asked for")
+    raise InternalError(
+        "no scale of noise reaches the requested privacy loss; ask for a larger one"
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,9 +174,11 @@ def _opendp() -> Any:
 
 def _gaussian_tail(sigma: float, failure: float) -> int:
     if sigma > EXACT_TAIL:
-        return math.ceil(sigma * NormalDist().inv_cdf(1 - failure / 2)) + 1
+        quantile = sigma * NormalDist().inv_cdf(1 - failure / 2)
+        return math.ceil(quantile) + 1
     reach = math.ceil(12 * sigma) + 10  # beyond, there is less than 1e-30 of the mass
-    mass = np.exp(-0.5 * (np.arange(reach + 1) / sigma) ** 2)
+    deviations = np.arange(reach + 1) / sigma
+    mass = np.exp(-0.5 * deviations**2)
     # The mass of 0 is there once, all other sizes with both signs.
     total = 2 * mass.sum() - mass[0]
     outside = 2 * (mass.sum() - np.cumsum(mass)) / total  # P(|X| > t) for t = 0, 1, …

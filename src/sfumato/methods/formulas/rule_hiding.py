@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.core.progress import Progress, silent
 from sfumato.core.words import percent
 from sfumato.errors import InternalError, ParameterError
@@ -107,13 +108,13 @@ def warnings_of(hidden: Hidden, effects: SideEffects) -> tuple[str, ...]:
     warnings = []
     if hidden.more:
         warnings.append(
-            f"{len(hidden.more):,} items were put into baskets: people are said to have what they"
-            " do not have"
+            f"{len(hidden.more):,} items were added to baskets: the release says of people what is "
+            "not true"
         )
     if effects.lost or effects.ghosts:
         warnings.append(
-            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and"
-            f" {len(effects.ghosts):,} appeared that were not found before"
+            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and "
+            f"{len(effects.ghosts):,} new ones appeared"
         )
     if hidden.proof is not None and not hidden.proof.optimal:
         warnings.append(
@@ -196,7 +197,8 @@ class _Work:
         """The transactions that hold a rule, the shortest first."""
         # Shortest transactions first: an item out of them costs fewest other rules.
         holders = np.flatnonzero(self.now.holding(rule.both))
-        ordered: list[int] = holders[np.argsort(self.now.sizes[holders], kind="stable")].tolist()
+        positions = np.argsort(self.now.sizes[holders], kind="stable")
+        ordered: list[int] = holders[positions].tolist()
         return ordered
 
     def drop_right(self, rule: Association) -> bool:
@@ -210,7 +212,8 @@ class _Work:
         else:
             largest_support = self.thresholds.support - 1
         item = _most_frequent(self.now, rule.right or rule.left)
-        return self.take([(t, item) for t in holders[: len(holders) - largest_support]])
+        transactions_changed = holders[: len(holders) - largest_support]
+        return self.take([(t, item) for t in transactions_changed])
 
     def drop_most_frequent(self, rule: Association) -> bool:
         """Take the most frequent item of the rule out of the shortest transaction that holds it,
@@ -302,7 +305,8 @@ def hide_exactly(
         return Hidden(transactions, nothing, proof=Proof(0, 0, 1))
     rules = _Rules.of(transactions, distinct_rules, thresholds, largest)
     # One side effect costs more than all items that could be taken out.
-    weight = 1 + int(np.isin(transactions.items, sorted(rules.deletable)).sum())
+    deletable_items = np.isin(transactions.items, sorted(rules.deletable)).sum()
+    weight = 1 + int(deletable_items)
     pairs: list[tuple[int, int]] = []
     proofs = []
     parts = rules.parts()
@@ -345,23 +349,23 @@ class _Rules:
         largest: int,
     ) -> _Rules:
         """What there is in some transactions."""
-        gone = {item for rule in hide for item in rule.both}
+        gone: set[int] = set()
+        for rule in hide:
+            gone.update(rule.both)
         itemsets = frequent_itemsets(transactions, thresholds.support, largest)
         if not any(rule.right for rule in hide):
-            itemsets_kept = [
-                itemset
-                for itemset in itemsets
-                if not any(set(rule.left) <= set(itemset) for rule in hide)
-            ]
-            border = {
-                itemset
-                for itemset in itemsets_kept
+            itemsets_kept = []
+            for itemset in itemsets:
+                if not any(set(rule.left) <= set(itemset) for rule in hide):
+                    itemsets_kept.append(itemset)
+            border = set()
+            for itemset in itemsets_kept:
                 if not any(
                     set(itemset) < set(superset)
                     for superset in itemsets_kept
                     if len(superset) == len(itemset) + 1
-                )
-            }
+                ):
+                    border.add(itemset)
             touched = [itemset for itemset in itemsets_kept if gone & set(itemset)]
             return cls(
                 tuple(hide),
@@ -390,10 +394,9 @@ class _Rules:
                 item = group[item]
             return item
 
-        touched = {
-            rule: [item for item in rule.both if item in group]
-            for rule in (*self.hide, *self.keep, *self.ghosts)
-        }
+        touched = {}
+        for rule in (*self.hide, *self.keep, *self.ghosts):
+            touched[rule] = [item for item in rule.both if item in group]
         for items in touched.values():
             # Union-find: items of one rule belong together; parts without a common item are solved
             # apart.
@@ -453,9 +456,9 @@ class _Patterns:
                 items_left.append(tuple(item for item in kind if item not in out))
                 if len(types) > MOST_PATTERNS:
                     raise ParameterError(
-                        f"the exact way would have to weigh more than {MOST_PATTERNS:,} ways to"
-                        " take items out; use dsr or 2a, look at fewer columns, or hide fewer"
-                        " rules at a time"
+                        f"the exact method would have to compare more than {MOST_PATTERNS:,} ways "
+                        "to remove items; use dsr or 2a, fewer columns, or hide fewer rules at a "
+                        "time"
                     )
         marks = np.zeros((len(items_left), len(items)), dtype=np.bool_)
         item_numbers = {item: at for at, item in enumerate(items)}
@@ -479,8 +482,8 @@ class _Patterns:
 def _subsets(items: Sequence[int]) -> Iterable[Itemset]:
     if len(items) > MOST_AT_ONCE:
         raise ParameterError(
-            f"a transaction holds {len(items)} items of sensitive rules; the exact way takes at"
-            f" most {MOST_AT_ONCE}: use dsr or 2a, or hide fewer rules at a time"
+            f"a transaction holds {len(items)} items of sensitive rules, and the exact method "
+            f"allows {MOST_AT_ONCE}; use dsr or 2a, or hide fewer rules at a time"
         )
     return itertools.chain.from_iterable(
         itertools.combinations(items, size) for size in range(len(items) + 1)
@@ -513,11 +516,13 @@ def _solved(
     after = work.now
     lost = sum(not is_found(after, rule, thresholds) for rule in rules.keep)
     ghosts = sum(is_found(after, rule, thresholds) for rule in rules.ghosts)
-    pairs = [
-        (int(transactions.owners[at]), int(transactions.items[at]))
-        for at in np.flatnonzero(work.gone)
-    ]
-    return pairs, Proof(weight * (lost + ghosts) + len(pairs), bound or 0.0, weight)
+    pairs = []
+    for at in np.flatnonzero(work.gone):
+        owner = int(transactions.owners[at])
+        item = int(transactions.items[at])
+        pairs.append((owner, item))
+    side_costs = weight * (lost + ghosts) + len(pairs)
+    return pairs, Proof(side_costs, bound or 0.0, weight)
 
 
 def _as_pairs(patterns: _Patterns, amounts: Ints) -> list[tuple[int, int]]:
@@ -526,7 +531,8 @@ def _as_pairs(patterns: _Patterns, amounts: Ints) -> list[tuple[int, int]]:
     waiting: Mapping[int, list[int]] = {
         number: list(members) for number, members in enumerate(patterns.members)
     }
-    order = sorted(np.flatnonzero(amounts).tolist(), key=lambda j: (-len(patterns.taken[j]), j))
+    used = np.flatnonzero(amounts).tolist()
+    order = sorted(used, key=lambda j: (-len(patterns.taken[j]), j))
     for j in order:
         transactions_waiting = waiting[int(patterns.types[j])]
         transactions_chosen = transactions_waiting[: amounts[j]]
@@ -546,11 +552,9 @@ class _Program:
         self.rules = rules
         self.patterns = patterns
         self.thresholds = thresholds
-        needed = {
-            part
-            for rule in (*rules.hide, *rules.keep, *rules.ghosts)
-            for part in (rule.both, rule.left)
-        }
+        needed: set[tuple[int, ...]] = set()
+        for rule in (*rules.hide, *rules.keep, *rules.ghosts):
+            needed.update((rule.both, rule.left))
         self.held = {itemset: patterns.holding(itemset) for itemset in needed}
         self.most = {itemset: transactions.support(itemset) for itemset in needed}
         self.sizes = np.array([len(members) for members in patterns.members], dtype=np.float64)
@@ -558,14 +562,12 @@ class _Program:
     def cost(self, amounts: Ints, weight: int) -> float:
         """What a solution costs, counted anew."""
         supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
-        still_found = [
-            self.thresholds.found(supports[rule.both], supports[rule.left])
-            for rule in self.rules.keep
-        ]
-        ghosts = [
-            self.thresholds.found(supports[rule.both], supports[rule.left])
-            for rule in self.rules.ghosts
-        ]
+        still_found = []
+        for rule in self.rules.keep:
+            still_found.append(self.thresholds.found(supports[rule.both], supports[rule.left]))
+        ghosts = []
+        for rule in self.rules.ghosts:
+            ghosts.append(self.thresholds.found(supports[rule.both], supports[rule.left]))
         out = sum(
             len(pattern) * int(amount)
             for pattern, amount in zip(self.patterns.taken, amounts, strict=True)
@@ -601,18 +603,20 @@ class _Program:
         for number, size in enumerate(self.sizes):
             rows.add({}, {}, size, size, plain=np.flatnonzero(self.patterns.types == number))
         self._hidden(rows, rules_shown)
-        self._keep_rules(rows, keep, width + 2 * len(rules_shown) + ghosts, hard=hard)
+        first_lost = width + 2 * len(rules_shown) + ghosts
+        self._keep_rules(rows, keep, first_lost, hard=hard)
         matrix = hstack([rows.supports(), csr_matrix(rows.others(variable_count - width))]).tocsr()
         price = np.zeros(variable_count)
         price[:width] = [len(pattern) for pattern in self.patterns.taken]
         # Only side effects cost the weight; how a rule is hidden is free.
         price[width + 2 * len(rules_shown) :] = weight
         upper = np.r_[self.sizes[self.patterns.types], np.ones(variable_count - width)]
+        constraint = LinearConstraint(matrix, rows.low, rows.high)
         solution = milp(
             price,
             integrality=np.ones(variable_count),
             bounds=Bounds(0, upper),
-            constraints=LinearConstraint(matrix, rows.low, rows.high),
+            constraints=constraint,
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
         bound = None
@@ -661,20 +665,12 @@ class _Program:
         offset = first - len(self.patterns.taken)
         for number, rule in enumerate(keep):
             lost = {} if hard else {offset + number: 1.0}
-            rows.add(
-                {rule.both: 1.0},
-                {at: smallest_support * coefficient for at, coefficient in lost.items()},
-                smallest_support,
-                np.inf,
-            )
+            terms = {at: smallest_support * coefficient for at, coefficient in lost.items()}
+            rows.add({rule.both: 1.0}, terms, smallest_support, np.inf)
             if rule.right:
                 largest = p * self.most[rule.left]
-                rows.add(
-                    _difference(rule, p, q),
-                    {at: largest * coefficient for at, coefficient in lost.items()},
-                    0,
-                    np.inf,
-                )
+                ghost_terms = {at: largest * coefficient for at, coefficient in lost.items()}
+                rows.add(_difference(rule, p, q), ghost_terms, 0, np.inf)
 
 
 def _fraction(exact: Fraction) -> tuple[int, int]:
@@ -725,7 +721,7 @@ class _Rows:
         """The coefficients of the patterns."""
         from scipy.sparse import csr_matrix
 
-        starts = np.cumsum([0, *(len(used_columns) for used_columns, _ in self.sums)])
+        starts = group_starts([len(used_columns) for used_columns, _ in self.sums])
         column_numbers = np.concatenate([used_columns for used_columns, _ in self.sums])
         values = np.concatenate([amounts for _, amounts in self.sums])
         return csr_matrix((values, column_numbers, starts), shape=(len(self.sums), self.width))
@@ -734,9 +730,10 @@ class _Rows:
         """The coefficients of all other variables."""
         from scipy.sparse import csr_matrix
 
-        cells = [
-            (row, at, value) for row, terms in enumerate(self.rest) for at, value in terms.items()
-        ]
+        cells = []
+        for row, terms in enumerate(self.rest):
+            for at, value in terms.items():
+                cells.append((row, at, value))
         if cells:
             rows, column_numbers, values = zip(*cells, strict=True)
         else:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Transactions:
         """
         rows = [sorted(set(item_set)) for item_set in sets]
         items = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
-        starts = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
+        starts = group_starts([len(row) for row in rows])
         return cls(starts, items, int(items.max(initial=-1)) + 1 if kinds is None else kinds)
 
     def __len__(self) -> int:
@@ -97,7 +98,8 @@ class Transactions:
         if not itemset:
             return np.ones(len(self), dtype=np.bool_)
         # Items occur once a transaction, so all of the itemset are there where as many hits are.
-        hits: Ints = np.bincount(self.owners[np.isin(self.items, itemset)], minlength=len(self))
+        has_item = np.isin(self.items, itemset)
+        hits: Ints = np.bincount(self.owners[has_item], minlength=len(self))
         holds: NDArray[np.bool_] = hits == len(itemset)
         return holds
 
@@ -109,21 +111,20 @@ class Transactions:
         """The same transactions when some occurrences, by their place in ``items``, are taken
         out.
         """
-        starts = np.r_[0, np.cumsum(np.bincount(self.owners[~gone], minlength=len(self)))].astype(
-            np.int64
-        )
+        starts = group_starts(np.bincount(self.owners[~gone], minlength=len(self)))
         return Transactions(starts, self.items[~gone], self.kinds)
 
     def having(self, added_pairs: Iterable[tuple[int, int]]) -> Transactions:
         """The same transactions when items are put in, as pairs of a transaction and an item."""
         pairs = np.array(sorted(set(added_pairs)), dtype=np.int64).reshape(-1, 2)
         # As single numbers: the union leaves out items that are there already and keeps the order.
-        keys = np.union1d(
-            self.owners * self.kinds + self.items, pairs[:, 0] * self.kinds + pairs[:, 1]
-        )
+        own_keys = self.owners * self.kinds
+        pair_keys = pairs[:, 0] * self.kinds
+        keys = np.union1d(own_keys + self.items, pair_keys + pairs[:, 1])
         owners, items = np.divmod(keys, max(1, self.kinds))
+        owner_numbers = np.arange(len(self) + 1)
         return Transactions(
-            np.searchsorted(owners, np.arange(len(self) + 1)).astype(np.int64), items, self.kinds
+            np.searchsorted(owners, owner_numbers).astype(np.int64), items, self.kinds
         )
 
 
@@ -188,8 +189,9 @@ def frequent_itemsets(
         supports[itemset] = support
         if len(supports) > MOST_ITEMSETS:
             raise ParameterError(
-                f"more than {MOST_ITEMSETS:,} sets of items are held by {smallest_support:,}"
-                " transactions; raise the support, or look at fewer columns or items a rule"
+                f"more than {MOST_ITEMSETS:,} sets of items reach the support of "
+                f"{smallest_support:,} transactions; raise the support, or use fewer columns or "
+                "items per rule"
             )
     return supports
 
@@ -230,13 +232,8 @@ def candidates(itemsets: Mapping[Itemset, int]) -> Iterator[tuple[Association, i
     for itemset, support in itemsets.items():
         for size in range(1, len(itemset)):
             for left_items in itertools.combinations(itemset, size):
-                yield (
-                    Association(
-                        left_items, tuple(item for item in itemset if item not in left_items)
-                    ),
-                    support,
-                    itemsets[left_items],
-                )
+                right_items = tuple(item for item in itemset if item not in left_items)
+                yield (Association(left_items, right_items), support, itemsets[left_items])
 
 
 def mine_rules(
@@ -299,9 +296,15 @@ def side_effects(
     hidden = frozenset(sensitive)
     kinds = max(1, before.kinds, after.kinds)
     # What is in one of the two but not in both was taken out or put in.
-    changed = np.setxor1d(before.owners * kinds + before.items, after.owners * kinds + after.items)
+    keys_before = before.owners * kinds + before.items
+    keys_after = after.owners * kinds + after.items
+    changed = np.setxor1d(keys_before, keys_after)
+    failing_rules = []
+    for rule in hidden:
+        if is_found(after, rule, thresholds):
+            failing_rules.append(rule)
     return SideEffects(
-        failed=frozenset(rule for rule in hidden if is_found(after, rule, thresholds)),
+        failed=frozenset(failing_rules),
         lost=frozenset(old - new - hidden),
         ghosts=frozenset(new - old - hidden),
         found_before=len(old - hidden),

@@ -141,8 +141,8 @@ def grow(
     bins = np.ascontiguousarray(bins, dtype=np.uint8)
     if bins.ndim != 2 or bins.shape[1] != len(target) or min_leaf < 1:
         raise InternalError(
-            "a tree needs predictors × records as bins, a target for every record, and leaves of 1"
-            " or more"
+            "a tree needs predictors × records as bins, a target for every record, and leaves of "
+            "at least 1"
         )
     # Without a limit the number of records ends the tree.
     deepest = ENDLESS if depth is None else depth
@@ -155,7 +155,7 @@ def grow(
         )
     else:
         if classes > UNSEEN:
-            raise InternalError("a tree tells at most 255 classes apart; join the rare ones")
+            raise InternalError("a tree distinguishes at most 255 classes; join the rare ones")
         widths = bins.max(axis=1, initial=0).astype(np.int64) + 1
         codes = np.ascontiguousarray(target, dtype=np.uint8)
         nodes, order = kernels.trees.grow_class_tree(
@@ -186,10 +186,12 @@ def cuts_of(values: NDArray[np.float64], max_bins: int = MOST_BINS) -> NDArray[n
     ... )
     ([1.5, 3.0], [2.5])
     """
-    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    present_values = values[~np.isnan(values)]
+    distinct, counts = np.unique(present_values, return_counts=True)
     if len(distinct) < 2:
         return np.zeros(0)
-    middles: NDArray[np.float64] = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
+    gaps = distinct[1:] - distinct[:-1]
+    middles: NDArray[np.float64] = distinct[:-1] + gaps / 2
     if len(distinct) <= max_bins:
         return middles
     # Cuts where the records below come nearest to equal shares; a frequent value may take several.
@@ -205,7 +207,8 @@ def binned(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np
     >>> binned(np.array([np.nan, 1.0, 3.5]), np.array([1.5, 3.0])).tolist()
     [0, 1, 3]
     """
-    return np.where(np.isnan(values), 0, np.searchsorted(cuts, values) + 1).astype(np.uint8)
+    bins = np.searchsorted(cuts, values) + 1
+    return np.where(np.isnan(values), 0, bins).astype(np.uint8)
 
 
 def fewer_classes(
@@ -271,16 +274,17 @@ def _class_scores(
     """The scores of levels for a target of classes; rounded, so that what is equal but for the last
     digits is equal.
     """
-    joint = np.bincount(levels.astype(np.int64) * classes + target, minlength=n_levels * classes)
+    cells = levels.astype(np.int64) * classes + target
+    joint = np.bincount(cells, minlength=n_levels * classes)
     table = joint.reshape(n_levels, classes).astype(np.float64)
     sizes = table.sum(axis=1)
-    apart = table / np.maximum(sizes, 1)[:, None] - table.sum(axis=0) / sizes.sum()
+    shares = table / np.maximum(sizes, 1)[:, None]
+    apart = shares - table.sum(axis=0) / sizes.sum()
     apart[sizes == 0] = 0
     weighted = apart * np.sqrt(sizes)[:, None]
     direction = np.linalg.eigh(weighted.T @ weighted)[1][:, -1]
     # The sign of a singular vector is arbitrary: a fixed one keeps trees the same everywhere.
-    direction *= np.sign(
-        direction[np.flatnonzero(np.abs(direction) > np.abs(direction).max() / 2)[-1]]
-    )
+    heaviest = np.flatnonzero(np.abs(direction) > np.abs(direction).max() / 2)
+    direction *= np.sign(direction[heaviest[-1]])
     scores: NDArray[np.float64] = np.round(apart @ direction, 12)
     return scores

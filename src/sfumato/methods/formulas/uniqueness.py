@@ -11,10 +11,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.polynomial.laguerre import laggauss
+from pydantic import Field
 
 from sfumato.errors import ParameterError
 
@@ -33,6 +34,9 @@ AT_ONCE = 1_000_000
 """Terms of a sum that are held at a time."""
 TURNS = 100
 Estimator = Literal["zayatz", "pitman", "snb", "dankar"]
+SamplingFraction = Annotated[
+    float | None, Field(gt=0, le=1, description="share of the population that was sampled")
+]
 _SNB_STARTS = ((-1.0, -2.0), (0.0, 0.0), (-2.0, -4.0), (-0.5, -5.0), (1.0, 1.0))
 
 
@@ -66,12 +70,12 @@ def individual_risk(sample: ArrayLike, population: ArrayLike) -> Floats:
     f, weights = np.broadcast_arrays(
         np.asarray(sample, dtype=np.float64), np.asarray(population, dtype=np.float64)
     )
-    share = np.minimum(f / np.maximum(weights, np.finfo(np.float64).tiny), 1)
+    whole_weights = np.maximum(weights, np.finfo(np.float64).tiny)
+    share = np.minimum(f / whole_weights, 1)
     is_small = f < MANY
     risk = np.empty(f.shape)
-    risk[is_small] = (
-        share[is_small] / f[is_small] * hyp2f1(1.0, 1.0, f[is_small] + 1, 1 - share[is_small])
-    )
+    series = hyp2f1(1.0, 1.0, f[is_small] + 1, 1 - share[is_small])
+    risk[is_small] = share[is_small] / f[is_small] * series
     risk[~is_small] = _of_many(f[~is_small], share[~is_small])
     return risk
 
@@ -81,9 +85,9 @@ def _of_many(f: Floats, share: Floats) -> Floats:
     digits for these sizes.
     """
     nodes, weights = laggauss(40)
-    return np.asarray(
-        (1 / (1 + (1 / share - 1)[:, None] * np.exp(-nodes / f[:, None]))) @ weights / f
-    )
+    decays = np.exp(-nodes / f[:, None])
+    odds = (1 / share - 1)[:, None] * decays
+    return np.asarray((1 / (1 + odds)) @ weights / f)
 
 
 # Pitman's model of class sizes: where its likelihood has a maximum, and how many are unique in the
@@ -118,9 +122,8 @@ def pitman(sample: Frequencies) -> float | None:
     if top is None:
         return None
     theta, alpha = top
-    return math.exp(
-        gammaln(theta + 1) - gammaln(theta + alpha) + alpha * math.log(sample.population)
-    )
+    growth = alpha * math.log(sample.population)
+    return math.exp(gammaln(theta + 1) - gammaln(theta + alpha) + growth)
 
 
 def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
@@ -164,11 +167,13 @@ def _without_slope(sample: Frequencies, at: Floats) -> tuple[float, float] | Non
         slope, curve = _derivatives(sample, at)
         values, vectors = np.linalg.eigh(curve)
         # Absolute eigenvalues: uphill also where the surface is not concave.
-        step = vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), 1e-300))
+        projected_slope = vectors.T @ slope
+        step = vectors @ (projected_slope / np.maximum(np.abs(values), 1e-300))
         if np.abs(step).max() < 1e-7:
             return _parameters(at) if values.max() < 0 else None
         # Steps of at most 1 in either coordinate.
-        at = at + step / max(1.0, float(np.abs(step).max()))
+        longest_step = max(1.0, float(np.abs(step).max()))
+        at = at + step / longest_step
         if any(not low < x < high for x, (low, high) in zip(at, BOUNDS, strict=True)):
             return None
     return None
@@ -185,17 +190,19 @@ def _derivatives(sample: Frequencies, at: Floats) -> tuple[Floats, Floats]:
         part = theta + i * alpha
         whole = theta + i
         # written as one quotient: the difference of two is lost where both are small
-        first += [(i * (1 - alpha) / (part * whole)).sum(), (i / part).sum()]
-        second += [
-            ((1 / whole - 1 / part) * (1 / whole + 1 / part)).sum(),
-            -(i / part**2).sum(),
-            -((i / part) ** 2).sum(),
-        ]
+        by_rate = (i * (1 - alpha) / (part * whole)).sum()
+        first += [by_rate, (i / part).sum()]
+        mixed_term = ((1 / whole - 1 / part) * (1 / whole + 1 / part)).sum()
+        part_term = -(i / part**2).sum()
+        ratio_term = -((i / part) ** 2).sum()
+        second += [mixed_term, part_term, ratio_term]
     for i in _numbers(sample.classes, sample.records):
         first[0] -= (1 / (theta + i)).sum()
         second[0] += ((theta + i) ** -2.0).sum()
-    first[1] -= sample.counts @ (psi(sample.sizes - alpha) - psi(1 - alpha))
-    second[2] += sample.counts @ (polygamma(1, sample.sizes - alpha) - polygamma(1, 1 - alpha))
+    slope_terms = psi(sample.sizes - alpha)
+    first[1] -= sample.counts @ (slope_terms - psi(1 - alpha))
+    curvature_terms = polygamma(1, sample.sizes - alpha)
+    second[2] += sample.counts @ (curvature_terms - polygamma(1, 1 - alpha))
     return _in_coordinates(theta, alpha, first, second)
 
 
@@ -205,8 +212,11 @@ def _in_coordinates(
     """Derivatives by θ and α (and θθ, θα, αα) as those by ln(θ + α) and the logit of α."""
     rate = alpha * (1 - alpha)
     turn = np.array([[theta + alpha, -rate], [0.0, rate]])
-    curve = turn.T @ np.array([[second[0], second[1]], [second[1], second[2]]]) @ turn
-    curve += np.diag([first[0] * (theta + alpha), (first[1] - first[0]) * rate * (1 - 2 * alpha)])
+    curvature = np.array([[second[0], second[1]], [second[1], second[2]]])
+    curve = turn.T @ curvature @ turn
+    first_entry = first[0] * (theta + alpha)
+    second_entry = (first[1] - first[0]) * rate * (1 - 2 * alpha)
+    curve += np.diag([first_entry, second_entry])
     return turn.T @ first, curve
 
 
@@ -220,7 +230,9 @@ def _ewens(sample: Frequencies) -> tuple[float, float]:
     def missing(at: float) -> tuple[float, float]:
         theta = math.exp(at)
         parts = [(i / (theta + i), theta / (theta + i)) for i in _numbers(1, sample.records)]
-        return sum(float(p.sum()) for p, _ in parts) - spare, -sum(float(p @ q) for p, q in parts)
+        total_gap = sum(float(p.sum()) for p, _ in parts) - spare
+        derivative = -sum(float(p @ q) for p, q in parts)
+        return total_gap, derivative
 
     spare = sample.records - sample.classes
     # Bisection finds the root roughly, four Newton steps to full precision.
@@ -230,7 +242,8 @@ def _ewens(sample: Frequencies) -> tuple[float, float]:
         at -= value / slope
     theta = math.exp(at)
     harmonic = float(sample.counts @ (psi(sample.sizes) - psi(1)))
-    return theta, sample.classes * (sample.classes - 1) / (2 * theta) - harmonic
+    pairs_of_classes = sample.classes * (sample.classes - 1) / (2 * theta)
+    return theta, pairs_of_classes - harmonic
 
 
 def _likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
@@ -239,9 +252,11 @@ def _likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
     """
     from scipy.special import gammaln
 
-    total = float(sample.counts @ (gammaln(sample.sizes - alpha) - gammaln(1 - alpha)))
+    log_terms = gammaln(sample.sizes - alpha) - gammaln(1 - alpha)
+    total = float(sample.counts @ log_terms)
     for i in _numbers(1, sample.classes):
-        total += float(np.log1p(-i * (1 - alpha) / (theta + i)).sum())
+        shrinkage = -i * (1 - alpha) / (theta + i)
+        total += float(np.log1p(shrinkage).sum())
     for i in _numbers(sample.classes, sample.records):
         total -= float(np.log(theta + i).sum())
     return total
@@ -260,7 +275,8 @@ def _rough_likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
     classes = sample.classes
     records = sample.records
     rising = (classes - 1) * math.log(alpha) + _log_rising(theta / alpha + 1, classes - 1)
-    within = float(sample.counts @ (gammaln(sample.sizes - alpha) - gammaln(1 - alpha)))
+    log_terms = gammaln(sample.sizes - alpha) - gammaln(1 - alpha)
+    within = float(sample.counts @ log_terms)
     return rising - _log_rising(theta + 1, records - 1) + within
 
 
@@ -395,9 +411,9 @@ def zayatz(sample: Frequencies) -> float:
     unique = sample.having(1)
     if not unique:
         return 0.0
-    return float(
-        unique * once[sample.sizes == 1].sum() / once.sum() * sample.population / sample.records
-    )
+    uniques_seen = once[sample.sizes == 1].sum()
+    scaled_uniques = unique * uniques_seen / once.sum()
+    return float(scaled_uniques * sample.population / sample.records)
 
 
 def slide_negative_binomial(sample: Frequencies) -> float | None:
@@ -429,16 +445,12 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
         alpha = math.exp(at[0])
         beta = 1 / (1 + math.exp(-at[1]))
         hidden = (1 - f) * (1 - beta)
-        first = classes * f * (beta / (1 - hidden)) ** alpha * (alpha * hidden / (1 - hidden) + 1)
+        ratio = (beta / (1 - hidden)) ** alpha
+        first = classes * f * ratio * (alpha * hidden / (1 - hidden) + 1)
+        squares = classes * f**2
+        rest_term = 2 - (1 - alpha) * hidden
         second = (
-            classes
-            * f**2
-            / 2
-            * alpha
-            * (1 - beta)
-            * beta**alpha
-            * (2 - (1 - alpha) * hidden)
-            / (1 - hidden) ** (alpha + 2)
+            squares / 2 * alpha * (1 - beta) * beta**alpha * rest_term / (1 - hidden) ** (alpha + 2)
         )
         return [first / unique - 1, second / double - 1]
 
@@ -449,7 +461,8 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
     )
     if best.cost > 1e-10:
         return None
-    return float(classes * (1 / (1 + np.exp(-best.x[1]))) ** np.exp(best.x[0]))
+    shown = 1 / (1 + np.exp(-best.x[1]))
+    return float(classes * shown ** np.exp(best.x[0]))
 
 
 def classes_of_population(sample: Frequencies) -> float:
@@ -464,11 +477,14 @@ def classes_of_population(sample: Frequencies) -> float:
     i = sample.sizes
     u = sample.counts
     f = sample.fraction
-    seen_twice = u @ (i * f**2 * (1 - f**2) ** (i - 1))
+    missed_before = (1 - f**2) ** (i - 1)
+    seen_twice = u @ (i * f**2 * missed_before)
     # (1−f)^i ((1+f)^i − 1) in a form that large classes do not overflow
-    pairs = u @ ((1 - f**2) ** i - (1 - f) ** i)
+    not_twice = (1 - f**2) ** i
+    pairs = u @ (not_twice - (1 - f) ** i)
     hidden = u @ (1 - f) ** i
     once = u @ (i * f * (1 - f) ** (i - 1))
     if not pairs or not once:
         return float("inf")
-    return float(sample.classes + sample.having(1) * seen_twice / pairs * np.square(hidden / once))
+    unseen = sample.having(1) * seen_twice / pairs
+    return float(sample.classes + unseen * np.square(hidden / once))

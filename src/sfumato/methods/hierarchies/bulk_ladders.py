@@ -21,6 +21,7 @@ import polars as pl
 
 from sfumato.core.hierarchy import Hierarchy, Ladder
 from sfumato.core.labels import labels_of
+from sfumato.core.narrow_numbers import repeated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,23 +93,32 @@ def ladder_by_nodes(
         up = np.empty(int(below[-1]) + 1, dtype=np.int64)
         up[below] = parents
         ups.append(up)
-    counts = [np.ones(len(values))]
+    # A leaf stands for itself and loses nothing, and so does the missing value below the top.
+    leaves = len(values) + missing
+    counts = [repeated(1, leaves)]
     counts += [np.bincount(parents, weights=sizes).astype(np.float64) for parents in codes]
-    losses = [np.zeros(len(values))]
+    losses = [repeated(0, leaves)]
     for level, level_names in enumerate(names, 1):
         if paths.measured:
-            losses.append(
-                np.array(
-                    [paths.loss[level].get(name, 1.0) for name in level_names if name is not None]
-                )
-            )
+            known_losses = []
+            for name in level_names:
+                if name is not None:
+                    known_losses.append(paths.loss[level].get(name, 1.0))
+            losses.append(np.array(known_losses))
         else:
             losses.append((counts[level] - 1.0) / (len(values) - 1.0))
     if missing:
         lowest = pl.concat([lowest, pl.Series(lowest.name, [None], dtype=pl.String)])
         _add_missing(names, ups, counts, losses)
     labels = (labels_of(lowest), *(tuple(level) for level in names))
-    return Ladder(labels, tuple(ups), tuple(counts), tuple(losses), paths.measured, bound=bound)
+    return Ladder(
+        labels,
+        tuple(ups),
+        leaves=tuple(counts),
+        loss=tuple(losses),
+        measured=paths.measured,
+        bound=bound,
+    )
 
 
 def _first_and_number(nodes: Ints) -> tuple[Ints, Ints]:
@@ -145,7 +155,7 @@ def _add_missing(
     losses: list[NDArray[np.float64]],
 ) -> None:
     """Add the missing value: it stays missing below the top, with the last code of every level;
-    ``names`` begin with level 1.
+    ``names`` begin with level 1, and counts and losses of level 0 hold it already.
     """
     top = len(names)
     for level in range(top):
@@ -154,9 +164,9 @@ def _add_missing(
         else:
             parent = 0
         ups[level] = np.append(ups[level], parent)
-        counts[level] = np.append(counts[level], 1.0)
-        losses[level] = np.append(losses[level], 0.0)
         if level:
+            counts[level] = np.append(counts[level], 1.0)
+            losses[level] = np.append(losses[level], 0.0)
             names[level - 1].append(None)
 
 

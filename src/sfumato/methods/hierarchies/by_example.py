@@ -140,9 +140,9 @@ class CodeForms(Hierarchy):
         pairs = [pair for pair in map(self._path, values) if pair is not None]
         if len(pairs) < len(values):
             raise SchemaError(
-                f"like: {len(values) - len(pairs)} of {len(values)} distinct values have another"
-                " form than the examples (as many characters, letters, digits and signs in the"
-                " same places); give an example of each form"
+                f"like: {len(values) - len(pairs)} of {len(values)} distinct values have another "
+                "form than the examples (as many characters, with letters, digits and other signs "
+                "in the same places); give an example of each form"
             )
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.depth)
 
@@ -196,9 +196,9 @@ def codes_of(rows: Sequence[Row]) -> CodeForms:
         for level, candidates in enumerate(options, 1):
             if not candidates:
                 raise ParameterError(
-                    f"example {number}, level {level}: the label is neither the beginning nor the"
-                    " end of the value, nor an interval, a period or the same last label in all"
-                    " examples; write a tree, a table or a file"
+                    f"example {number}, level {level}: the label is neither the beginning nor the "
+                    "end of the value, nor an interval, a period or a last label that all "
+                    "examples share; write a tree, a table or a file"
                 )
         # Only what explains all examples of one form stays.
         earlier = ways.setdefault(form_of(row[0]), options)
@@ -210,11 +210,10 @@ def _only(levels: Sequence[set[KeptCharacters]], form: str) -> Iterator[KeptChar
     # A level may keep no more than the one below it, else the levels would not nest.
     lower = KeptCharacters(0, len(form))
     for level, candidates in enumerate(levels, 1):
-        nested = [
-            candidate
-            for candidate in candidates
-            if lower.start <= candidate.start and candidate.stop <= lower.stop
-        ]
+        nested = []
+        for candidate in candidates:
+            if lower.start <= candidate.start and candidate.stop <= lower.stop:
+                nested.append(candidate)
         if not nested:
             why = "is cut differently in two examples of the same form"
             if candidates:
@@ -257,12 +256,11 @@ def intervals_of(rows: Sequence[Row]) -> Intervals | None:
         r is None or r.low is r.high for r in cells
     ):
         return None
-    closed = [
-        (level, r)
-        for level_readings in readings
-        for level, r in enumerate(level_readings)
-        if r and r.low and r.high
-    ]
+    closed = []
+    for level_readings in readings:
+        for level, r in enumerate(level_readings):
+            if r and r.low and r.high:
+                closed.append((level, r))
     # Open ends are the same on every level; two different ones make no grid.
     above = {r.low for r in cells if r and r.high is None and r.low is not None}
     below = {r.high for r in cells if r and r.low is None and r.high is not None}
@@ -414,13 +412,14 @@ def _require_alike(rows: Sequence[Row]) -> None:
     short = [number for number, row in enumerate(rows, 1) if len(row) < 2 or not all(row)]
     if short:
         raise ParameterError(
-            f"example {short[0]}: needs a value and a label with an arrow between, like 75001 → 75"
+            f"example {short[0]}: needs a value and a label with an arrow between them, "
+            "like 75001 → 75"
         )
     uneven = [number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])]
     if uneven:
         raise ParameterError(
-            f"example {uneven[0]} has {len(rows[uneven[0] - 1])} levels and example 1 has"
-            f" {len(rows[0])}; give all as many"
+            f"example {uneven[0]} has {len(rows[uneven[0] - 1])} levels and example 1 has "
+            f"{len(rows[0])}; give all examples the same number"
         )
 
 
@@ -463,8 +462,8 @@ def _inferred(rows: Sequence[Row]) -> Hierarchy:
     if grid is not None:
         if not _explains(grid, rows):
             raise ParameterError(
-                "no grid of intervals gives all examples; whole numbers are written 20-24, others"
-                " [20, 25), and open ends are the same on every level"
+                "no grid of intervals fits all examples; write whole numbers as 20-24 and others "
+                "as [20, 25), with the same open ends on every level"
             )
         return grid
     codes = next(masks_of(rows), None) or codes_of(rows)
@@ -543,7 +542,9 @@ class Like(Hierarchy):
 
 def _renamed(paths: Paths, top: str, *, is_named: bool) -> Paths:
     """The same paths under a top of another name; cells that hold this name are the top."""
-    below = [dict(level) for level in paths.loss[:-1]], [dict(level) for level in paths.leaves[:-1]]
+    losses = [dict(level) for level in paths.loss[:-1]]
+    leaves = [dict(level) for level in paths.leaves[:-1]]
+    below = losses, leaves
     if is_named:
         for level in itertools.chain(*below):
             if TOP in level:
@@ -552,9 +553,10 @@ def _renamed(paths: Paths, top: str, *, is_named: bool) -> Paths:
         (*((top if is_named and label == TOP else label) for label in row[:-1]), top)
         for row in paths.rows
     )
-    ends = [
-        {top: measure} for table in (paths.loss, paths.leaves) for measure in table[-1].values()
-    ]
+    ends = []
+    for table in (paths.loss, paths.leaves):
+        for measure in table[-1].values():
+            ends.append({top: measure})
     return dataclasses.replace(
         paths, rows=rows, loss=(*below[0], ends[0]), leaves=(*below[1], ends[1])
     )
@@ -562,14 +564,12 @@ def _renamed(paths: Paths, top: str, *, is_named: bool) -> Paths:
 
 def _two_tops(rule: InferredRule, values: Sequence[str], counts: Sequence[int]) -> Paths:
     """Paths of a column that holds both the top's own name and a suppressed cell."""
-    other_cells = [
-        (value, count) for value, count in zip(values, counts, strict=True) if value != rule.top
-    ]
-    paths = _renamed(
-        rule.hierarchy.paths([v for v, _ in other_cells], [c for _, c in other_cells]),
-        rule.top,
-        is_named=False,
-    )
+    other_cells = []
+    for value, count in zip(values, counts, strict=True):
+        if value != rule.top:
+            other_cells.append((value, count))
+    own_paths = rule.hierarchy.paths([v for v, _ in other_cells], [c for _, c in other_cells])
+    paths = _renamed(own_paths, rule.top, is_named=False)
     inner = [{**level, rule.top: level[TOP]} for level in paths.loss[:-1]]
     leaves = [{**level, rule.top: level[TOP]} for level in paths.leaves[:-1]]
     other_rows = iter(paths.rows)

@@ -213,13 +213,9 @@ def _moment(when: datetime.datetime, *, timed: bool) -> _Moment:
     day = when.date()
     if not timed:
         return _Moment("day", day, _seconds(bounds("day", day)))
-    second = (
-        day.toordinal() * _DAY_SECONDS
-        + when.hour * 3600
-        + when.minute * 60
-        + when.second
-        + when.microsecond / 1e6
-    )
+    fraction = when.microsecond / 1e6
+    day_seconds = day.toordinal() * _DAY_SECONDS + when.hour * 3600
+    second = day_seconds + when.minute * 60 + when.second + fraction
     return _Moment("time", day, (second, second))
 
 
@@ -276,11 +272,13 @@ class _Calendar:
 
     def range(self, moments: Sequence[_Moment]) -> Extent | None:
         """From the first to the last moment of the column."""
-        ends = [
-            _point(m.extent) if m.period == self.finest else m.extent
-            for m in moments
-            if m.period != "top"
-        ]
+        ends = []
+        for m in moments:
+            if m.period != "top":
+                if m.period == self.finest:
+                    ends.append(_point(m.extent))
+                else:
+                    ends.append(m.extent)
         if not ends:
             return None
         return (min(e[0] for e in ends), max(e[1] for e in ends))

@@ -32,19 +32,21 @@ class Frequency(Hierarchy):
 
     keep: Annotated[
         Annotated[Sequence[Annotated[int, Field(ge=1)]], AfterValidator(tuple)] | None,
-        Field(description="how many of the most frequent values each level keeps; never growing"),
+        Field(
+            description="how many of the most frequent values each level keeps, in descending order"
+        ),
     ] = None
     other: Annotated[Label, Field(description="label of the rare values")] = "other"
 
     name: ClassVar[str] = "frequency"
-    title: ClassVar[str] = "Keep what is frequent"
+    title: ClassVar[str] = "Keep frequent values"
     by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "as a list"
 
     def __post_init__(self) -> None:
         numbers = self.keep or ()
         if any(higher > lower for lower, higher in itertools.pairwise(numbers)):
             raise ParameterError(
-                "keep must not grow from level to level: a value that is gone cannot come back"
+                "keep must not grow from level to level: a generalised value cannot come back"
             )
         if self.other == TOP:
             raise ParameterError(f"other must be a label below the top, not {TOP}")
@@ -59,16 +61,18 @@ class Frequency(Hierarchy):
         keep = _halves(len(ranked)) if self.keep is None else self.keep
         depth = len(keep) + 2
         # Cells that hold one of the two labels already are nodes, not values to be ranked.
+        path_of_others = (self.other,) * (depth - 1) + (TOP,), min(1, len(keep))
         special = {
             TOP: ((TOP,) * depth, depth - 1),
-            self.other: ((self.other,) * (depth - 1) + (TOP,), min(1, len(keep))),
+            self.other: path_of_others,
         }
         tails = [tuple(i < n for n in keep) for i in range(len(ranked))]
-        pairs = [
-            special.get(v)
-            or ((v, *(v if frequent else self.other for frequent in tails[rank[v]]), TOP), 0)
-            for v in values
-        ]
+        pairs = []
+        for v in values:
+            pairs.append(
+                special.get(v)
+                or ((v, *(v if frequent else self.other for frequent in tails[rank[v]]), TOP), 0)
+            )
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], depth)
 
 

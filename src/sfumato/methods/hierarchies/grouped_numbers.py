@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP, Hierarchy, JointCounts, Paths
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
@@ -69,9 +70,10 @@ def optimal_cuts(
     (1.0, (1,))
     """
     count = len(sizes)
-    total = np.concatenate([[0], np.cumsum(sizes)])
+    total = group_starts(sizes)
     # Runs with too few records cost infinitely much and are never chosen.
-    allowed = np.where(total[None, :] - total[:, None] >= at_least, costs, np.inf)
+    records_between = total[None, :] - total[:, None]
+    allowed = np.where(records_between >= at_least, costs, np.inf)
     best = allowed[0].copy()
     best_cut = (0, best[count])
     best_starts = []
@@ -100,7 +102,8 @@ def entropy_costs(counts: Ints) -> Floats:
     >>> entropy_costs(np.array([[2, 0], [0, 2]]))[0].tolist()
     [0.0, 0.0, 4.0]
     """
-    sums = np.concatenate([np.zeros((1, counts.shape[1])), np.cumsum(counts, axis=0)])
+    first_row = np.zeros((1, counts.shape[1]))
+    sums = np.concatenate([first_row, np.cumsum(counts, axis=0)])
     costs = np.zeros((len(sums), len(sums)))
     for first in range(len(counts)):
         within = sums[first + 1 :] - sums[first]
@@ -168,13 +171,13 @@ def items_of(together: JointCounts, measure: str) -> Items:
     position = {code: on_axis(numbers[code], digits) for code in present}  # type: ignore[arg-type]
     axis = sorted(set(position.values()))
     item_of_position = {at: i for i, at in enumerate(axis)}
-    own = np.array(
-        [
-            item_of_position[position[code]] if code in position else -1
-            for code in range(len(numbers))
-        ],
-        dtype=np.int64,
-    )
+    own_items = []
+    for code in range(len(numbers)):
+        if code in position:
+            own_items.append(item_of_position[position[code]])
+        else:
+            own_items.append(-1)
+    own = np.array(own_items, dtype=np.int64)
     rows = own[together.own] >= 0
     item = own[together.own[rows]]
     other = together.other[rows]
@@ -187,9 +190,15 @@ def items_of(together: JointCounts, measure: str) -> Items:
         starts = bins
     ends = np.append(starts[1:], len(axis))[: len(starts)] - 1
     joined = np.bincount(bins, weights=sizes, minlength=len(starts)).astype(np.int64)
-    costs = _costs(bins[item], other, counts, together.others, len(starts), measure)
+    costs = _costs(
+        bins[item], other, counts, others=together.others, length=len(starts), measure=measure
+    )
     return Items(
-        digits, tuple(axis[i] for i in starts), tuple(axis[i] for i in ends), joined, costs
+        digits,
+        tuple(axis[i] for i in starts),
+        high=tuple(axis[i] for i in ends),
+        sizes=joined,
+        costs=costs,
     )
 
 
@@ -201,9 +210,9 @@ def _bins(sizes: Ints) -> Ints:
         return np.arange(len(sizes))
     # By the middle of a number's own records, so that a frequent one does not skip bins.
     middle = np.cumsum(sizes) - sizes / 2
-    return np.unique((middle * MOST_BINS / sizes.sum()).astype(np.int64), return_inverse=True)[
-        1
-    ].astype(np.int64)
+    bins = (middle * MOST_BINS / sizes.sum()).astype(np.int64)
+    _, dense_bins = np.unique(bins, return_inverse=True)
+    return dense_bins.astype(np.int64)
 
 
 def _costs(
@@ -235,12 +244,12 @@ def _costs(
         np.nanmean(numbers) if present.any() else 0.0
     )  # or squares cancel
     weights = counts[present].astype(np.float64)
-    moments = [
-        np.bincount(item[present], weights=weights * centred**power, minlength=length).astype(
-            np.float64
+    moments = []
+    for power in range(3):
+        moment_weights = weights * centred**power
+        moments.append(
+            np.bincount(item[present], weights=moment_weights, minlength=length).astype(np.float64)
         )
-        for power in range(3)
-    ]
     return variance_costs(*moments)
 
 
@@ -290,7 +299,7 @@ class GroupedNumbers(Hierarchy):
     sensitive: Annotated[
         str,
         SENSITIVE_COLUMNS,
-        Field(min_length=1, description="the column that groups are to tell the most about"),
+        Field(min_length=1, description="the column about which groups preserve most"),
     ]
     groups: Annotated[int, Field(ge=2, le=100, description="groups on level 1, at most")] = 8
     at_least: Annotated[int, Field(ge=1, description="records of every group, at least")] = 50
@@ -299,11 +308,11 @@ class GroupedNumbers(Hierarchy):
         Field(description="what is lost: entropy of categories, variance of numbers"),
     ] = "entropy"
     cuts: Annotated[
-        Cuts | None, Field(description="where groups begin, level by level; found if not given")
+        Cuts | None, Field(description="where groups begin, level by level; searched if not given")
     ] = None
 
     name: ClassVar[str] = "grouped"
-    title: ClassVar[str] = "Groups that keep a sensitive column"
+    title: ClassVar[str] = "Groups that preserve a sensitive column"
     secret: ClassVar[tuple[str, ...]] = ("cuts",)
     learns: ClassVar[bool] = True
 
@@ -331,8 +340,8 @@ class GroupedNumbers(Hierarchy):
         wrong = sum(reading is None for reading in readings)
         if wrong:
             raise SchemaError(
-                f"grouped: {wrong} of {len(readings)} distinct values are no numbers (with a"
-                " decimal point); make them missing, correct them, or use another hierarchy"
+                f"grouped: {wrong} of {len(readings)} distinct values are not numbers (with a "
+                "decimal point); make them missing, correct them, or use another hierarchy"
             )
         if any(_is_label(reading) for reading in readings):
             return self
@@ -356,12 +365,9 @@ class GroupedNumbers(Hierarchy):
                 " correct them, or use another hierarchy"
             )
         rows = [grid.row(value, *node) for value, node in zip(values, placed, strict=True)]
-        return extent_paths(
-            rows,
-            [own for own, _ in placed],
-            grid.extents,
-            grid.domain([span for _, span in placed]),
-        )
+        own_levels = [own for own, _ in placed]
+        spans = [span for _, span in placed]
+        return extent_paths(rows, own_levels, grid.extents, grid.domain(spans))
 
 
 def _is_label(reading: CellReading | None) -> bool:
@@ -382,9 +388,11 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
         starts = (0, *best[1])
         levels.append(tuple(items.cut(position) for position in best[1]))
         ends = np.array([*starts, len(items.sizes)])
-        sizes = np.array([items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)])
+        records = [items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)]
+        sizes = np.array(records)
         # Costs of joined groups are those of the runs between their ends: nothing is counted anew.
-        joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, (len(starts) + 1) // 2, 1)
+        half = (len(starts) + 1) // 2
+        joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, half, 1)
         halved = len(starts) > 2 and joined is not None
         best = None
         if halved and joined:
@@ -397,17 +405,19 @@ class _Groups:
 
     def __init__(self, cuts: Sequence[Sequence[float]], readings: Sequence[CellReading]) -> None:
         limits = [[_exact(cut) for cut in level] for level in cuts]
-        ends = [
-            end for reading in readings for end in (reading.low, reading.high) if end is not None
-        ]
-        self.digits = max([0, *(-number[1] for number in itertools.chain(*limits, ends))])
+        ends = []
+        for reading in readings:
+            for end in (reading.low, reading.high):
+                if end is not None:
+                    ends.append(end)
+        decimals = [0, *(-number[1] for number in itertools.chain(*limits, ends))]
+        self.digits = max(decimals)
         self.cuts = [[on_axis(cut, self.digits) for cut in level] for level in limits]
         unit = 10**self.digits
         points = [on_axis(end, self.digits) for end in ends]
         # 20-24 can be written of whole numbers only, and not of negative ones.
-        whole = not any(p % unit for p in itertools.chain(*self.cuts, points)) and not any(
-            r.bracket for r in readings
-        )
+        has_whole_ends = not any(p % unit for p in itertools.chain(*self.cuts, points))
+        whole = has_whole_ends and not any(r.bracket for r in readings)
         self.whole = whole and all(cut >= 0 for level in self.cuts for cut in level)
         self.extents: list[dict[str, Extent]] = [{} for _ in range(len(self.cuts) + 1)]
 
@@ -438,9 +448,9 @@ class _Groups:
         """The group of a level around a position."""
         cuts = self.cuts[level - 1]
         after = bisect.bisect_right(cuts, position)
-        return cuts[after - 1] if after else EVERYWHERE[0], (
-            cuts[after] if after < len(cuts) else EVERYWHERE[1]
-        )
+        lower = cuts[after - 1] if after else EVERYWHERE[0]
+        upper = cuts[after] if after < len(cuts) else EVERYWHERE[1]
+        return lower, upper
 
     def row(self, text: str, own: int, extent: Extent) -> tuple[str, ...]:
         """The path of a cell that is a node of level ``own``."""
@@ -477,7 +487,11 @@ class _Groups:
 
     def domain(self, spans: Sequence[Extent]) -> Extent | None:
         """From the least to the greatest number that occurs, the ends of groups among them."""
-        ends = [end for span in spans for end in span if end not in EVERYWHERE]
+        ends = []
+        for span in spans:
+            for end in span:
+                if end not in EVERYWHERE:
+                    ends.append(end)
         if not ends:
             return None
         return (min(ends), max(ends))

@@ -150,7 +150,8 @@ class LeafColumns(Leaves):
         paths: dict[str, Row] = {}
         for level, positions in self._leaf_rows(labels).items():
             above = [column.gather(positions).to_list() for column in self.levels[level:]]
-            paths.update({row[0]: row[:1] * level + row for row in zip(*above, strict=True)})
+            paths_of_level = {row[0]: row[:1] * level + row for row in zip(*above, strict=True)}
+            paths.update(paths_of_level)
         return paths
 
     def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
@@ -162,9 +163,8 @@ class LeafColumns(Leaves):
                 codes = self.codes[level]
                 # Rows below each node of the level, looked up for the nodes that are asked for.
                 rows = np.bincount(codes)[codes[positions]].tolist()
-                totals[level].update(
-                    zip(self.levels[level].gather(positions).to_list(), rows, strict=True)
-                )
+                labels_at = self.levels[level].gather(positions)
+                totals[level].update(zip(labels_at.to_list(), rows, strict=True))
         return totals
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
@@ -184,10 +184,9 @@ class LeafColumns(Leaves):
         # A missing value stays missing on all levels but the top.
         gap = [missing and level < self.depth - 1 for level in range(self.depth)]
         ups = [parts[level + 1][0][first] for level, (_, first, _) in enumerate(parts[:-1])]
-        names = [
-            self.levels[level].gather(rows[first]).to_list()
-            for level, (_, first, _) in enumerate(parts)
-        ]
+        names = []
+        for level, (_, first, _) in enumerate(parts):
+            names.append(self.levels[level].gather(rows[first]).to_list())
         counts = [leaves for _, _, leaves in parts]
         return Ladder(
             labels=tuple(
@@ -235,7 +234,8 @@ class LeafColumns(Leaves):
                 # One row for each label: all rows of a label have the same path above it.
                 first = np.unique(self.codes[level][rows], return_index=True)[1]
                 positions[level] = rows[first].astype(np.int64)
-                missing = missing.filter(~missing.is_in(column.gather(positions[level]).implode()))
+                present = column.gather(positions[level]).implode()
+                missing = missing.filter(~missing.is_in(present))
             if not len(missing):
                 break
         return positions
@@ -302,8 +302,7 @@ def require_sound(rows: Sequence[Row], source: str, row_label: Callable[[int], s
     if not problems and len(rows[0]) == 1:
         needs = "each needs at least a value and the top"
         remedy = (
-            "if there are more in a file, say what stands between them: delimiter: ',' (without it,"
-            " ';')"
+            "if a file has more levels, give the sign between them: delimiter: ',' (by default ';')"
         )
         problems = [f"{source}: rows have one level only; {needs}; {remedy}"]
     # Parents and tops are looked at only where all rows have as many levels.
@@ -315,11 +314,13 @@ def require_sound(rows: Sequence[Row], source: str, row_label: Callable[[int], s
 def _uneven(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> list[str]:
     depth = len(rows[0])
     wrong = [i for i, row in enumerate(rows) if len(row) != depth]
-    problems = [
-        f"{source}, {row_label(i)}: has {len(rows[i])} levels where {row_label(0)} has {depth};"
-        " give all rows as many levels (repeat the value on the levels where it does not change)"
-        for i in wrong[:SHOWN]
-    ]
+    problems = []
+    for i in wrong[:SHOWN]:
+        problems.append(
+            f"{source}, {row_label(i)}: has {len(rows[i])} levels where {row_label(0)} has {depth};"
+            " give all rows as many levels (repeat the value on the levels where it does not"
+            " change)"
+        )
     return problems + _count_hidden_problems(wrong, source)
 
 
@@ -328,17 +329,18 @@ def _torn(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> 
     problems = []
     for level in range(len(rows[0]) - 1):
         first: dict[str, int] = {}
-        clashes = [
-            (first[row[level]], i)
-            for i, row in enumerate(rows)
-            if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]
-        ]
-        problems += [
-            f"{source}, {row_label(i)} and {row_label(j)}: the same label of level {level} stands"
-            f" under two different labels of level {level + 1}; every label needs one parent, so"
-            " correct one of the rows"
-            for i, j in clashes[:SHOWN]
-        ] + _count_hidden_problems(clashes, source)
+        clashes = []
+        for i, row in enumerate(rows):
+            if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]:
+                clashes.append((first[row[level]], i))
+        sentences = []
+        for i, j in clashes[:SHOWN]:
+            sentences.append(
+                f"{source}, {row_label(i)} and {row_label(j)}: the same label of level {level}"
+                f" stands under two different labels of level {level + 1}; every label needs one"
+                " parent, so correct one of the rows"
+            )
+        problems += sentences + _count_hidden_problems(clashes, source)
     return problems
 
 
@@ -358,7 +360,7 @@ def _count_hidden_problems(wrong: Sequence[object], source: str) -> list[str]:
     hidden_problems = len(wrong) - SHOWN
     if not (hidden_problems > 0):
         return []
-    return [f"{source}: {hidden_problems} more of this kind"]
+    return [f"{source}: {hidden_problems} more problems of this kind"]
 
 
 # Counting leaves and loss for hierarchies that are rules: only the values that occur are known.
@@ -421,12 +423,14 @@ def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple
     [('53711', '5371*', '*'), ('5399*', '5399*', '*')]
     """
     pairs = list(zip(rows, own, strict=True))
-    top = len(rows[0]) - 1 if rows else 0
-    finer = {
-        level: {row[level] for row, lower in pairs if lower < level}
-        for level in set(own)
-        if 0 < level < top
-    }
+    if rows:
+        top = len(rows[0]) - 1
+    else:
+        top = 0
+    finer = {}
+    for level in set(own):
+        if 0 < level < top:
+            finer[level] = {row[level] for row, lower in pairs if lower < level}
     return [
         row for row, level in pairs if not level or (level < top and row[level] not in finer[level])
     ]
@@ -533,8 +537,7 @@ def _rows(ladder: Ladder, values: Sequence[str | None]) -> Iterator[tuple[str, .
     absent = len(distinct.difference(ladder.labels[0]))
     if absent:
         raise SchemaError(
-            f"{absent} of {len(distinct)} values are not on the ladder; bind the hierarchy to them"
-            " first"
+            f"{absent} of {len(distinct)} values are not in the hierarchy; bind it to them first"
         )
     climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
     for code, value in enumerate(ladder.labels[0]):

@@ -171,21 +171,20 @@ class Grid:
         for number in (*ends, *fields.widths):
             limit = None if number is None else exact(repr(number))
             if number is not None and limit is None:
-                raise InternalError("a finite number of a hierarchy could not be read back")
+                raise InternalError(
+                    "a finite number of a hierarchy could not be read back; report this as a bug"
+                )
             limits.append(limit)
         numbers = [*limits, *(r.low for r in readings), *(r.high for r in readings)]
-        digits = max(0, -min(number[1] for number in numbers if number is not None))
+        least_power = min(number[1] for number in numbers if number is not None)
+        digits = max(0, -least_power)
         positions = [None if limit is None else on_axis(limit, digits) for limit in limits]
         origin, lower, upper, below, above, *widths = positions
-        return cls(
-            digits,
-            tuple(width for width in widths if width is not None),
-            origin or 0,
-            lower,
-            upper,
-            below,
-            above,
-        )
+        own_widths = []
+        for width in widths:
+            if width is not None:
+                own_widths.append(width)
+        return cls(digits, tuple(own_widths), origin or 0, lower, upper, below, above)
 
     def level(self, ends: Ends) -> int | None:
         """The level of the node a cell names: 0 for a number; None when it is no node of this
@@ -226,7 +225,11 @@ class Grid:
         """Whether labels like 20-24 can say it: whole numbers only, and no interval that starts
         below zero.
         """
-        positions = [p for pair in ends for p in pair if p is not None]
+        positions = []
+        for pair in ends:
+            for p in pair:
+                if p is not None:
+                    positions.append(p)
         unit = 10**self.digits
         if any(p % unit for p in (*self.widths, self.origin, *positions)):
             return False
@@ -287,7 +290,11 @@ class Grid:
             # An inner node stays itself on all levels below its own, and has its extent there.
             for rung in extents[:level]:
                 rung[text] = extent
-            rows.append((text,) * level + (above[level - 1 :] if len(above) > 1 else above))
+            if len(above) > 1:
+                above_labels = above[level - 1 :]
+            else:
+                above_labels = above
+            rows.append((text,) * level + above_labels)
         return rows, extents
 
 
@@ -329,11 +336,11 @@ class Intervals(Hierarchy):
     ]
     origin: Annotated[Number, Field(description="where an interval of every width starts")] = 0
     lower: Annotated[
-        Number | None, Field(description="lower end of the domain; the least number if not given")
+        Number | None, Field(description="lower end of the domain; by default the least number")
     ] = None
     upper: Annotated[
         Number | None,
-        Field(description="upper end of the domain; the greatest number if not given"),
+        Field(description="upper end of the domain; by default the greatest number"),
     ] = None
     open_below: Annotated[
         Number | None, Field(description="numbers under this are one interval on every level")
@@ -353,8 +360,8 @@ class Intervals(Hierarchy):
         ):
             if coarser <= finer or coarser % finer:
                 raise ParameterError(
-                    f"widths must be growing multiples of each other; {width} is none of the one"
-                    " before"
+                    f"widths must be growing multiples of each other; {width} is not a multiple of "
+                    "the one before"
                 )
         for parameter, bound, end in (
             ("open_below", self.open_below, grid.below),
@@ -441,13 +448,11 @@ class Intervals(Hierarchy):
         nodes = (positions - grid.origin) // grid.widths[0]
         # An open end is one node, whatever the number: its nearest regular node stands for it.
         if grid.below is not None:
-            nodes = np.where(
-                positions < grid.below, (grid.below - grid.origin) // grid.widths[0] - 1, nodes
-            )
+            below_node = (grid.below - grid.origin) // grid.widths[0] - 1
+            nodes = np.where(positions < grid.below, below_node, nodes)
         if grid.above is not None:
-            nodes = np.where(
-                positions >= grid.above, (grid.above - grid.origin) // grid.widths[0], nodes
-            )
+            above_node = (grid.above - grid.origin) // grid.widths[0]
+            nodes = np.where(positions >= grid.above, above_node, nodes)
         # The domain depends on the least and the greatest number, the form of labels on whether
         # there is a fraction.
         deciding = [int(positions.argmin()), int(positions.argmax())]

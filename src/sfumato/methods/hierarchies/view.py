@@ -72,10 +72,12 @@ class HierarchyView:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, with all labels."""
+        levels = [level.to_dict() for level in self.levels]
+        uncovered = {"values": self.uncovered_values, "records": self.uncovered_records}
         return {
             "rule": list(self.words),
-            "levels": [level.to_dict() for level in self.levels],
-            "uncovered": {"values": self.uncovered_values, "records": self.uncovered_records},
+            "levels": levels,
+            "uncovered": uncovered,
         }
 
 
@@ -98,11 +100,10 @@ def view_hierarchy(
         covered = [value is None or covers(hierarchy, value) for value in values]
         if all(covered):  # each alone, and not together: the rule says itself what is wrong
             raise
-    pairs = [
-        (value, count)
-        for value, count, is_covered in zip(values, counts, covered, strict=True)
-        if is_covered
-    ]
+    pairs = []
+    for value, count, is_covered in zip(values, counts, covered, strict=True):
+        if is_covered:
+            pairs.append((value, count))
     ladder = ladder or bind(hierarchy, [value for value, _ in pairs], [count for _, count in pairs])
     records = dict(pairs)
     # Records in the order of the ladder, which is not that of the values.
@@ -111,9 +112,11 @@ def view_hierarchy(
     return HierarchyView(
         ladder,
         tuple(_level(ladder, level, amounts, present) for level in range(ladder.depth)),
-        hierarchy.rule.words if isinstance(hierarchy, Like) else (),
-        sum(not is_covered for is_covered in covered),
-        sum(count for count, is_covered in zip(counts, covered, strict=True) if not is_covered),
+        words=hierarchy.rule.words if isinstance(hierarchy, Like) else (),
+        uncovered_values=sum(not is_covered for is_covered in covered),
+        uncovered_records=sum(
+            count for count, is_covered in zip(counts, covered, strict=True) if not is_covered
+        ),
     )
 
 

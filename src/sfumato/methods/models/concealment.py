@@ -71,13 +71,12 @@ class _OnPairs(Model, Protocol):
         person = evidence.classes.person
         if person is not None:
             # Rows beyond the first of each person.
-            repeated = evidence.classes.total - int(
-                (evidence.classes.counts[person].total() > 0).sum()
-            )
+            has_records = evidence.classes.counts[person].total() > 0
+            repeated = evidence.classes.total - int(has_records.sum())
             if repeated:
                 raise SchemaError(
-                    f"{self.promise} counts records, and {repeated:,} of them repeat a person"
-                    f" ({person!r}); keep one row a person"
+                    f"{self.promise} counts records, and {repeated:,} of them repeat a person "
+                    f"({person!r}); keep one row per person"
                 )
         return evidence.pairs
 
@@ -121,9 +120,9 @@ class OneKAnonymity(_OnPairs):
             self.k,
             evidence,
             # A released class is as weak as the weakest original in it.
-            pairs.least_per_released(counts),
-            short,
-            "released records a person could be",
+            values=pairs.least_per_released(counts),
+            short=short,
+            subject="released records a person could be",
         )
 
     def implies(self, model: Model) -> bool:
@@ -159,7 +158,12 @@ class KOneAnonymity(_OnPairs):
         counts = pairs.neighbours_of_released()
         short = int(pairs.released[counts < self.k].sum())
         return _judge_counts(
-            self, self.k, evidence, counts, short, "people a released record could be"
+            self,
+            self.k,
+            evidence,
+            values=counts,
+            short=short,
+            subject="people a released record could be",
         )
 
     def implies(self, model: Model) -> bool:
@@ -196,17 +200,18 @@ class KKAnonymity(_OnPairs):
         original_neighbours = pairs.neighbours_of_originals()
         released_neighbours = pairs.neighbours_of_released()
         # Per pair of an original and its own released record: too few on either side is too few.
-        short = (original_neighbours[pairs.same[0]] < self.k) | (
-            released_neighbours[pairs.same[1]] < self.k
-        )
+        short_originals = original_neighbours[pairs.same[0]] < self.k
+        short_released = released_neighbours[pairs.same[1]] < self.k
+        short = short_originals | short_released
         values = np.minimum(pairs.least_per_released(original_neighbours), released_neighbours)
+        short_records = pairs.same_records[short].sum()
         return _judge_counts(
             self,
             self.k,
             evidence,
-            values,
-            int(pairs.same_records[short].sum()),
-            "records of the other side one could be",
+            values=values,
+            short=int(short_records),
+            subject="records of the other side one could be",
         )
 
     def implies(self, model: Model) -> bool:
@@ -254,7 +259,12 @@ class KConcealment(_OnPairs):
         short = int(pairs.originals[counts < self.k].sum())
         subject = "released records a person could be, whatever the others are"
         return _judge_counts(
-            self, self.k, evidence, pairs.least_per_released(counts), short, subject
+            self,
+            self.k,
+            evidence,
+            values=pairs.least_per_released(counts),
+            short=short,
+            subject=subject,
         )
 
     def implies(self, model: Model) -> bool:

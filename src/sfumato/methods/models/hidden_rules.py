@@ -116,11 +116,10 @@ class HiddenRules(Model):
         rules.
         """
         every = list(self._met(evidence))
-        rules_found = [
-            occurrence
-            for occurrence in every
-            if self.thresholds.found(occurrence.support, occurrence.left_support)
-        ]
+        rules_found = []
+        for occurrence in every:
+            if self.thresholds.found(occurrence.support, occurrence.left_support):
+                rules_found.append(occurrence)
         supported = [occurrence.support / occurrence.left_support for occurrence in every]
         rule_count = len({occurrence.rule for occurrence in rules_found})
         if rules_found:
@@ -131,11 +130,15 @@ class HiddenRules(Model):
             )
         else:
             sentence = f"none has {self.support:,} records and a confidence of {self.confidence:g}"
+        if len(evidence.classes):
+            attained = max(supported, default=0.0)
+        else:
+            attained = None
         return verdict(
             self,
             evidence,
             self.failing(evidence),
-            attained=max(supported, default=0.0) if len(evidence.classes) else None,
+            attained=attained,
             required=self.confidence,
             per_class=evidence.classes.sizes,
             sentence=sentence,
@@ -186,15 +189,13 @@ class _Met:
     def fewest(self, thresholds: Thresholds) -> NDArray[np.bool_]:
         """Classes that go, those that hold the rule most often first, until it is not found."""
         # Classes in which most of the left side has the right side lower the confidence most.
-        order = np.lexsort(
-            (np.arange(len(self.both_counts)), -self.both_counts / np.maximum(self.left_counts, 1))
-        )
+        ranks = -self.both_counts / np.maximum(self.left_counts, 1)
+        order = np.lexsort((np.arange(len(self.both_counts)), ranks))
         both_after = self.support - np.cumsum(self.both_counts[order])
         left_after = self.left_support - np.cumsum(self.left_counts[order])
-        hidden = [
-            not thresholds.found(b, a)
-            for b, a in zip(both_after.tolist(), left_after.tolist(), strict=True)
-        ]
+        hidden = []
+        for b, a in zip(both_after.tolist(), left_after.tolist(), strict=True):
+            hidden.append(not thresholds.found(b, a))
         gone = np.zeros(len(order), dtype=np.bool_)
         # Without any class there is no support, so some prefix always hides the rule.
         gone[order[: hidden.index(True) + 1]] = True
@@ -211,10 +212,12 @@ def _meetings(
     rule: NamedRule, counts: Counts, classes: int, smallest_support: int
 ) -> Iterator[_Met]:
     columns = parts_of(_count_column(rule))
-    values = [
-        (text,) if len(columns) == 1 else parts_of_label(text, len(columns))
-        for text in counts.labels
-    ]
+    values: list[tuple[str | None, ...]] = []
+    for text in counts.labels:
+        if len(columns) == 1:
+            values.append((text,))
+        else:
+            values.append(parts_of_label(text, len(columns)))
     where = {name: at for at, name in enumerate(columns)}
     codes_by_left: dict[tuple[str | None, ...], list[int]] = {}
     codes_by_rule: dict[tuple[tuple[str | None, ...], tuple[str | None, ...]], list[int]] = {}

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 
+ClassSize = Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable class size")]
+
+
 @parameters
 class KAnonymity(Model):
     r"""Every class of equal quasi-identifiers holds at least k records (or persons).
@@ -33,9 +36,7 @@ class KAnonymity(Model):
     Reference: Samarati & Sweeney 1998; Samarati 2001, doi:10.1109/69.971193.
     """
 
-    k: Annotated[
-        int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")
-    ]
+    k: ClassSize
 
     name: ClassVar[str] = "k_anonymity"
     facts: ClassVar[Facts] = Facts(against="identity")
@@ -68,18 +69,22 @@ class KAnonymity(Model):
         attained = int(sizes.min()) if len(sizes) else None
         units = "persons" if classes.person else "records"
         if attained is None:
-            sentence = "the table is empty, there is nobody to protect"
+            sentence = "the table is empty, so there is nobody to protect"
         elif attained < self.k:
             share = percent(short / classes.total)
             sentence = (
-                f"{short:,} of {classes.total:,} records ({share}) stand in a class of fewer than"
-                f" {self.k} {units}; the smallest has {attained}"
+                f"{short:,} of {classes.total:,} records ({share}) belong to a class of fewer than "
+                f"{self.k} {units}; the smallest has {attained}"
             )
         elif evidence.wildcard is not None:
             sentence = _compatible(self.k, attained, evidence)
         else:
             other_units = f"{attained - 1} other {units}"
             sentence = f"everyone shares the quasi-identifiers with at least {other_units}"
+        if evidence.wildcard is None:
+            missing_rule = "category"
+        else:
+            missing_rule = "wildcard"
         return Verdict(
             model=self.name,
             promise=self.promise,
@@ -89,9 +94,10 @@ class KAnonymity(Model):
             sentence=sentence,
             per_class=sizes,
             failing=failing,
-            failing_sizes=sizes[failing],
+            # not a second time where all fail, as where every row is distinct
+            failing_sizes=sizes if len(failing) == len(sizes) else sizes[failing],
             records=short,
-            missing_rule="category" if evidence.wildcard is None else "wildcard",
+            missing_rule=missing_rule,
             crowd=self.k,
         )
 
@@ -115,14 +121,15 @@ class KAnonymity(Model):
 def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:
     """What holds when missing values match everything, and what would not hold otherwise."""
     # Sizes count equal records alone, unlike the frequencies of compatible ones.
-    hidden = int(evidence.classes.records[evidence.classes.sizes < k].sum())
+    small_classes = evidence.classes.records[evidence.classes.sizes < k]
+    hidden = int(small_classes.sum())
     sentence = (
-        f"everyone could be at least {attained - 1} other records, where a missing value may stand"
-        " for anything"
+        f"everyone could be any of at least {attained - 1} other records, if a missing value may "
+        "stand for anything"
     )
     if not hidden:
         return sentence
     return (
-        f"{sentence}; {hidden:,} of {evidence.classes.total:,} are hidden only by missing values of"
-        " others or their own"
+        f"{sentence}; {hidden:,} of {evidence.classes.total:,} are protected only by missing "
+        "values, their own or of others"
     )

@@ -91,7 +91,8 @@ def _riskiest_first(
     useful = np.flatnonzero(excess > 0)
     keys = classes.keys[useful]
     sizes = classes.sizes[useful]
-    return useful[np.lexsort((*keys.T[::-1], members[useful], sizes, -excess[useful]))]
+    sort_keys = (*keys.T[::-1], members[useful], sizes, -excess[useful])
+    return useful[np.lexsort(sort_keys)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,19 +128,21 @@ class _Sack:
         """Records that are lost at least: as if a part of the last class could go."""
         before = slice(0, count - 1)
         last = count - 1
-        part = self.costs[last] * (self.need - float(self.gains[before].sum())) / self.gains[last]
+        missing_gain = self.need - float(self.gains[before].sum())
+        part = self.costs[last] * missing_gain / self.gains[last]
         # Every sum of costs is a multiple of their common divisor: the bound is rounded up to one.
         step = math.gcd(*self.costs.tolist())
-        return step * math.ceil((int(self.costs[before].sum()) + float(part)) / step * (1 - NEAR))
+        cost_before = int(self.costs[before].sum())
+        records_needed = (cost_before + float(part)) / step
+        return step * math.ceil(records_needed * (1 - NEAR))
 
     def _without_needless(self, first: Ints) -> Ints:
         """Keep again what need not go, the least risky first; classes alike are taken together."""
         spare = float(self.gains[first].sum()) - self.need
         needless = np.zeros(len(first), dtype=np.bool_)
-        alike = (
-            np.flatnonzero((np.diff(self.costs[first]) != 0) | (np.diff(self.gains[first]) != 0))
-            + 1
-        )
+        costs_differ = np.diff(self.costs[first]) != 0
+        gains_differ = np.diff(self.gains[first]) != 0
+        alike = np.flatnonzero(costs_differ | gains_differ) + 1
         # From the end: the last classes help least a record, so they are the first to stay.
         for start, end in zip(
             [0, *alike.tolist()][::-1], [*alike.tolist(), len(first)][::-1], strict=True
@@ -155,10 +158,13 @@ class _Sack:
         """
         # The classes that may take part: of those with one number of records the most
         # helpful, as many as fit
-        order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
+        numbers = np.arange(len(self.costs))
+        order = np.lexsort((numbers, -self.gains, self.costs))
         # The place among classes of equal size: of these only the first few fit into the limit.
-        rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
-        items = np.sort(order[(rank + 1) * self.costs[order] <= record_limit])[::-1]
+        first_ranks = np.searchsorted(self.costs[order], self.costs[order])
+        rank = np.arange(len(order)) - first_ranks
+        affordable = (rank + 1) * self.costs[order] <= record_limit
+        items = np.sort(order[affordable])[::-1]
         if len(items) * (record_limit + 1) > MOST_WORK:
             return incumbent
         # best[r] is the most excess that goes with r records at most; choices remember by which.
@@ -264,13 +270,21 @@ class MaximumRisk(_BelowThreshold):
         risks = 1 / evidence.frequencies
         failing = self.failing(evidence)
         attained = extreme(risks, "largest")
-        sentence = f"nobody is picked rightly with a chance above {attained or 0:.3g}"
+        sentence = f"nobody is picked correctly with a chance above {attained or 0:.3g}"
         if failing.any():
             sentence = (
-                f"{share_of_records(evidence, failing)} are picked rightly with a chance above"
-                f" {self.threshold:g}, up to {attained:.3g}"
+                f"{share_of_records(evidence, failing)} are picked correctly with a chance above "
+                f"{self.threshold:g}, up to {attained:.3g}"
             )
-        return risk_verdict(self, evidence, failing, attained, self.threshold, risks, sentence)
+        return risk_verdict(
+            self,
+            evidence,
+            failing,
+            attained=attained,
+            required=self.threshold,
+            per_class=risks,
+            sentence=sentence,
+        )
 
     def implies(self, model: Model) -> bool:
         """Whatever k-anonymity implies."""
@@ -316,9 +330,17 @@ class AverageRisk(_SumOfRecords):
         attained = None
         if len(records):
             attained = float(risks @ records / records.sum())
-        sentence = f"who tries all records gets {attained or 0:.3g} of them right on average"
+        sentence = (
+            f"somebody who tries all records is right for {attained or 0:.3g} of them on average"
+        )
         return risk_verdict(
-            self, evidence, self.failing(evidence), attained, self.threshold, risks, sentence
+            self,
+            evidence,
+            self.failing(evidence),
+            attained=attained,
+            required=self.threshold,
+            per_class=risks,
+            sentence=sentence,
         )
 
     def implies(self, model: Model) -> bool:
@@ -373,11 +395,17 @@ class RecordsAtRisk(_SumOfRecords):
         if len(records):
             attained = at_risk / int(records.sum())
         sentence = (
-            f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked rightly"
-            f" with a chance above {self.threshold:g}"
+            f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked "
+            f"correctly with a chance above {self.threshold:g}"
         )
         return risk_verdict(
-            self, evidence, self.failing(evidence), attained, self.share, risks, sentence
+            self,
+            evidence,
+            self.failing(evidence),
+            attained=attained,
+            required=self.share,
+            per_class=risks,
+            sentence=sentence,
         )
 
     def implies(self, model: Model) -> bool:
@@ -484,11 +512,17 @@ class ExpectedReidentifications(Model):
         sizes = evidence.classes.sizes
         attained = float(risks @ sizes) if len(sizes) else None
         sentence = (
-            f"who tries all records gets {attained or 0:.3g} of {int(sizes.sum()):,} right by"
-            " expectation"
+            f"somebody who tries all records is expected to be right for {attained or 0:.3g} of "
+            f"{int(sizes.sum()):,}"
         )
         return risk_verdict(
-            self, evidence, self.failing(evidence), attained, self.limit, risks, sentence
+            self,
+            evidence,
+            self.failing(evidence),
+            attained=attained,
+            required=self.limit,
+            per_class=risks,
+            sentence=sentence,
         )
 
     def implies(self, model: Model) -> bool:
@@ -571,7 +605,13 @@ class PopulationUniqueness(Model):
         )
         risks = 1 / evidence.frequencies
         return risk_verdict(
-            self, evidence, self._failing(evidence, uniques), attained, self.share, risks, sentence
+            self,
+            evidence,
+            self._failing(evidence, uniques),
+            attained=attained,
+            required=self.share,
+            per_class=risks,
+            sentence=sentence,
         )
 
     def implies(self, model: Model) -> bool:
@@ -584,4 +624,5 @@ class PopulationUniqueness(Model):
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)
 
     def _failing(self, evidence: ClassEvidence, uniques: Uniques) -> Flags:
-        return np.asarray((evidence.frequencies == 1) & (uniques.share > self.share + TOLERANCE))
+        above_share = uniques.share > self.share + TOLERANCE
+        return np.asarray((evidence.frequencies == 1) & above_share)

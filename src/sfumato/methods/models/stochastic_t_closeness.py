@@ -115,9 +115,9 @@ class StochasticTCloseness(SensitiveModel):
     distance: Annotated[Distance, Field(description="how distributions are compared")] = (
         "multiplicative"
     )
-    reference: Annotated[Reference, Field(description="the table classes must look like")] = (
-        "original"
-    )
+    reference: Annotated[
+        Reference, Field(description="the table that classes are compared with")
+    ] = "original"
 
     name: ClassVar[str] = "stochastic_t_closeness"
     secret: ClassVar[tuple[str, ...]] = ("matrix",)
@@ -135,11 +135,12 @@ class StochasticTCloseness(SensitiveModel):
             )
         if self.mechanism != "matrix" and self.distance != "multiplicative":
             raise ParameterError(
-                f"the mechanism {self.mechanism} has the multiplicative distance only"
+                f"the mechanism {self.mechanism} has the multiplicative distance only; choose that"
             )
-        wrong = [
-            row for row in (self.matrix or {}).values() if abs(sum(row.values()) - 1) > TOLERANCE
-        ]
+        wrong = []
+        for row in (self.matrix or {}).values():
+            if abs(sum(row.values()) - 1) > TOLERANCE:
+                wrong.append(row)
         if wrong:
             raise ParameterError(
                 f"every row of the matrix must sum to 1; {len(wrong)} of {len(self.matrix or {})}"
@@ -239,8 +240,9 @@ class StochasticTCloseness(SensitiveModel):
             matrix, outcomes = self._matrix_of(counts.labels)
             # Counts are kept as a sparse matrix is: class c has the entries starts[c] to starts[c +
             # 1].
+            class_counts = counts.counts.astype(np.float64)
             rows = csr_array(
-                (counts.counts.astype(np.float64), counts.codes, counts.starts),
+                (class_counts, counts.codes, counts.starts),
                 shape=(len(evidence.classes), len(matrix)),
             )
             # Expected shares of the outcomes: a mixture of the rows of the matrix.
@@ -267,11 +269,12 @@ class StochasticTCloseness(SensitiveModel):
         )
         if self.mechanism == "discrete_laplace" and (values != np.round(values)).any():
             raise SchemaError(
-                f"{self.promise}: column {self.sensitive!r} has values that are no whole numbers;"
-                " use laplace"
+                f"{self.promise}: column {self.sensitive!r} has values that are not whole numbers; "
+                "use laplace"
             )
         # How much of the density at a value reaches the next one.
-        decay = np.exp(-np.diff(values) / (self.scale or math.inf))
+        gaps = -np.diff(values)
+        decay = np.exp(gaps / (self.scale or math.inf))
         mass = np.zeros(len(values))
         mass[positions] = reference
         table = kernels.distributions.mix_densities(mass, decay) / reference.sum()
@@ -287,8 +290,8 @@ class StochasticTCloseness(SensitiveModel):
         unknown = sum(1 for label in labels if label is not None and label not in rows_by_label)
         if unknown:
             raise SchemaError(
-                f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the"
-                " matrix"
+                f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the "
+                "matrix; add them"
             )
         outcomes: list[str | None] = [*sorted(set(chain.from_iterable(rows_by_label.values())))]
         # Missing values stay missing, so they are an outcome of their own where there are any.
@@ -326,8 +329,8 @@ class StochasticTCloseness(SensitiveModel):
             far = f"{attained:.4g}"
         if failing.any():
             return (
-                f"{share_of_records(evidence, failing)} stand in a class too far from the"
-                f" {self.reference} table; the farthest is at {far}"
+                f"{share_of_records(evidence, failing)} belong to a class too far from the "
+                f"{self.reference} table; the farthest is at {far}"
             )
         return f"no class is farther than {far} from the {self.reference} table"
 
@@ -343,7 +346,8 @@ def _distances_to(
         return np.asarray(np.abs(mixed - table).sum(axis=1) / 2)
     if order is not None:
         # Both sum to 1, so the last running sum is 0 and left out.
-        steps = np.abs(np.cumsum((mixed - table)[:, order], axis=1))[:, :-1]
+        moved = np.cumsum((mixed - table)[:, order], axis=1)
+        steps = np.abs(moved)[:, :-1]
         return np.asarray(steps.sum(axis=1) / max(1, len(table) - 1))
     # Outcomes that are impossible in both have no ratio; 1 says that they do not differ.
     possible = (mixed > 0) | (table > 0)

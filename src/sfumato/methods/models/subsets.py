@@ -57,6 +57,9 @@ class _OnColumns(Model, Protocol):
         ...
 
 
+GroupSize = Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
+
+
 @parameters
 class KOnSubsets(_OnColumns):
     r"""Whatever ``size`` quasi-identifiers an intruder knows, at least k records share their
@@ -82,7 +85,7 @@ class KOnSubsets(_OnColumns):
     smallest group has 1
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
+    k: GroupSize
     size: Annotated[
         int, Field(ge=1, examples=[2], description="how many quasi-identifiers an intruder knows")
     ]
@@ -112,13 +115,11 @@ class KOnSubsets(_OnColumns):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest group of any subset, and the classes in too small ones."""
-        return _judge(
-            self,
-            self.k,
-            evidence,
-            self._smallest(evidence),
-            "column" if self.size == 1 else f"{self.size} columns",
-        )
+        if self.size == 1:
+            unit = "column"
+        else:
+            unit = f"{self.size} columns"
+        return _judge(self, self.k, evidence, self._smallest(evidence), unit)
 
     def implies(self, model: Model) -> bool:
         """A larger k on as many columns or more implies a smaller one, on all subsets and on named
@@ -149,7 +150,7 @@ class KOnCombinations(_OnColumns):
     Reference: as there.
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
+    k: GroupSize
     combinations: Annotated[
         Sequence[Combination],
         AfterValidator(tuple),
@@ -176,8 +177,8 @@ class KOnCombinations(_OnColumns):
         if wrong:
             raise SchemaError(
                 [
-                    f"{self.name}: {name!r} is no column with role"
-                    f" quasi.{did_you_mean(name, schema.quasi)}"
+                    f"{self.name}: {name!r} is not a column with role "
+                    f"quasi.{did_you_mean(name, schema.quasi)}"
                     for name in wrong
                 ]
             )
@@ -229,7 +230,7 @@ def _judge(model: Model, k: int, evidence: ClassEvidence, smallest: Ints, where:
             f" smallest group has {attained}"
         )
     else:
-        sentence = f"knowing any {where}, an intruder finds at least {attained} records"
+        sentence = f"somebody who knows any {where} finds at least {attained} records"
     return verdict(
         model,
         evidence,

@@ -119,8 +119,8 @@ def _measure_axis(
         code = counts.labels.index(None)
         missing = max(int(reference[code]), int(counts.total()[code]))
         raise SchemaError(
-            f"column {column!r} has {missing:,} missing value(s), which have no place in an order; "
-            "fill or drop them, or use the equal distance"
+            f"column {column!r} has {missing:,} missing value(s), which have no position in an "
+            "order; fill or drop them, or use the equal distance"
         )
     keys = sort_keys([label for label in counts.labels if label is not None], column, attribute)
     # From codes in order of value to the place of each code: keys 30, 10, 20 → order 1, 2, 0.
@@ -128,11 +128,8 @@ def _measure_axis(
     positions = np.empty(len(order), dtype=np.int64)
     positions[order] = np.arange(len(order))
     numeric = attribute.kind is Kind.NUMERIC
-    return (
-        order,
-        positions,
-        np.array([keys[code] if numeric else 0.0 for code in order], dtype=np.float64),
-    )
+    numbers = [keys[code] if numeric else 0.0 for code in order]
+    return (order, positions, np.array(numbers, dtype=np.float64))
 
 
 def _nodes(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
@@ -196,9 +193,9 @@ class TCloseness(SensitiveModel):
         ),
     ]
     distance: Annotated[Distance, Field(description="how distributions are compared")] = "equal"
-    reference: Annotated[Reference, Field(description="the table classes must look like")] = (
-        "original"
-    )
+    reference: Annotated[
+        Reference, Field(description="the table that classes are compared with")
+    ] = "original"
 
     name: ClassVar[str] = "t_closeness"
     facts: ClassVar[Facts] = Facts(against="attribute")
@@ -216,8 +213,8 @@ class TCloseness(SensitiveModel):
             )
         if not isinstance(self.sensitive, str) and self.distance not in ("equal", "multiplicative"):
             raise ParameterError(
-                f"the {self.distance} distance compares values of one column, not combinations of"
-                " several"
+                f"the {self.distance} distance compares values of one column, not combinations of "
+                "several; name one column"
             )
 
     @property
@@ -373,7 +370,9 @@ class TCloseness(SensitiveModel):
         elif self.distance == "hierarchical":
             low = np.zeros_like(distances)
             high = equal
-        return max(0.0, float(low.max()) - slack), min(1.0, float(high.max()) + slack)
+        lower = max(0.0, float(low.max()) - slack)
+        upper = min(1.0, float(high.max()) + slack)
+        return lower, upper
 
     def implies(self, model: Model) -> bool:
         """A smaller t implies a larger one; the equal distance bounds all others in [0, 1], as
@@ -433,9 +432,8 @@ class TCloseness(SensitiveModel):
             factors = np.where(complete, np.maximum(largest, 1.0 / smallest), np.inf)
             compared = factors, factors
         elif self.distance == "hierarchical":
-            compared = kernels.distributions.measure_tree_distances(
-                *rows, *tree(counts, evidence.schema[str(self.sensitive)])
-            )
+            nodes = tree(counts, evidence.schema[str(self.sensitive)])
+            compared = kernels.distributions.measure_tree_distances(*rows, *nodes)
         else:
             column = str(self.sensitive)
             only_reference = which == "released"
@@ -454,8 +452,8 @@ class TCloseness(SensitiveModel):
         text = f"no class is farther than {attained:.4g} from the {self.reference} table"
         if failing.any():
             text = (
-                f"{share_of_records(evidence, failing)} stand in a class farther than {self.t:g}"
-                f" from the {self.reference} table; the farthest is at {attained:.4g}"
+                f"{share_of_records(evidence, failing)} belong to a class farther than {self.t:g} "
+                f"from the {self.reference} table; the farthest is at {attained:.4g}"
             )
         return text + self._other_reference(evidence, attained)
 

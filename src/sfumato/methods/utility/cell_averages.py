@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import Layout, remembered_classes, remembered_rows
-from sfumato.core.encoding import Encoded, tallied
+from sfumato.core.encoding import Encoded, code_type, tallied
 from sfumato.core.metric import Measure
 from sfumato.methods.utility.cells import Cells, cells_of
 
@@ -57,10 +57,12 @@ def suppressed_of(pair: TablePair) -> int:
 
 def gone(pair: TablePair) -> NDArray[np.bool_]:
     """Per original record, whether nothing of it was released; found once."""
-    if "gone" not in pair.memo:
-        pair.memo["gone"] = np.ones(len(pair.original), dtype=bool)
-        pair.memo["gone"][pair.rows] = False
-    lost: NDArray[np.bool_] = pair.memo["gone"]
+    key = ("gone",)  # no text: readings are remembered by the names of columns
+    if key not in pair.memo:
+        is_gone = np.ones(len(pair.original), dtype=bool)
+        is_gone[pair.rows] = False
+        pair.memo[key] = is_gone
+    lost: NDArray[np.bool_] = pair.memo[key]
     return lost
 
 
@@ -124,7 +126,10 @@ def record_costs(
     records = np.zeros(len(pair.released))
     for name, share in shares.items():
         cells = cells_of(pair, name)
-        records += share if cells is None else (share * cost(cells))[cells.which]
+        if cells is None:
+            records += share
+        else:
+            records += (share * cost(cells))[cells.which]
     return records
 
 
@@ -238,7 +243,7 @@ def _classes_of_rows(pair: TablePair, names: tuple[str, ...], side: Side) -> Cla
 
 
 def _narrow(ids: Ints, groups: int) -> NDArray[Any]:
-    return ids.astype(np.min_scalar_type(max(1, groups) - 1))
+    return ids.astype(code_type(groups))
 
 
 def _keys(
@@ -251,11 +256,12 @@ def _keys(
         amount = len(pair.original)
     else:
         amount = len(pair.released)
-    keys = np.zeros(
-        (amount if isinstance(rows, slice) else len(rows), layout.length), dtype=np.uint64
-    )
+    if isinstance(rows, slice):
+        row_count = amount
+    else:
+        row_count = len(rows)
+    keys = np.zeros((row_count, layout.length), dtype=np.uint64)
     for a, column in enumerate(columns):
-        kernels.keys.pack(
-            keys, column.narrow[rows].astype(np.int64), layout.words[a], layout.shifts[a]
-        )
+        codes = column.narrow[rows].astype(np.int64)
+        kernels.keys.pack(keys, codes, layout.words[a], layout.shifts[a])
     return keys

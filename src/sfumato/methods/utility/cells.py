@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.core.encoding import encode_column, missing_in, positions_in
 from sfumato.core.hierarchy import Ladder, bind_column
+from sfumato.core.narrow_numbers import narrowed, repeated
 from sfumato.core.reading import Joint, Reading
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Figures:
+    """What a cell says, by node of a hierarchy or by pair: Iyengar's ``loss``, how many ``leaves``
+    the label may stand for and how many original ``records`` have one of them.
+    """
+
+    loss: Floats
+    leaves: Floats
+    records: Floats
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Cells:
     """One column, original and released.
 
@@ -39,31 +51,64 @@ class Cells:
     ``leaves`` counts the values the label may stand for, ``records`` the original records that have
     one of them; ``fits`` tells whether the value is among them, ``lost`` whether nothing is left of
     the cell. ``column_level`` is the one level that explains every cell (None: there is none, as
-    after local recoding). ``counts`` says how often each value occurs and ``all_leaves`` how many
-    there are; a missing value is one more that the top may stand for.
+    after local recoding); ``figures`` are then those of the nodes of that level, and ``node`` says
+    which of them each pair has. ``counts`` says how often each value occurs and ``all_leaves`` how
+    many there are; a missing value is one more that the top may stand for.
     """
 
     reading: Reading
     ladder: Ladder
     counts: Ints
-    value: Ints
-    label: Ints
     joint: Joint
-    rows: Ints
     level: Ints
     height: Floats
-    loss: Floats
-    leaves: Floats
-    records: Floats
+    figures: Figures
+    node: NDArray[np.integer] | None
     fits: Flags
     lost: Flags
     column_level: int | None
     all_leaves: float
 
     @property
+    def value(self) -> Ints:
+        """The code of the original value of every pair."""
+        return self.joint.value
+
+    @property
+    def label(self) -> Ints:
+        """The code of the released label of every pair."""
+        return self.joint.label
+
+    @property
+    def rows(self) -> Ints:
+        """How many released records have each pair."""
+        return self.joint.count
+
+    @property
     def which(self) -> NDArray[np.integer]:
         """The pair of every released row."""
         return self.joint.which
+
+    @property
+    def loss(self) -> Floats:
+        """Iyengar's loss of every pair."""
+        return self._of_pairs(self.figures.loss)
+
+    @property
+    def leaves(self) -> Floats:
+        """How many values the label of every pair may stand for."""
+        return self._of_pairs(self.figures.leaves)
+
+    @property
+    def records(self) -> Floats:
+        """How many original records have one of these values."""
+        return self._of_pairs(self.figures.records)
+
+    def _of_pairs(self, figures: Floats) -> Floats:
+        """What is held by node, of every pair: where hardly two rows are alike there are as many
+        pairs as rows, and few nodes.
+        """
+        return figures if self.node is None else figures[self.node]
 
     def total(self, costs: NDArray[Any]) -> float:
         """The sum over released rows of a cost per pair."""
@@ -83,63 +128,82 @@ def cells_of(pair: TablePair, name: str) -> Cells | None:
 
 def _cells(pair: TablePair, name: str) -> Cells:
     reading = pair.reading(name)
-    counts = reading.before.counts
     ladder = bind_column(pair.original.schema[name].hierarchy, reading.before)
     joint = pair.joint(name)
-    value = joint.value
     label = joint.label
-    rows = joint.count
-    leaf = ladder.codes_of(reading.values)[value]
+    leaf = ladder.codes_of(reading.values)[joint.value]
     level, column_level = _levels(ladder, reading, leaf, label, pair.as_it_was(name))
     blank = missing_in(reading.labels)[label]
-    missing = missing_in(reading.values)[value]
+    missing = missing_in(reading.values)[joint.value]
     # A blank loses something only where there was a value.
     lost = reading.everything[label] | (blank & ~missing)
-    meanings = _Meant(reading, counts, ladder)
-    placed = level >= 0
-    if column_level is None:
-        # After local recoding labels differ in width: count values and records of each by its run.
-        order, starts, ends = meanings.ranges
-        upto = np.concatenate([[0.0], np.cumsum(counts[order])])
-        leaves = np.maximum(1.0, (ends - starts).astype(np.float64))[label]
-        records = (upto[ends] - upto[starts])[label]
-    else:  # the nodes of that level say it
-        leaves, records = np.empty(len(label)), np.empty(len(label))
-    loss = np.where(blank & missing, 0.0, reading.loss[label])
-    # Where a label is a node, the hierarchy knows its leaves, occurring or not, and its loss.
-    for rung in np.unique(level[placed]).tolist() if column_level is None else [column_level]:
-        at = slice(None) if column_level is not None else level == rung
-        node = ladder.climb(0, rung)[leaf[at]]
-        loss[at] = ladder.loss[rung][node]
-        leaves[at] = ladder.leaves[rung][node] + (meanings.missing if rung == ladder.top > 0 else 0)
-        sizes = np.bincount(
-            ladder.climb(0, rung), weights=meanings.by_leaf, minlength=len(ladder.labels[rung])
-        )
-        records[at] = sizes[node]
-    # What is suppressed and no node may be any value and any record.
-    leaves[lost & ~placed], records[lost & ~placed] = meanings.all_leaves, float(counts.sum())
-    fits = placed | lost
+    meanings = _Meant(reading, reading.before.counts, ladder)
+    node: NDArray[np.integer] | None = None
+    if column_level is not None:  # the nodes of that level say everything
+        figures = _figures_of_nodes(ladder, meanings, column_level)
+        node = narrowed(ladder.climb(0, column_level)[leaf])
+        height = repeated(column_level / max(1, ladder.top), len(leaf))
+    else:
+        loss = np.where(blank & missing, 0.0, reading.loss[label])
+        figures = _figures_of_pairs(ladder, meanings, (leaf, label, level), loss)
+        # What is suppressed and no node may be any value and any record.
+        nowhere = lost & (level < 0)
+        figures.leaves[nowhere] = meanings.all_leaves
+        figures.records[nowhere] = float(reading.before.counts.sum())
+        height = _heights(ladder, meanings, leaf, label, level, lost)
+    fits = (level >= 0) | lost
     open_cells = np.flatnonzero(~fits)
-    fits[open_cells] = meanings.fit(value[open_cells], label[open_cells])
-    height = _heights(ladder, meanings, leaf, label, level, lost)
+    fits[open_cells] = meanings.fit(joint.value[open_cells], label[open_cells])
     return Cells(
-        reading,
-        ladder,
-        counts,
-        value,
-        label,
-        joint,
-        rows,
-        level,
-        height,
-        loss,
-        np.maximum(1.0, leaves),
-        np.maximum(1.0, records),
-        fits,
-        lost,
-        column_level,
-        meanings.all_leaves,
+        reading=reading,
+        ladder=ladder,
+        counts=reading.before.counts,
+        joint=joint,
+        level=level,
+        height=height,
+        figures=Figures(
+            figures.loss, np.maximum(1.0, figures.leaves), np.maximum(1.0, figures.records)
+        ),
+        node=node,
+        fits=fits,
+        lost=lost,
+        column_level=column_level,
+        all_leaves=meanings.all_leaves,
     )
+
+
+def _figures_of_nodes(ladder: Ladder, meanings: _Meant, level: int) -> Figures:
+    """The figures of the nodes of a level: the hierarchy knows their leaves, occurring or not, and
+    their loss.
+    """
+    more_leaves = meanings.missing if level == ladder.top > 0 else 0
+    records: Floats = np.bincount(
+        ladder.climb(0, level), weights=meanings.by_leaf, minlength=len(ladder.labels[level])
+    ).astype(np.float64, copy=False)
+    return Figures(ladder.loss[level], ladder.leaves[level] + more_leaves, records)
+
+
+def _figures_of_pairs(
+    ladder: Ladder, meanings: _Meant, pairs: tuple[Ints, Ints, Ints], loss: Floats
+) -> Figures:
+    """The figures of every pair (its leaf, label and level), where labels differ in width, as after
+    local recoding; ``loss`` is that of the labels.
+    """
+    leaf, label, level = pairs
+    # Values and records of each label are counted by its run.
+    order, starts, ends = meanings.ranges
+    upto = np.concatenate([[0.0], np.cumsum(meanings.counts[order])])
+    leaves = np.maximum(1.0, (ends - starts).astype(np.float64))[label]
+    records = (upto[ends] - upto[starts])[label]
+    # Where a label is a node, its figures are those of the node.
+    for rung in np.unique(level[level >= 0]).tolist():
+        at = level == rung
+        node = ladder.climb(0, rung)[leaf[at]]
+        nodes = _figures_of_nodes(ladder, meanings, rung)
+        loss[at] = nodes.loss[node]
+        leaves[at] = nodes.leaves[node]
+        records[at] = nodes.records[node]
+    return Figures(loss, leaves, records)
 
 
 def _levels(
@@ -168,7 +232,8 @@ def _levels(
                 == label
             )
         if len(leaf) and is_same.all():
-            return np.full(len(leaf), rung, dtype=np.int64), rung
+            # one number that stands for all of them and takes no room
+            return np.broadcast_to(np.int64(rung), len(leaf)), rung
         level[is_same & (level < 0)] = rung
     return level, None
 
@@ -180,6 +245,7 @@ class _Meant:
 
     def __init__(self, reading: Reading, counts: Ints, ladder: Ladder) -> None:
         self.reading = reading
+        self.counts = counts
         present = ~missing_in(reading.values)
         self.missing = int(not present.all())
         tops = ladder.leaves[-1]

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
 
 
+CountSuppressed = Annotated[bool, Field(description="whether suppressed records count as records")]
+
+
 @parameters
 class AverageClassSize(ColumnUtility):
     r"""The number of released records over the number of their classes.
@@ -54,9 +57,7 @@ class AverageClassSize(ColumnUtility):
     """
 
     columns: Columns = None
-    count_suppressed: Annotated[
-        bool, Field(description="whether suppressed records count as records")
-    ] = False
+    count_suppressed: CountSuppressed = False
 
     name: ClassVar[str] = "average_class_size"
     follows_rows: ClassVar[bool] = True
@@ -125,15 +126,13 @@ class NormalisedClassSize(ColumnUtility):
 
     k: Annotated[int, Field(ge=1, description="the class size that was promised")]
     columns: Columns = None
-    count_suppressed: Annotated[
-        bool, Field(description="whether suppressed records count as records")
-    ] = False
+    count_suppressed: CountSuppressed = False
 
     name: ClassVar[str] = "c_avg"
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Class size over k (C_AVG)"
-    line: ClassVar[str] = "how much larger the classes are than was promised"
+    line: ClassVar[str] = "how much larger the classes are than promised"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -179,8 +178,8 @@ class Discernibility(ColumnUtility):
         Literal["table", "class"],
         Field(
             description=(
-                "a suppressed record costs as much as the table is long, or as there are suppressed"
-                " ones"
+                "a suppressed record costs as much as the number of records, or of suppressed "
+                "records"
             )
         ),
     ] = "table"
@@ -188,7 +187,7 @@ class Discernibility(ColumnUtility):
     name: ClassVar[str] = "discernibility"
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
-    line: ClassVar[str] = "records that a record cannot be told apart from"
+    line: ClassVar[str] = "records that a record cannot be distinguished from"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -207,8 +206,8 @@ class Discernibility(ColumnUtility):
             self.name,
             normalised(raw, float(records) ** 2, pair, lowest=lowest),
             self.better,
-            f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as"
-            " a share of the most there can be",
+            f"records that a record cannot be distinguished from, summed over records: {raw:,.0f}; "
+            "as a share of the maximum",
             raw=raw,
             parts=lambda: size_of_own_class(pair, names),
         )
@@ -252,7 +251,7 @@ class Classification(ColumnUtility):
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Classification (CM)"
-    line: ClassVar[str] = "records that the majority label of their class gets wrong"
+    line: ClassVar[str] = "records for which the majority label of their class is wrong"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""

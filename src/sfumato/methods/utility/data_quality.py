@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -40,6 +40,7 @@ from sfumato.methods.utility.numeric import Amounts, errors, numbers, plainly_nu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.reading import Joint
     from sfumato.core.schema import Schema
 
     Floats = NDArray[np.float64]
@@ -101,13 +102,16 @@ class Accuracy(_OfData):
         """The share of accurate cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
-            right, which = self._right(pair, name)
-            records += (right.values if which is None else right.values[which]) / len(names)
+            right, joint = self._right(pair, name)
+            own = right.values
+            if joint is not None:
+                own = own[joint.which]
+            records += own / len(names)
         return records
 
-    def _right(self, pair: TablePair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
-        """1 for distinct cells that are accurate, else 0, and which each released row has (None:
-        each has its own).
+    def _right(self, pair: TablePair, name: str) -> tuple[Amounts, Joint | None]:
+        """1 for distinct cells that are accurate, else 0, and the pairs that tell which each
+        released row has (None: each has its own).
         """
         if plainly_numeric(pair, name):
             error = errors(pair, name)
@@ -126,7 +130,7 @@ class Accuracy(_OfData):
         if cells.reading.scale != "category":
             off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])
             right = right | ((off <= self.tolerance * cells.reading.span + 1e-12) & ~cells.lost)
-        return Amounts.of(np.asarray(right, dtype=np.float64), cells.rows), cells.which
+        return Amounts.of(np.asarray(right, dtype=np.float64), cells.rows), cells.joint
 
 
 # Completeness: how many cells hold something.
@@ -290,12 +294,13 @@ def _equal_rows(
     table = pair.original if side == "original" else pair.released
     left_texts = table.column(left_column).cast(pl.String)
     right_texts = table.column(right_column).cast(pl.String)
-    both_known = (
+    both_shown = (
         left_texts.is_not_null()
         & right_texts.is_not_null()
         & (left_texts != "*")
         & (right_texts != "*")
-    ).fill_null(value=False)
+    )
+    both_known = both_shown.fill_null(value=False)
     if operator == "=":
         is_equal = left_texts == right_texts
     else:
@@ -326,7 +331,7 @@ class Consistency(Utility):
     rules: Annotated[tuple[Rule, ...], Field(min_length=1, description="rules like 'born <= died'")]
 
     name: ClassVar[str] = "consistency"
-    line: ClassVar[str] = "share of records that keep the rules between columns"
+    line: ClassVar[str] = "share of records that satisfy the rules between columns"
     secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
@@ -345,7 +350,7 @@ class Consistency(Utility):
             before &= holds(pair, rule, "original")
         raw = share_of(pair, float(before.sum()))
         value = share_of(pair, float(holds_now.sum()))
-        meaning = f"share of records that keep {len(self.rules)} rule(s)"
+        meaning = f"share of records that satisfy {len(self.rules)} rule(s)"
         return Measure(
             self.name, value, self.better, meaning, raw=raw, parts=holds_now.astype(np.float64)
         )
@@ -407,7 +412,8 @@ class Timeliness(Utility):
         end = day(self.today) or 0.0
         # A missing date is NaN, which is never recent.
         fresh = (end - days.after <= self.days).astype(np.float64)
-        raw = share_of(pair, float((end - days.before <= self.days).sum()))
+        is_near = end - days.before <= self.days
+        raw = share_of(pair, float(is_near.sum()))
         meaning = f"share of records that are at most {self.days:g} days old"
         return Measure(
             self.name,
@@ -454,17 +460,16 @@ class Uniqueness(ColumnUtility):
         names = quasi_of(pair, self.columns)
         value = share_of(pair, len(class_sizes(pair, names, "released")))
         raw = share_of(pair, len(class_sizes(pair, names, "original")))
-        return Measure(self.name, value, self.better, "distinct keys over records", raw=raw)
+        return Measure(self.name, value, self.better, "distinct keys per record", raw=raw)
 
     def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
         """Distinct keys of what was released, over all records that there were."""
         names = [name for name in self.columns or original.quasi if name in released.columns]
-        codes = pl.DataFrame(
-            {
-                str(column_number): released.encoded(name).codes
-                for column_number, name in enumerate(names)
-            }
-        )
+        columns = {
+            str(column_number): released.encoded(name).codes
+            for column_number, name in enumerate(names)
+        }
+        codes = pl.DataFrame(columns)
         if not names:
             return None
         return min(1.0, codes.n_unique() / max(1, records))
@@ -500,7 +505,7 @@ class Validity(ColumnUtility):
     ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "validity"
-    line: ClassVar[str] = "share of cells that are what their column may hold"
+    line: ClassVar[str] = "share of cells whose value their column allows"
     secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
@@ -510,7 +515,7 @@ class Validity(ColumnUtility):
                 re.compile(rule if isinstance(rule, str) else "")
             except re.error:
                 raise ParameterError(
-                    f"Validity: the rule of {column!r} is no regular expression"
+                    f"Validity: the rule of {column!r} is not a regular expression; correct it"
                 ) from None
 
     def applies(self, pair: TablePair) -> str | None:
@@ -519,7 +524,8 @@ class Validity(ColumnUtility):
         unknown = [name for name in self.rules if name not in names]
         if unknown:
             raise SchemaError(
-                f"validity: there is a rule for column {unknown[0]!r}, which is not looked at"
+                f"validity: there is a rule for column {unknown[0]!r}, which is not "
+                "compared; remove it or name the column"
             )
         return why_not(pair, names)
 
@@ -545,12 +551,11 @@ class Validity(ColumnUtility):
         reading = pair.reading(name)
         blank = missing_in(reading.labels) | reading.everything
         if isinstance(rule, str):
-            good = np.array(
-                [
-                    label is not None and re.fullmatch(rule, label) is not None
-                    for label in reading.labels
-                ]
-            )
+            is_valid = [
+                label is not None and re.fullmatch(rule, label) is not None
+                for label in reading.labels
+            ]
+            good = np.array(is_valid)
         elif rule is not None:
             low, high = _limits(rule)
             # A label may be a number that has no place among the original values.

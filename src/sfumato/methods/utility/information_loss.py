@@ -305,7 +305,7 @@ class NonUniformEntropy(ColumnUtility):
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Non-uniform entropy"
-    line: ClassVar[str] = "bits needed to get the original values back, column by column"
+    line: ClassVar[str] = "bits needed to recover the original values, column by column"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -351,14 +351,14 @@ def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     if cells is None:
         return most_bits, most_bits
     # Suppressed records have lost all their bits: those of all records less those released.
-    return cells.total(_bits_of_cells(cells)) + most_bits - cells.total(
-        every[cells.value]
-    ), most_bits
+    bits = cells.total(_bits_of_cells(cells)) + most_bits - cells.total(every[cells.value])
+    return bits, most_bits
 
 
 def _bits_of_cells(cells: Cells) -> Floats:
     """The bits that each distinct cell has lost."""
-    return np.maximum(0.0, np.log2(cells.records / np.maximum(1, cells.counts[cells.value])))
+    ratio = cells.records / np.maximum(1, cells.counts[cells.value])
+    return np.maximum(0.0, np.log2(ratio))
 
 
 def _rows_bits(pair: TablePair, names: Sequence[str]) -> Floats:
@@ -415,7 +415,7 @@ class Ambiguity(ColumnUtility):
     name: ClassVar[str] = "ambiguity"
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
-    line: ClassVar[str] = "combinations of values that a record may stand for"
+    line: ClassVar[str] = "combinations of values that a record may represent"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -437,15 +437,15 @@ class Ambiguity(ColumnUtility):
                 logs = np.log(cells.leaves)
             # Where all cells lose alike no row needs to be looked up.
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
-            records += (
-                kernels.keys.map_codes(cells.which, logs)
-                if cells is not None and varied
-                else logs.max(initial=0.0)
-            )
+            if cells is not None and varied:
+                records += kernels.keys.map_codes(cells.which, logs)
+            else:
+                records += logs.max(initial=0.0)
+            loss_of_suppressed = math.exp(every)
             mean = share_lost(
                 pair,
                 pair.kept * math.exp(every) if cells is None else cells.total(cells.leaves),
-                loss_of_suppressed=math.exp(every),
+                loss_of_suppressed=loss_of_suppressed,
             )
             columns[name] = normalised(math.log(max(1.0, mean)), every, pair)
         # relative to the most ambiguous record, so that nothing overflows
@@ -453,9 +453,10 @@ class Ambiguity(ColumnUtility):
             worst = largest
         else:
             worst = float(records.max())
+        relative_records = np.exp(records - worst)
         relative = share_lost(
             pair,
-            added(pair, np.exp(records - worst)),
+            added(pair, relative_records),
             loss_of_suppressed=math.exp(min(0.0, largest - worst)),
         )
         log_mean = worst + math.log(relative)
@@ -463,8 +464,8 @@ class Ambiguity(ColumnUtility):
             self.name,
             normalised(log_mean, largest, pair),
             self.better,
-            f"a released record may stand for e^{log_mean:.3g} combinations of values on average;"
-            " the exponent as a share of the highest",
+            f"a released record may represent e^{log_mean:.3g} combinations of values on average; "
+            "the exponent as a share of the highest",
             raw=math.exp(log_mean) if log_mean < LARGEST else None,
             per_column=columns,
             parts=lambda: np.exp(np.minimum(records, LARGEST)),

@@ -93,27 +93,30 @@ class KullbackLeibler(ColumnUtility):
         logs = np.zeros(len(example))
         for name in names:
             cells = cells_of(pair, name)
-            logs += (
-                log_leaves(pair, name)
-                if cells is None
-                else np.log(_expected_shares(cells))[cells.which[example]]
-            )
+            if cells is None:
+                logs += log_leaves(pair, name)
+            else:
+                logs += np.log(_expected_shares(cells))[cells.which[example]]
         # The share of records in a box over the combinations in it; exp of a sum of logs for their
         # product.
         density = boxes.sizes / records * np.exp(-logs)
-        spread = density_at(pair, names, density) + suppressed_of(pair) / records * math.exp(-total)
+        suppressed_spread = suppressed_of(pair) / records * math.exp(-total)
+        spread = density_at(pair, names, density) + suppressed_spread
         share = counts / counts.sum()
         # A combination that the release rules out would cost infinitely many bits.
         tiny = math.exp(-700.0)
-        raw = max(0.0, float((share * (np.log2(share) - np.log2(np.maximum(spread, tiny)))).sum()))
+        log_share = np.log2(share)
+        log_spread = np.log2(np.maximum(spread, tiny))
+        raw = max(0.0, float((share * (log_share - log_spread)).sum()))
         # Everything suppressed is the even distribution over all combinations, e^−total each.
-        largest = float((share * (np.log2(share) + total / math.log(2))).sum())
+        log_ratio = np.log2(share) + total / math.log(2)
+        largest = float((share * log_ratio).sum())
         return Measure(
             self.name,
             normalised(raw, largest, pair),
             self.better,
-            f"the joint distribution of the quasi-identifiers is misjudged by {raw:.3g} bits; as a"
-            " share of the most there can be",
+            f"the joint distribution of the quasi-identifiers is distorted by {raw:.3g} bits; as a "
+            "share of the maximum",
             raw=raw,
         )
 
@@ -182,18 +185,16 @@ def _fitting(
             table[reading.members[reading.starts[label] : reading.starts[label + 1]], label] = True
         elif not math.isnan(reading.low[label]):
             slack = 1e-9 * max(1.0, abs(reading.span))
-            table[:, label] = (reading.places >= reading.low[label] - slack) & (
-                reading.places <= reading.high[label] + slack
-            )
+            is_above = reading.places >= reading.low[label] - slack
+            is_below = reading.places <= reading.high[label] + slack
+            table[:, label] = is_above & is_below
     if cells is not None:
         # Suppressed labels fit every value.
         table[:, np.unique(cells.label[cells.lost])] = True
         table[cells.value[cells.fits], cells.label[cells.fits]] = True
-    return (
-        table,
-        reading.before.narrow[first].astype(np.int64),
-        reading.after.narrow[example].astype(np.int64),
-    )
+    codes_before = reading.before.narrow[first].astype(np.int64)
+    codes_after = reading.after.narrow[example].astype(np.int64)
+    return (table, codes_before, codes_after)
 
 
 def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: Ints) -> None:
@@ -216,9 +217,9 @@ def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: Ints) -> Non
         label_codes = positions_in(cells.reading.labels, ladder.labels[level])
         # A label that was not released gets a code of its own, which no box has.
         label_codes = np.where(label_codes < 0, len(cells.reading.labels), label_codes)
-        would_be = label_codes[
-            ladder.climb(0, level)[leaf[cells.reading.before.narrow[first[lost]]]]
-        ]
+        node_of_leaf = ladder.climb(0, level)
+        lost_codes = cells.reading.before.narrow[first[lost]]
+        would_be = label_codes[node_of_leaf[leaf[lost_codes]]]
         kernels.keys.pack(keys, would_be, layout.words[a], layout.shifts[a])
         released_codes = cells.reading.after.narrow[example].astype(np.int64)
         kernels.keys.pack(visible, released_codes, layout.words[a], layout.shifts[a])

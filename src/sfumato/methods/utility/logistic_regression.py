@@ -79,10 +79,8 @@ def fit_logistic(features: Floats, truth: Floats, *, ridge: float = RIDGE) -> Fi
     worst = _deviance(design, truth, coefficients, penalty)
     for _ in range(MOST_STEPS):
         chance = _chance(_times(design, coefficients))
-        slope = (
-            kernels.designs.multiply_transposed(design, (truth - chance)[:, None])[:, 0]
-            - penalty * coefficients
-        )
+        gradient = kernels.designs.multiply_transposed(design, (truth - chance)[:, None])
+        slope = gradient[:, 0] - penalty * coefficients
         step = _solved(_curvature(design, chance, penalty), slope)
         for _ in range(MOST_STEPS):
             trial_deviance = _deviance(design, truth, coefficients + step, penalty)
@@ -109,9 +107,9 @@ class Refit:
     def __init__(self, features: Floats, *, ridge: float = RIDGE) -> None:
         self.design = with_constant(features)
         self.penalty = np.full(self.design.shape[1], ridge * len(self.design))
-        bound = 0.25 * kernels.designs.compute_gram(
-            self.design, np.ones(len(self.design))
-        ) + np.diag(self.penalty + 1e-12 * len(self.design))
+        gram = kernels.designs.compute_gram(self.design, np.ones(len(self.design)))
+        ridge_matrix = np.diag(self.penalty + 1e-12 * len(self.design))
+        bound = 0.25 * gram + ridge_matrix
         self.penalty[0] = 0.0
         self.factor = np.linalg.cholesky(bound)
 
@@ -147,7 +145,8 @@ def _solved(curvature: Floats, slope: Floats) -> Floats:
 
 
 def _chance(scores: Floats) -> Floats:
-    chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+    odds = np.exp(-np.clip(scores, -FARTHEST, FARTHEST))
+    chances: Floats = 1.0 / (1.0 + odds)
     return chances
 
 
@@ -170,9 +169,9 @@ def _deviance(
     penalty: Floats,
 ) -> float:
     scores = np.clip(_times(design, coefficients), -FARTHEST, FARTHEST)
-    return float(
-        (np.logaddexp(0.0, scores) - truth * scores).sum() + 0.5 * (penalty * coefficients**2).sum()
-    )
+    deviance = (np.logaddexp(0.0, scores) - truth * scores).sum()
+    ridge_cost = 0.5 * (penalty * coefficients**2).sum()
+    return float(deviance + ridge_cost)
 
 
 def fit_classes(features: Floats, truth: Ints, classes: int, *, ridge: float = 1e-4) -> Floats:
@@ -197,10 +196,12 @@ def fit_classes(features: Floats, truth: Ints, classes: int, *, ridge: float = 1
         scores = design @ weights
         scores -= scores.max(axis=1, keepdims=True)
         logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        value = -float((target * logs).sum()) / len(design) + 0.5 * ridge * float(
-            (free * weights**2).sum()
-        )
-        slope = design.T @ (np.exp(logs) - target) / len(design) + ridge * free * weights
+        fit = float((target * logs).sum())
+        ridge_cost = 0.5 * ridge * float((free * weights**2).sum())
+        value = -fit / len(design) + ridge_cost
+        residuals = np.exp(logs) - target
+        ridge_slope = ridge * free * weights
+        slope = design.T @ residuals / len(design) + ridge_slope
         return value, slope.ravel()
 
     fit = minimize(
@@ -236,11 +237,10 @@ class Features:
     def of(self, names: Sequence[str]) -> Features:
         """The features of some columns only."""
         column_numbers = [j for j, owner in enumerate(self.owners) if owner in names]
-        return Features(
-            tuple(self.owners[j] for j in column_numbers),
-            self.before[:, column_numbers],
-            self.after[:, column_numbers],
-        )
+        owners = tuple(self.owners[j] for j in column_numbers)
+        before = self.before[:, column_numbers]
+        after = self.after[:, column_numbers]
+        return Features(owners, before, after)
 
 
 def is_number(pair: TablePair, name: str) -> bool:
@@ -266,9 +266,8 @@ def _lost_labels(pair: TablePair, name: str) -> NDArray[np.bool_]:
     # nobody's cell was anything before: one that is missing says so, where the original has such
     # cells
     if not pair.aligned:
-        lost: NDArray[np.bool_] = reading.everything | (
-            missing_in(reading.labels) & (None not in reading.values)
-        )
+        blank_in_original = missing_in(reading.labels) & (None not in reading.values)
+        lost: NDArray[np.bool_] = reading.everything | blank_in_original
         return lost
     lost = np.zeros(len(reading.labels), dtype=bool)
     cells = cells_of(pair, name)
@@ -318,7 +317,11 @@ def _numeric(
     for column in (values.before[original], values.after[released]):
         absent = np.isnan(column)
         scaled = np.where(absent, 0.0, (column - mean) / (deviation or 1.0))
-        sides.append(np.stack([scaled, absent.astype(np.float64)] if blanks else [scaled], axis=1))
+        if blanks:
+            sides_of_column = [scaled, absent.astype(np.float64)]
+        else:
+            sides_of_column = [scaled]
+        sides.append(np.stack(sides_of_column, axis=1))
     return sides[0], sides[1]
 
 
@@ -342,9 +345,8 @@ def _category(
     before[np.arange(len(original)), feature[reading.before.narrow[original]]] = 1.0
     lost = _lost_labels(pair, name)
     used, which = np.unique(reading.after.narrow[released], return_inverse=True)
-    labels, odd = _label_rows(
-        (feature, width), reading, pair.own_values(name), used.astype(np.int64), lost
-    )
+    own_values = pair.own_values(name)
+    labels, odd = _label_rows((feature, width), reading, own_values, used.astype(np.int64), lost)
     before = before[:, 1:]
     after = labels[which, 1:]
     if blanks:
@@ -374,12 +376,13 @@ def _label_rows(
     rows[itself, feature[own[itself]]] = 1.0
     sizes = (own >= 0).astype(np.float64)
     for number in np.flatnonzero(own < 0).tolist():
-        members = reading.members[reading.starts[used[number]] : reading.starts[used[number] + 1]]
+        start = reading.starts[used[number]]
+        end = reading.starts[used[number] + 1]
+        members = reading.members[start:end]
         sizes[number] = counts[members].sum()
         sums = np.bincount(feature[members], weights=counts[members], minlength=width)
         rows[number] = sums / max(sizes[number], 1.0)
     unknown = lost[used] | (sizes == 0)
-    rows[unknown] = np.bincount(feature, weights=counts, minlength=width) / max(
-        1.0, float(counts.sum())
-    )
+    shares = np.bincount(feature, weights=counts, minlength=width)
+    rows[unknown] = shares / max(1.0, float(counts.sum()))
     return rows, unknown.astype(np.float64)

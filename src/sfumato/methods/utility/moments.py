@@ -139,10 +139,9 @@ class WeightedRows:
 
     def deviations(self) -> list[float]:
         """The standard deviation of every column; 0 where there are no numbers."""
-        squares = [
-            self._mean(column, mean, 2)
-            for column, mean in zip(self.columns, self.means, strict=True)
-        ]
+        squares = []
+        for column, mean in zip(self.columns, self.means, strict=True):
+            squares.append(self._mean(column, mean, 2))
         return [0.0 if math.isnan(square) else math.sqrt(square) for square in squares]
 
     def quantiles(self, shares: Sequence[float]) -> list[list[float]]:
@@ -162,8 +161,10 @@ class WeightedRows:
         order = np.argsort(column[present], kind="stable")
         upto = np.cumsum(self.weights[present][order])
         # 1e-12: a share that ends exactly at a value must not step over it by rounding.
-        positions = np.searchsorted(upto, np.asarray(shares) * upto[-1] * (1 - 1e-12), side="left")
-        return [float(v) for v in column[present][order][np.minimum(positions, len(order) - 1)]]
+        sought = np.asarray(shares) * upto[-1] * (1 - 1e-12)
+        positions = np.searchsorted(upto, sought, side="left")
+        sorted_values = column[present][order]
+        return [float(v) for v in sorted_values[np.minimum(positions, len(order) - 1)]]
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
     def covariances(self) -> Floats:
@@ -275,10 +276,11 @@ def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, Weigh
     # Weights on one side only would compare a sample with a population.
     if before is None or after is None:
         coded = [coded_numbers(pair, name) for name in names]
-        sides = [
-            _count_rows([both_sides[side] for both_sides in coded if both_sides is not None])
-            for side in (0, 1)
-        ]
+        sides = []
+        for side in (0, 1):
+            sides.append(
+                _count_rows([both_sides[side] for both_sides in coded if both_sides is not None])
+            )
         if None not in coded and sides[0] is not None and sides[1] is not None:
             return sides[0], sides[1]
         before = after = None
@@ -353,10 +355,9 @@ class Means(OfNumbers):
         names = numeric_of(pair, self.columns)
         before, after = _samples(pair, names)
         scale = before.deviations()
-        terms = [
-            Term((name,), b, a, s)
-            for name, b, a, s in zip(names, before.means, after.means, scale, strict=True)
-        ]
+        terms = []
+        for name, b, a, s in zip(names, before.means, after.means, scale, strict=True):
+            terms.append(Term((name,), b, a, s))
         return _measure(self.name, terms, pair, "mean relative error of the means")
 
 
@@ -396,11 +397,10 @@ class Quantiles(OfNumbers):
         scale = before.deviations()
         old = before.quantiles(self.shares)
         new = after.quantiles(self.shares)
-        terms = [
-            Term((name,), b, a, scale[j])
-            for j, name in enumerate(names)
-            for b, a in zip(old[j], new[j], strict=True)
-        ]
+        terms = []
+        for j, name in enumerate(names):
+            for b, a in zip(old[j], new[j], strict=True):
+                terms.append(Term((name,), b, a, scale[j]))
         return _measure(self.name, terms, pair, "mean relative error of the quantiles")
 
 
@@ -480,11 +480,12 @@ class Correlations(OfNumbers):
         require_sense(self, pair)
         names = numeric_of(pair, self.columns)
         before, after = map(correlations_of, _covariances(pair, names))
-        terms = [
-            Term((names[a], names[b]), before[a, b], after[a, b], 1.0, relative=False)
-            for a in range(len(names))
-            for b in range(a + 1, len(names))
-        ]
+        terms = []
+        for a in range(len(names)):
+            for b in range(a + 1, len(names)):
+                terms.append(
+                    Term((names[a], names[b]), before[a, b], after[a, b], 1.0, relative=False)
+                )
         return _measure(self.name, terms, pair, "mean absolute error of the correlations")
 
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from sfumato.core.encoding import Encoded, numbers_of, tallied
 from sfumato.core.metric import ColumnUtility
+from sfumato.core.narrow_numbers import narrowed
 from sfumato.core.schema import Kind
-from sfumato.core.sums import sum_in_parts
+from sfumato.core.sums import PART, sum_in_parts
 from sfumato.errors import SchemaError
 from sfumato.methods.utility.cell_averages import gone, records_of
 from sfumato.methods.utility.columns import EMPTY, numeric_of, quasi_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.pair import TablePair
+    from sfumato.core.reading import Joint
 
     Floats = NDArray[np.float64]
 
@@ -161,12 +163,23 @@ class Amounts:
 
     size: int
     part: Callable[[slice], Floats]
-    counts: NDArray[np.int64] | None = None
+    counts: NDArray[np.integer] | None = None
 
     @classmethod
-    def of(cls, values: Floats, counts: NDArray[np.int64] | None = None) -> Amounts:
+    def of(cls, values: Floats, counts: NDArray[np.integer] | None = None) -> Amounts:
         """Numbers that are there as a whole."""
         return cls(len(values), values.__getitem__, counts)
+
+    @classmethod
+    def looked_up(
+        cls, values: Floats, codes: NDArray[np.integer], counts: NDArray[np.integer] | None = None
+    ) -> Amounts:
+        """The numbers ``values[codes[i]]``, looked up part by part.
+
+        >>> Amounts.looked_up(np.array([5.0, 7.0]), np.array([1, 1, 0])).total()
+        19.0
+        """
+        return cls(len(codes), lambda rows: values[codes[rows]], counts)
 
     @functools.cached_property
     def values(self) -> Floats:
@@ -205,6 +218,22 @@ class Amounts:
             self.values[is_known], None if self.counts is None else self.counts[is_known]
         )
 
+    def count_known(self) -> int:
+        """How many of them are numbers; nothing is made for all of them at once.
+
+        >>> Amounts.of(np.array([1.0, np.nan]), np.array([3, 1])).count_known()
+        3
+        """
+        count = 0
+        for start in range(0, self.size, PART):
+            rows = slice(start, min(self.size, start + PART))
+            is_known = ~np.isnan(self.part(rows))
+            if self.counts is None:
+                count += int(is_known.sum())
+            else:
+                count += int(self.counts[rows][is_known].sum())
+        return count
+
     def __len__(self) -> int:
         if self.counts is None:
             return self.size
@@ -219,27 +248,27 @@ class Errors:
     ``released`` are those of released rows, ``suppressed`` of records of which nothing was
     released; a suppressed cell stands at the mean. ``top`` are the errors of all original records
     if everything were suppressed. Each is there once for every row, or, where a column is known by
-    its codes, once for every distinct cell: ``which`` is then that of every released row. ``truth``
-    and ``after`` are the numbers that the released errors lie between.
+    its codes, once for every distinct cell: ``joint`` then tells that of every released row.
+    ``truth`` and ``after`` are the numbers that the released errors lie between.
     """
 
     released: Amounts
     suppressed: Amounts
     top: Amounts
     truth: Amounts
-    after: Floats
-    which: NDArray[Any] | None
+    after: Amounts
+    joint: Joint | None
     known: int
     deviation: float
     span: float
 
     def per_row(self, of: NDArray[Any]) -> Floats:
         """What was made of each of the ``released`` errors, for every released row."""
-        return of if self.which is None else of[self.which]
+        return of if self.joint is None else of[self.joint.which]
 
     def missing(self, rows: slice) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which of the released numbers were missing before, and which are now."""
-        return np.isnan(self.truth.part(rows)), np.isnan(self.after[rows])
+        return np.isnan(self.truth.part(rows)), np.isnan(self.after.part(rows))
 
 
 def errors(pair: TablePair, name: str) -> Errors:
@@ -256,14 +285,16 @@ def _errors(pair: TablePair, name: str) -> Errors:
         values = numbers(pair, name)
         before = Amounts.of(values.before)
         lost = Amounts.of(values.before[gone(pair)])
-        return _errors_of(before, lost, Amounts.of(values.before[pair.rows]), values.after, None)
+        truth = Amounts.of(values.before[pair.rows])
+        return _errors_of(before, lost, truth, Amounts.of(values.after), None)
     joint, (old, values_of_codes), (_, middle) = pair.joint(name), *coded
     # Suppressed records by code: how many had each value.
-    suppressed = tallied(old.narrow[gone(pair)], len(old.labels), None)
-    truth = Amounts.of(values_of_codes[joint.value], joint.count)
+    suppressed = narrowed(tallied(old.narrow[gone(pair)], len(old.labels), None))
+    truth = Amounts.looked_up(values_of_codes, joint.narrow_value, joint.narrow_count)
     before = Amounts.of(values_of_codes, old.counts)
     lost = Amounts.of(values_of_codes, suppressed)
-    return _errors_of(before, lost, truth, middle[joint.label], joint.which)
+    after = Amounts.looked_up(middle, joint.narrow_label)
+    return _errors_of(before, lost, truth, after, joint)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
@@ -271,8 +302,8 @@ def _errors_of(
     before: Amounts,
     lost: Amounts,
     truth: Amounts,
-    after: Floats,
-    which: NDArray[Any] | None,
+    after: Amounts,
+    joint: Joint | None,
 ) -> Errors:
     """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records,
     ``before`` all there were.
@@ -287,7 +318,7 @@ def _errors_of(
         spread = known_amounts.total_square(mean) / (len(known_amounts) - 1)
 
     def released(rows: slice) -> Floats:
-        released_values = after[rows]
+        released_values = after.part(rows)
         return _or_none(
             # Who gets no number takes the mean for it, as one would without the release.
             np.where(np.isnan(released_values), mean, released_values) - truth.part(rows)
@@ -299,8 +330,8 @@ def _errors_of(
         Amounts(before.size, lambda rows: _or_none(mean - before.part(rows)), before.counts),
         truth,
         after,
-        which,
-        len(truth.known) + len(lost.known),
+        joint,
+        truth.count_known() + lost.count_known(),
         math.sqrt(spread),
         float(known_amounts.values.max() - known_amounts.values.min())
         if len(known_amounts)
@@ -322,7 +353,7 @@ def why_no_numbers(
     if not records_of(pair):
         return EMPTY
     if not columns:
-        return "no column holds numbers; say which columns to look at"
+        return "no column holds numbers; name the columns to compare"
     if requested is not None:
         for name in quasi_of(pair, requested):
             numbers(pair, name)

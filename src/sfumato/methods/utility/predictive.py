@@ -79,12 +79,12 @@ class PredictiveAccuracy(ColumnUtility):
     held_out: Annotated[
         float, Field(gt=0, lt=1, description="share of people the models are tested on")
     ] = 0.3
-    records: Annotated[int, Field(ge=10, description="people that are looked at, at most")] = 20_000
+    records: Annotated[int, Field(ge=10, description="most people to use")] = 20_000
     seed: Annotated[int, Field(ge=0, description="for the draw")] = 1
 
     name: ClassVar[str] = "predictive_accuracy"
     title: ClassVar[str] = "Prediction"
-    line: ClassVar[str] = "accuracy lost by a model that learned from the release"
+    line: ClassVar[str] = "accuracy lost by a model trained on the release"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where there is a label and something to predict it from."""
@@ -97,9 +97,12 @@ class PredictiveAccuracy(ColumnUtility):
             self.label in pair.released.columns
             and len(pair.reading(self.label).values) > MOST_CLASSES
         ):
-            return f"{self.label} has more than {MOST_CLASSES} different values; a label has few"
+            return (
+                f"{self.label} has more than {MOST_CLASSES} different values; choose a label "
+                "with fewer"
+            )
         if self._people(pair)[0].size < 2 or not self._people(pair)[1].size:
-            return "too few records to set some aside"
+            return "there are too few records to set some aside"
         return None
 
     def measure(self, pair: TablePair) -> Measure:
@@ -118,7 +121,7 @@ class PredictiveAccuracy(ColumnUtility):
             f"accuracy {percent(learned)} from the release, {percent(original)} from the original,"
             f" {percent(majority)} by majority"
         )
-        note = ", tested on people whom the rows may have been drawn after"
+        note = ", tested on people whom the synthetic rows may resemble"
         if pair.aligned or pair.held_out is not None:
             note = ""
         return Measure(
@@ -170,17 +173,13 @@ class PredictiveAccuracy(ColumnUtility):
             (majority == truth).mean()
         )  # with nothing to learn from, everyone still knows the majority
         if len(released):
-            learned = float(
-                (
-                    predict(fit_classes(features.after, released_labels[released], classes), tested)
-                    == truth
-                ).mean()
+            predicted = predict(
+                fit_classes(features.after, released_labels[released], classes), tested
             )
-        return (
-            learned,
-            float((predict(fits, tested) == truth).mean()),
-            float((majority == truth).mean()),
-        )
+            learned = float((predicted == truth).mean())
+        is_right = predict(fits, tested) == truth
+        by_majority = float((majority == truth).mean())
+        return (learned, float(is_right.mean()), by_majority)
 
     def _released(self, pair: TablePair, learn: Ints) -> Ints:
         """The released rows to learn from: those of the people learned from, or as many of nobody's
@@ -251,7 +250,8 @@ class RegressionOverlap(Utility):
         pair.original.require([self.outcome, *self.predictors])
         if self.outcome in self.predictors:
             raise SchemaError(
-                f"regression_overlap: the outcome {self.outcome!r} cannot explain itself"
+                f"regression_overlap: the outcome {self.outcome!r} cannot explain "
+                "itself; remove it from the predictors"
             )
         if not records_of(pair):
             return EMPTY
@@ -278,20 +278,22 @@ class RegressionOverlap(Utility):
         old = self._fit(pair, features.before, before[rows_before])
         new = self._fit(pair, features.after, after[rows_after])
         # A predictor that was not released does not overlap: it counts with one 0.
-        overlaps_of: dict[str, list[float]] = {
-            name: [] if name in present else [0.0] for name in self.predictors
-        }
+        overlaps_of: dict[str, list[float]] = {}
+        for name in self.predictors:
+            if name in present:
+                overlaps_of[name] = []
+            else:
+                overlaps_of[name] = [0.0]
         # Coefficient 0 is the constant, which is not compared.
         for number, owner in enumerate(features.owners, start=1):
             if not np.isnan(old[1][number]):
                 overlaps_of[owner].append(_overlap(old, new, number))
         overlaps = list(chain.from_iterable(overlaps_of.values()))
         raw = float(np.mean(overlaps)) if overlaps else 1.0
-        columns = {
-            name: 1.0 - float(np.mean(column_overlaps))
-            for name, column_overlaps in overlaps_of.items()
-            if column_overlaps
-        }
+        columns = {}
+        for name, column_overlaps in overlaps_of.items():
+            if column_overlaps:
+                columns[name] = 1.0 - float(np.mean(column_overlaps))
         return Measure(self.name, 1.0 - raw, self.better, meaning, raw=raw, per_column=columns)
 
     def _values(self, pair: TablePair) -> list[str]:
@@ -339,7 +341,8 @@ class RegressionOverlap(Utility):
             covariance = fit.covariance
             factor = float(norm.ppf(0.5 + self.level / 2))
         centre[varying] = coefficients
-        width[varying] = factor * np.sqrt(np.maximum(0.0, np.diag(covariance)))
+        variances = np.maximum(0.0, np.diag(covariance))
+        width[varying] = factor * np.sqrt(variances)
         return centre, width
 
 
@@ -356,7 +359,8 @@ def _overlap(old: Estimate, new: Estimate, number: int) -> float:
             and width <= 0
             and spread <= 0
         )
-    return max(0.0, common) * (1 / (2 * width) + 1 / (2 * spread)) / 2
+    heights = 1 / (2 * width) + 1 / (2 * spread)
+    return max(0.0, common) * heights / 2
 
 
 # Propensity score mean squared error: can a model tell released records from original ones?
@@ -446,9 +450,9 @@ class Propensity(ColumnUtility):
 
     columns: AllColumns = None
     permutations: Annotated[
-        int, Field(ge=0, le=10_000, description="exchanges that the null comes from")
+        int, Field(ge=0, le=10_000, description="exchanges that estimate the null")
     ] = 20
-    records: Annotated[int, Field(ge=2, description="people that are looked at, at most")] = 5_000
+    records: Annotated[int, Field(ge=2, description="most people to use")] = 5_000
     seed: Annotated[int, Field(ge=0, description="for the sample and the exchanges")] = 1
 
     name: ClassVar[str] = "propensity"
@@ -459,7 +463,7 @@ class Propensity(ColumnUtility):
         """None where there are records and columns to compare."""
         if not records_of(pair):
             return EMPTY
-        return None if data_of(pair, self.columns) else "there is no column to look at; name some"
+        return None if data_of(pair, self.columns) else "there is no column to compare; name some"
 
     def measure(self, pair: TablePair) -> Measure:
         """The pMSE."""
@@ -472,19 +476,21 @@ class Propensity(ColumnUtility):
         columns = {}
         for name in dict.fromkeys(features.owners):
             alone = features.of([name])
-            columns[name] = min(1.0, _fitted(alone, test.share, *_stacked(alone))[0] / best)
+            own_error = _fitted(alone, test.share, *_stacked(alone))[0]
+            columns[name] = min(1.0, own_error / best)
         beside_null = ""
         if self.permutations > 1:
             beside_null = (
                 f"; {test.ratio:.3g} times what"
-                f" {'exchanging records' if pair.aligned else 'draws from a right model'} gives,"
+                f" {'exchanging records' if pair.aligned else 'draws from a correct model'} gives,"
                 f" {test.standardised:.3g} deviations away"
             )
         return Measure(
             self.name,
             min(1.0, test.pmse / best),
             self.better,
-            f"how well released records can be told from original ones, 1 is always{beside_null}",
+            "how well released records can be distinguished from original ones, 1 is "
+            f"always{beside_null}",
             raw=test.pmse,
             per_column=columns,
             # Of a sample there is no score for every released row.
@@ -576,7 +582,9 @@ def _stacked(features: Features) -> tuple[Floats, Floats]:
     ones.
     """
     rows = np.concatenate([features.before, features.after])
-    truth = np.concatenate([np.zeros(len(features.before)), np.ones(len(features.after))])
+    original_marks = np.zeros(len(features.before))
+    released_marks = np.ones(len(features.after))
+    truth = np.concatenate([original_marks, released_marks])
     # A column that is constant over both tables cannot tell them apart.
     return rows[:, rows.std(axis=0) > 0], truth
 
@@ -611,20 +619,42 @@ def _exchanged(
 
 
 def _tested(metric: Propensity, features: Features, people: Ints | None) -> PropensityTest:
-    share = len(features.after) / max(1, len(features.after) + len(features.before))
+    all_records = len(features.after) + len(features.before)
+    share = len(features.after) / max(1, all_records)
     stacked, truth = _stacked(features)
     pmse, scores, parameters = _fitted(features, share, stacked, truth)
     if not metric.permutations:
-        return PropensityTest(pmse, share, parameters, math.nan, math.nan, scores)
+        return PropensityTest(
+            pmse,
+            share,
+            parameters=parameters,
+            null_mean=math.nan,
+            null_deviation=math.nan,
+            scores=scores,
+        )
     if people is None:
         rows = len(stacked)
         expected = expected_for_synthetic_data(parameters, rows, share)
         spread = math.sqrt(2 * (parameters - 1)) * (1 - share) ** 2 * share / rows
-        return PropensityTest(pmse, share, parameters, expected, spread, scores)
-    null = _exchanged(metric, features, people, share, stacked, truth)
+        return PropensityTest(
+            pmse,
+            share,
+            parameters=parameters,
+            null_mean=expected,
+            null_deviation=spread,
+            scores=scores,
+        )
+    null = _exchanged(metric, features, people, share=share, stacked=stacked, truth=truth)
     mean = float(null.mean())
     if len(null) > 1:
         spread = float(null.std(ddof=1))
     else:
         spread = math.nan
-    return PropensityTest(pmse, share, parameters, mean if mean > ROUNDING else 0.0, spread, scores)
+    return PropensityTest(
+        pmse,
+        share,
+        parameters=parameters,
+        null_mean=mean if mean > ROUNDING else 0.0,
+        null_deviation=spread,
+        scores=scores,
+    )

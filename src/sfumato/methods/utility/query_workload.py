@@ -113,7 +113,16 @@ def questions_of(
         size = len(encoded.labels)
         codes = _sets(np.arange(size), amount, share, stream)
         blind = np.array([len(condition_codes) for condition_codes in codes]) / max(1, size)
-        return Questions(codes, None, NONE, NONE, np.zeros((amount, 0)), blind, encoded, None)
+        return Questions(
+            codes,
+            None,
+            first=NONE,
+            last=NONE,
+            after=np.zeros((amount, 0)),
+            blind=blind,
+            original=encoded,
+            released=None,
+        )
     reading = pair.reading(name)
     missing = missing_in(reading.values)
     present = len(missing) - int(missing.sum())
@@ -136,7 +145,16 @@ def questions_of(
     after[:, blank] = 0.0  # a blank may be a value that was missing before ...
     lost = reading.everything | (blank & (not missing.any()))  # ... unless there was none
     after[:, lost] = blind[:, None]
-    return Questions(sets, line, first, last, after, blind, reading.before, reading.after)
+    return Questions(
+        sets,
+        line,
+        first=first,
+        last=last,
+        after=after,
+        blind=blind,
+        original=reading.before,
+        released=reading.after,
+    )
 
 
 def values_of(pair: TablePair, name: str) -> int:
@@ -165,7 +183,9 @@ def _met_by_sets(reading: Reading, sets: Sequence[Ints]) -> Floats:
         in_question[codes] = 1
         # Members up to each place that are asked for: those of one label are a difference of two.
         np.cumsum(in_question[reading.members], out=upto[1:])
-        met[query] = (upto[reading.starts[1:]] - upto[reading.starts[:-1]]) / sizes
+        upto_end = upto[reading.starts[1:]]
+        upto_start = upto[reading.starts[:-1]]
+        met[query] = (upto_end - upto_start) / sizes
         in_question[codes] = 0
     return met
 
@@ -177,12 +197,10 @@ def _line(pair: TablePair, name: str) -> _Line:
         positions = reading.places[order]
         slack = 1e-9 * max(1.0, abs(reading.span))
         # Labels without a place get an empty run: it begins behind all values and ends before them.
-        starts = np.searchsorted(
-            positions, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left"
-        )
-        ends = np.searchsorted(
-            positions, np.where(np.isnan(reading.high), -np.inf, reading.high) + slack, "right"
-        )
+        low_ends = np.where(np.isnan(reading.low), np.inf, reading.low)
+        starts = np.searchsorted(positions, low_ends - slack, "left")
+        high_ends = np.where(np.isnan(reading.high), -np.inf, reading.high)
+        ends = np.searchsorted(positions, high_ends + slack, "right")
         pair.memo["line", name] = _Line(order, positions, starts, np.maximum(starts, ends))
     line: _Line = pair.memo["line", name]
     return line
@@ -259,7 +277,7 @@ class QueryWorkload(ColumnUtility):
         names = quasi_of(pair, self.columns)
         if not records_of(pair):
             return EMPTY
-        return None if names else "no column has role quasi; say which columns to ask about"
+        return None if names else "no column has role quasi; name the columns of the queries"
 
     def measure(self, pair: TablePair) -> Measure:
         """The median relative error."""
@@ -311,9 +329,8 @@ class QueryWorkload(ColumnUtility):
         # Of few columns all combinations are listed; of many there are too many to list.
         if len(names) <= 12:
             every = list(itertools.combinations(names, size))
-            column_sets = dict.fromkeys(
-                every[i] for i in stream.permutation(len(every))[: min(MOST_SETS, self.queries)]
-            )
+            order = stream.permutation(len(every))
+            column_sets = dict.fromkeys(every[i] for i in order[: min(MOST_SETS, self.queries)])
         while len(names) > 12 and len(column_sets) < min(MOST_SETS, self.queries):
             column_sets[tuple(names[i] for i in sorted(stream.permutation(len(names))[:size]))] = (
                 None
@@ -368,9 +385,10 @@ class QueryWorkload(ColumnUtility):
         data.
         """
         amount = len(true)
-        released_parts = [
-            (q.after, q.released.narrow[released.first]) for q in batch if q.released is not None
-        ]
+        released_parts = []
+        for q in batch:
+            if q.released is not None:
+                released_parts.append((q.after, q.released.narrow[released.first]))
         estimate = _weighed(released_parts, released.sizes)
         unseen = np.ones(amount)
         every = np.ones(amount)
@@ -388,7 +406,9 @@ class QueryWorkload(ColumnUtility):
         records = records_of(pair) if pair.aligned else pair.original.records
         # One record at least: a count of 0 would make any error infinite.
         floor = np.maximum(true, max(1.0, self.sanity * records))
-        return np.abs(true - estimate) / floor, np.abs(true - records * every) / floor
+        errors = np.abs(true - estimate) / floor
+        baseline_errors = np.abs(true - records * every) / floor
+        return errors, baseline_errors
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

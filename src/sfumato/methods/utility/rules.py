@@ -49,12 +49,10 @@ class RuleSideEffects(ColumnUtility):
     support: Support
     confidence: Confidence
     hidden: Annotated[
-        Spoken | None, Field(description="rules that should not be found; kept by the owner")
+        Spoken | None, Field(description="rules that nobody should find; stays with the owner")
     ] = None
     columns: AllColumns = None
-    largest: Annotated[int, Field(ge=2, le=6, description="items of a rule, at most")] = (
-        LARGEST_RULE
-    )
+    largest: Annotated[int, Field(ge=2, le=6, description="most items of a rule")] = LARGEST_RULE
 
     name: ClassVar[str] = "rule_side_effects"
     line: ClassVar[str] = "share of association rules that are lost or appear"
@@ -74,9 +72,10 @@ class RuleSideEffects(ColumnUtility):
         before = TableItems.of(pair.original, names)
         present = [name for name in names if name in pair.released.columns]
         # Items are numbered by the labels of the original on both sides, so that rules compare.
-        labels_known = [
-            labels for name, labels in zip(names, before.labels, strict=True) if name in present
-        ]
+        labels_known = []
+        for name, labels in zip(names, before.labels, strict=True):
+            if name in present:
+                labels_known.append(labels)
         after = TableItems.of(pair.released, present, labels_known, canonical_order(pair.released))
         hidden_rules = all_parsed(self.hidden or ())
         # What is to be hidden is no loss when it is gone.
@@ -97,8 +96,8 @@ class RuleSideEffects(ColumnUtility):
         lost = len(old - new)
         ghosts = len(new - old)
         meaning = (
-            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,});"
-            f" {failed:,} of {len(secret):,} are still found that should not be"
+            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); "
+            f"{failed:,} of {len(secret):,} hidden rules can still be found"
         )
         return Measure(
             self.name,

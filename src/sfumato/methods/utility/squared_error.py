@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.pair import TablePair
+    from sfumato.core.reading import Joint
 
     Floats = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ class SquaredError(ColumnUtility):
         names = data_of(pair, self.columns)
         if not records_of(pair):
             return EMPTY
-        return None if names else "there is no column to look at; name some"
+        return None if names else "there is no column to compare; name some"
 
     def measure(self, pair: TablePair) -> Measure:
         """The mean squared distance of a cell."""
@@ -93,7 +94,8 @@ class SquaredError(ColumnUtility):
             total = total + column_error
             largest = largest + top
         raw = total / len(names) / count
-        value = normalised(raw, largest / len(names) / max(1, len(pair.original)), pair)
+        largest_mean = largest / len(names)
+        value = normalised(raw, largest_mean / max(1, len(pair.original)), pair)
         meaning = "mean squared distance of a cell from its original, over the range of its column"
         parts = partial(self._records, pair, names)
         return Measure(
@@ -104,10 +106,11 @@ class SquaredError(ColumnUtility):
         """The mean squared distance of the cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
-            squares = self._squares(pair, name)
-            records += (
-                squares[0].values if squares[1] is None else squares[0].values[squares[1]]
-            ) / len(names)
+            squares, joint = self._squares(pair, name)
+            own = squares.values
+            if joint is not None:
+                own = own[joint.which]
+            records += own / len(names)
         return records
 
     def _parts(self, pair: TablePair, name: str) -> Parts:
@@ -123,15 +126,15 @@ class SquaredError(ColumnUtility):
         unit = error.span or 1.0
         return squares, error.suppressed.total_square(unit=unit), error.top.total_square(unit=unit)
 
-    def _squares(self, pair: TablePair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
-        """The squared distances of distinct cells, and which each released row has (None: each has
-        its own).
+    def _squares(self, pair: TablePair, name: str) -> tuple[Amounts, Joint | None]:
+        """The squared distances of distinct cells, and the pairs that tell which each released row
+        has (None: each has its own).
         """
         if name not in pair.released.columns:
             return Amounts.of(np.ones(len(pair.released))), None
         cells = None if is_number(pair, name) else cells_of(pair, name)
         if cells is not None:
-            return Amounts.of(self._distances(pair, cells) ** 2, cells.rows), cells.which
+            return Amounts.of(self._distances(pair, cells) ** 2, cells.rows), cells.joint
         error = errors(pair, name)
 
         def squares(rows: slice) -> Floats:
@@ -143,7 +146,7 @@ class SquaredError(ColumnUtility):
                 (error.released.part(rows) / (error.span or 1.0)) ** 2,
             )
 
-        return Amounts(error.released.size, squares, error.released.counts), error.which
+        return Amounts(error.released.size, squares, error.released.counts), error.joint
 
     def _distances(self, pair: TablePair, cells: Cells) -> Floats:
         if self.categories == "hierarchy" and cells.ladder.top:

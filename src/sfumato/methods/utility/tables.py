@@ -205,9 +205,9 @@ class TableDistance(ColumnUtility):
 def _distance(columns: list[Binned]) -> float:
     """The L1 distance between the shares of the cells of a table, before and after."""
     records = len(columns[0].original), len(columns[0].released)
-    return float(
-        np.abs(table_before(*columns) / records[0] - table_after(*columns) / records[1]).sum()
-    )
+    shares_before = table_before(*columns) / records[0]
+    shares_after = table_after(*columns) / records[1]
+    return float(np.abs(shares_before - shares_after).sum())
 
 
 # All tables of two or three columns at once.
@@ -248,10 +248,10 @@ class MarginalError(ColumnUtility):
 
     columns: AllColumns = None
     ways: Annotated[int, Field(ge=1, le=3, description="columns a table has")] = 2
-    tables: Annotated[
-        int, Field(ge=1, le=100_000, description="tables that are looked at, at most")
-    ] = MOST_TABLES
-    seed: Annotated[int, Field(ge=0, description="for the draw of tables")] = 1
+    tables: Annotated[int, Field(ge=1, le=100_000, description="most tables to compare")] = (
+        MOST_TABLES
+    )
+    seed: Annotated[int, Field(ge=0, description="seed for the choice of tables")] = 1
 
     name: ClassVar[str] = "marginal_error"
     title: ClassVar[str] = "Error of tables"
@@ -273,17 +273,15 @@ class MarginalError(ColumnUtility):
         errors = [error for error, _ in error_pairs]
         largest = float(np.mean([blind for _, blind in error_pairs]))
         raw = float(np.mean(errors))
-        parts = {
-            name: [
+        parts = {}
+        for name in names:
+            parts[name] = [
                 e for e, table_columns in zip(errors, tables, strict=True) if name in table_columns
             ]
-            for name in names
-        }
-        columns = {
-            name: float(np.mean(column_errors)) / 2
-            for name, column_errors in parts.items()
-            if column_errors
-        }
+        columns = {}
+        for name, column_errors in parts.items():
+            if column_errors:
+                columns[name] = float(np.mean(column_errors)) / 2
         meaning = (
             f"tables of {count_of(self.ways, 'column')}: {percent(raw / 2)} of records in another"
             " cell than before; as a share of that without any data"
@@ -341,5 +339,7 @@ def _errors(columns: list[Binned]) -> tuple[float, float]:
         spread = np.multiply.outer(spread, column.blind)
     used = before > 0
     # Cells that the original lacks need not be listed: together they hold what is left of 1.
-    blind = float(np.abs(before[used] - spread[used]).sum() + max(0.0, 1.0 - spread[used].sum()))
+    met_differences = np.abs(before[used] - spread[used]).sum()
+    unmet_share = max(0.0, 1.0 - spread[used].sum())
+    blind = float(met_differences + unmet_share)
     return error, blind

@@ -50,12 +50,18 @@ def decision_of_file(certificate: Fields, shared: SharedFolder, original: Origin
     told_counts = (told["records"], tuple(told["quasi"]))
     if told_counts != (counted.records, counted.quasi):
         return Claim(SHOWN, "fails", "records or quasi-identifiers are others than it says")
-    # Persons whom the file does not name can be counted by its owner only.
-    if not persons_unnamed and (told["classes"], told["smallest_class"]) != (
-        counted.classes,
-        counted.smallest_class,
-    ):
+    told_classes = (told["classes"], told["smallest_class"])
+    counted_classes = (counted.classes, counted.smallest_class)
+    # Persons whom the file does not name can be counted by its owner only, but they are no more
+    # than the records of their class.
+    fits = told_classes == counted_classes
+    if persons_unnamed:
+        fits = told["persons"] <= counted.records and told_classes[0] == counted_classes[0]
+        fits = fits and told_classes[1] <= counted_classes[1]
+    if not fits:
         return Claim(SHOWN, "fails", "the classes of the file are others than the decision says")
+    if not set(section["kinds"]) <= set(map(str, ReleaseKind)):
+        return Claim(SHOWN, "fails", "it names a kind of release that there is not")
     needs_classes = ReleaseKind.CLASSES in section["kinds"] and tier is not Tier.NONE
     if needs_classes and told["smallest_class"] < class_size(tier, terms.harm):
         return Claim(SHOWN, "fails", "the smallest class is too small for the tier")
@@ -63,6 +69,11 @@ def decision_of_file(certificate: Fields, shared: SharedFolder, original: Origin
         evidence = DecisionEvidence.from_dict(section["evidence"])
         return _published(section, terms, evidence)
     words = f"the smallest class has {told['smallest_class']:,}, as the decision says"
+    if persons_unnamed:
+        words = (
+            f"the smallest class has {counted.smallest_class:,} records; how many people they are"
+            " the owner can count"
+        )
     return Claim(SHOWN, "holds", words)
 
 

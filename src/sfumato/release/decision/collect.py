@@ -146,7 +146,7 @@ def _epsilon(
     if not privacy.get("certified"):
         return None
     # With neighbours that replace a record the number of records is public.
-    people = len(pair.original) if privacy["neighbours"] == "replace" else terms.population
+    people = len(pair.original) if privacy["neighbours"] == "replace" else terms.population or None
     return EpsilonEvidence(
         epsilon=float(privacy["epsilon"]),
         delta=float(privacy["delta"] or 0.0),

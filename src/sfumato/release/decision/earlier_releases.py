@@ -19,7 +19,7 @@ from sfumato.core.attack import Intruder, NothingToAttack, Scene
 from sfumato.errors import SfumatoError
 from sfumato.methods.attacks.composition import Composition, common_people
 from sfumato.methods.attacks.crowd import alike_records
-from sfumato.release.decision.evidence import CompositionEvidence, Figure, Status
+from sfumato.release.decision.evidence import REGISTER, CompositionEvidence, Figure, Status
 from sfumato.release.folder import read_release
 
 if TYPE_CHECKING:
@@ -70,15 +70,14 @@ def compose_with_register(pair: TablePair, register: Register) -> CompositionEvi
     from sfumato.release.register.memory import Newcomer
 
     together = Newcomer.of(register, pair).together()
-    name = "the releases of the register"
     if not together.earlier and not together.unaligned:
         reason = "no earlier release of the register is about the same people"
-        return CompositionEvidence(name, "does not apply", reason=reason)
+        return CompositionEvidence(REGISTER, "does not apply", reason=reason)
     if together.unknown is not None or not together.classes or not together.k:
         reason = together.unknown or CHANGED
-        return CompositionEvidence(name, "unknown", reason=reason)
+        return CompositionEvidence(REGISTER, "unknown", reason=reason)
     figure = Figure.of_everybody(1 / together.k, max(1, together.shared))
-    return CompositionEvidence(name, "tried", figure)
+    return CompositionEvidence(REGISTER, "tried", figure)
 
 
 def joint_classes(name: str, pair: TablePair, other: TablePair, seed: Seed) -> CompositionEvidence:

@@ -22,6 +22,9 @@ FEWEST_TRIALS = 200
 ROUNDING = 1e-9
 """By how much the ends of an interval may miss the value: shares are sums of fractions."""
 
+REGISTER = "the releases of the register"
+"""What a register knows stands under this name among the comparisons with earlier releases."""
+
 Status = Literal["tried", "unknown", "does not apply"]
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]
@@ -131,6 +134,13 @@ class FileEvidence:
     smallest_class: Count
     quasi: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        people = self.records if self.persons is None else self.persons
+        if not 0 <= people <= self.records or self.smallest_class > people:
+            raise ParameterError("a class is no larger than the file, which names nobody it lacks")
+        if not self.quasi and self.classes > 1:
+            raise ParameterError("without quasi-identifiers all people belong to one class")
+
 
 @record
 class AttackEvidence:
@@ -175,7 +185,7 @@ class AttributeEvidence:
     """
 
     column: str
-    distinct: int
+    distinct: Count
     status: Status
     risk: Figure | None = None
     uncommon_people: Count = 0
@@ -206,8 +216,11 @@ class DependenceEvidence:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if self.status != "tried" and not self.reason.strip():
-            raise ParameterError("what was not looked for needs a reason")
+        told = self.found or self.refused or self.taken_on or self.linkage is not None
+        if self.status != "tried" and (told or not self.reason.strip()):
+            raise ParameterError("what was not looked for was not found, and needs a reason")
+        if self.found < max(len(self.refused), len(self.taken_on)):
+            raise ParameterError("what is refused or taken on was found")
 
 
 @record
@@ -244,9 +257,9 @@ class EpsilonEvidence:
     """
 
     epsilon: Amount
-    delta: Amount
+    delta: Annotated[float, Field(ge=0, le=1)]
     per_person: bool
-    public_people: int | None
+    public_people: Annotated[int, Field(ge=1)] | None
     recipe_from_table: bool
 
 
@@ -285,6 +298,11 @@ class DecisionEvidence:
         columns = [entry.column for entry in self.attributes]
         if len(set(tries)) < len(tries) or len(set(columns)) < len(columns):
             raise ParameterError("an attack, or a column, stands twice in the evidence")
+        if not set(columns) <= set(self.sensitive):
+            raise ParameterError("a column that is guessed is sensitive and was released")
+        compared = [entry.release for entry in self.compositions]
+        if len(set(compared)) < len(compared) or len(compared) > self.earlier:
+            raise ParameterError("each comparison with an earlier release counts, and once")
         if not self.kinds or len(set(self.kinds)) < len(self.kinds):
             raise ParameterError("the evidence must say of which kinds the release is, each once")
         if (self.epsilon is not None) != (ReleaseKind.ACCOUNTED in self.kinds):

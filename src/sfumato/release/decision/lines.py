@@ -8,11 +8,12 @@ that is unknown does not hold.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from sfumato.core.words import count_of, inflect, join_words, percent
 from sfumato.release.decision.evidence import (
+    REGISTER,
     AttackEvidence,
     AttributeEvidence,
     CompositionEvidence,
@@ -79,7 +80,7 @@ def lines_of(terms: DecisionTerms, evidence: DecisionEvidence) -> Iterator[Line]
         yield from _copies(evidence, limits, TOLD if is_accounted else ALL)
     yield from _attributes(terms, evidence, limits)
     if follows_people:
-        yield _dependence(evidence)
+        yield _dependence(terms, evidence)
         yield from _acquaintances(evidence, limits, TOLD if is_accounted else PUBLIC)
     yield from _composition(terms, evidence, limits)
     if follows_people:
@@ -266,7 +267,7 @@ def _certain_disclosure(
     )
 
 
-def _dependence(evidence: DecisionEvidence) -> Line:
+def _dependence(terms: DecisionTerms, evidence: DecisionEvidence) -> Line:
     """T6: no released column undoes the classes, but for what the owner takes on."""
     dependences, subject = evidence.dependences, "dependence"
     if dependences is None or dependences.status == "unknown":
@@ -275,11 +276,28 @@ def _dependence(evidence: DecisionEvidence) -> Line:
     if dependences.status == "does not apply":
         sentence = f"{subject} does not apply: {dependences.reason}"
         return Line("T6", subject, "does not apply", ALL, sentence)
-    if not dependences.refused:
+    accepted = {(column, pair.implies) for pair in terms.accepted for column in pair.columns}
+    # What the terms do not accept, the owner did not take on, whatever the evidence says.
+    hidden = [pair for pair in dependences.taken_on if not _is_accepted(pair, accepted)]
+    refused = [*dependences.refused, *hidden]
+    if not refused:
         sentence = f"no released column undoes the classes ({dependences.compared:,} pairs)"
         return Line("T6", subject, "tried", ALL, sentence, holds=True)
-    sentence = f"columns undo the classes: {join_words(dependences.refused)}"
+    sentence = f"columns undo the classes: {join_words(refused)}"
     return Line("T6", subject, "tried", ALL, sentence, dependences.linkage, holds=False)
+
+
+def _is_accepted(pair: str, accepted: Collection[tuple[str, str]]) -> bool:
+    """Whether the terms accept a dependence: of a sum every column of it.
+
+    >>> accepted = {("ward", "age"), ("cost", "age")}
+    >>> [_is_accepted(pair, accepted) for pair in ("cost, ward → age", "ward → zip", "sum → age")]
+    [True, False, False]
+    """
+    columns, _, quasi = pair.rpartition(" → ")
+    if (columns, quasi) in accepted:
+        return True
+    return all((column, quasi) in accepted for column in columns.split(", "))
 
 
 def _acquaintances(
@@ -299,8 +317,13 @@ def _composition(
     terms: DecisionTerms, evidence: DecisionEvidence, limits: Mapping[Tier, float]
 ) -> Iterator[Line]:
     """T8: what it tells together with earlier releases of the same people."""
-    known = len(evidence.compositions)
-    missing = evidence.earlier - known
+    missing = evidence.earlier - len(evidence.compositions)
+    # Beside a release of other people nothing is known of these; a register knows that it has none.
+    known = [
+        entry
+        for entry in evidence.compositions
+        if entry.status != "does not apply" or entry.release == REGISTER
+    ]
     if missing > 0:
         sentence = (
             f"{count_of(missing, 'comparison')} with earlier releases of these people"

@@ -54,12 +54,13 @@ class RegisterStart(Entry):
 
 
 @dataclasses.dataclass(frozen=True)
-class PlannedRelease(Entry):
-    """A release, before it stands: ``hashes`` are its people, ``rows`` the records of a published
-    table (see :class:`RegisteredPeople`).
-    """
+class ReleaseFacts:
+    """What is said of a release for good: before it stands, and as the register knows it.
 
-    large_fields: ClassVar[tuple[str, ...]] = ("hashes", "rows")
+    ``people`` is how many persons it shows or suppressed. ``table`` says how the cells of a
+    published table add up and which are suppressed, without labels and values; None for a release
+    of records.
+    """
 
     created: str
     recipient: str
@@ -76,6 +77,16 @@ class PlannedRelease(Entry):
     folder: str
     note: str
     table: Mapping[str, Any] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedRelease(ReleaseFacts, Entry):
+    """A release, before it stands: ``hashes`` are its people, ``rows`` the records of a published
+    table (see :class:`RegisteredPeople`).
+    """
+
+    large_fields: ClassVar[tuple[str, ...]] = ("hashes", "rows")
+
     hashes: str
     rows: str
 
@@ -100,35 +111,18 @@ REGISTER = JournalKind(
 
 
 @dataclasses.dataclass(frozen=True)
-class RegisteredRelease:
-    """One release, as the register knows it. ``number`` is its row; ``people`` how many persons it
-    shows or suppressed.
-
-    ``table`` says how the cells of a published table add up and which are suppressed, without
-    labels and values; None for a release of records.
-    """
+class RegisteredRelease(ReleaseFacts):
+    """One release, as the register knows it; ``number`` is its row."""
 
     number: int
-    created: str
-    recipient: str
-    source: str
-    certificate: str
-    input: str
-    person: tuple[str, ...]
-    people: int
-    records: int
-    k: int | None
-    classes: bool
-    epsilon: float | None
-    delta: float | None
-    folder: str
-    note: str = ""
     state: State = "planned"
-    table: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; of a table how many cells it has and how many are suppressed."""
-        fields = {**dataclasses.asdict(self), "table": None}
+        fields = {"number": self.number, **dataclasses.asdict(self)}
+        # The cells of a table stay in the register; what is told of them comes last.
+        del fields["table"]
+        fields["table"] = None
         if self.table is not None:
             suppressed = len(self.table["suppressed"])
             fields["table"] = {
@@ -228,7 +222,7 @@ class Register:
         """The records of a published table, and the cell each is counted in."""
         rows = self._planned_release(number).rows
         if not rows:
-            raise ParameterError(f"release {number} of the register is no published table")
+            raise ParameterError(f"release {number} of the register is not a published table")
         return RegisteredPeople.unpacked(rows)
 
     def _planned_release(self, number: int) -> PlannedRelease:
@@ -241,7 +235,7 @@ class Register:
             entry = self._pending[number - entry_count]
         if not isinstance(entry, PlannedRelease):
             raise ParameterError(
-                f"the register has no release {number}; sfumato register list shows them"
+                f"the register has no release {number}; sfumato register list shows all"
             )
         return entry
 
@@ -282,10 +276,10 @@ class Register:
         )
         if entry is None:
             raise ParameterError(
-                f"the register has no release {number}; sfumato register list shows them"
+                f"the register has no release {number}; sfumato register list shows all"
             )
         if entry.state == "withdrawn":
-            raise ParameterError(f"release {number} was withdrawn; what was withdrawn stays so")
+            raise ParameterError(f"release {number} was already withdrawn, which is final")
         self._pending.append(ReleaseState(number, state, environment.timestamp(), certificate))
 
 
@@ -301,7 +295,7 @@ def key_file(path: Path) -> Path:
 
 RegisterKey = Annotated[
     str | Path | None,
-    CommandOption("file with its key, when it is not beside it", typed=Path),
+    CommandOption("file with its key, if it is not beside it", typed=Path),
 ]
 
 
@@ -311,7 +305,9 @@ def start_register(path: str | Path, *, key: RegisterKey = None) -> Register:
     """
     file = Path(path)
     if os.path.lexists(file):
-        raise ParameterError(f"{file} is there already; a register is never replaced")
+        raise ParameterError(
+            f"{file} already exists, and a register is never replaced; choose another path"
+        )
     secret = Path(key) if key is not None else key_file(file)
     try:
         if not secret.exists():
@@ -333,17 +329,17 @@ def open_register(path: str | Path, *, key: RegisterKey = None) -> Register:
     file = Path(path)
     if not file.is_file():
         raise UnreadableInput(
-            f"there is no register {file}; sfumato register start {file} makes one"
+            f"register {file} does not exist; create it with sfumato register start {file}"
         )
     if open_to_others(file):
-        raise ParameterError(f"others may read {file}; take that away first (chmod 600)")
+        raise ParameterError(f"others may read {file}; restrict it first (chmod 600)")
     secret = _read_key(Path(key) if key is not None else key_file(file))
     start = _read_start(file)
     # with another key nobody would be known again
     if not hmac.compare_digest(start.mark.encode(), mark_of(secret, start.id).encode()):
         raise ParameterError(
-            f"{file} was made with another key than the one given: nobody would be known again."
-            " Give the key it was made with"
+            f"{file} was made with another key than the given one, so nobody would be recognised. "
+            "Give the key it was made with"
         )
     register = Register(file, secret, start.id)
     register.journal.read()
@@ -360,7 +356,7 @@ def _read_start(file: Path) -> RegisterStart:
         start = None
     if not isinstance(start, RegisterStart):
         raise UnreadableInput(
-            f"{file} is no register, or it is damaged, or of another version of sfumato"
+            f"{file} is not a register, or it is damaged, or of another version of sfumato"
         )
     return start
 
@@ -369,10 +365,10 @@ def _read_key(file: Path) -> bytes:
     key = read_plain(file, limit=4096, purpose="the key of a register").strip()
     if open_to_others(file):
         raise ParameterError(
-            f"others may read {file}, the key of a register; take that away first (chmod 600)"
+            f"others may read {file}, the key of a register; restrict it first (chmod 600)"
         )
     if len(key) < 32:
-        raise ParameterError(f"{file} is no key of a register: it is too short")
+        raise ParameterError(f"{file} is not a key of a register: it is too short")
     return hashlib.sha256(key).digest()
 
 

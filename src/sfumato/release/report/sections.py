@@ -103,7 +103,9 @@ def attack_blocks(attacks: Mapping[str, Any] | None, shape: Shape) -> list[Block
     blocks: list[Block] = [Heading("Attacks")]
     if not attacks:
         blocks.append(
-            Paragraph("Not attacked yet. `sfumato attack` adds its findings to this page.")
+            Paragraph(
+                "Not attacked yet. `sfumato attack --certify` adds its findings to this page."
+            )
         )
         return blocks
     attempts = len(attacks["tried"])
@@ -115,8 +117,8 @@ def attack_blocks(attacks: Mapping[str, Any] | None, shape: Shape) -> list[Block
         blocks.append(Heading("Unknown", 3))
         blocks.append(
             Paragraph(
-                "These attacks could not be tried although they might succeed: unknown is not a"
-                " pass."
+                "These attacks could not be tried although they might succeed. Unknown is not a "
+                "pass."
             )
         )
     for attack in unknown:
@@ -211,7 +213,7 @@ def preserved_blocks(
         return []
     blocks: list[Block] = [Heading("Preserved by masking", 3)]
     if sample:
-        blocks.append(Paragraph(f"Seen in a sample of {_sample_size(sample)}.", "quiet"))
+        blocks.append(Paragraph(f"Shown in a sample of {_sample_size(sample)}.", "quiet"))
     entries = []
     for statistic in statistics:
         degree = "exactly" if statistic["exactly"] else "approximately"
@@ -236,15 +238,6 @@ def sample_blocks(sample: Mapping[str, Any] | None) -> list[Block]:
 
 def _sample_size(sample: Mapping[str, Any]) -> str:
     return f"{number(sample['records'])} of {number(sample['of'])} records"
-
-
-def fold_rest(visible: Sequence[Block], folded: Sequence[Block], title: str) -> list[Block]:
-    """Blocks that matter most, and others behind a click; all at once where nothing else is
-    shown.
-    """
-    if not folded:
-        return list(visible)
-    return [*visible, FoldBlock(title, tuple(folded), unfolded=not visible)]
 
 
 def charts_under(title: str, chart: ChartBlock | None) -> list[Block]:
@@ -290,10 +283,10 @@ def verify_blocks(
         Paragraph(f"You need not trust this page or its sender. Run, in the folder with {names}:"),
         CodeBlock(f"pip install sfumato=={version}\nsfumato verify ."),
         Paragraph(
-            "It checks that files and certificate belong together, and recomputes from the files"
-            " alone that each promise holds with the value given here. Whether the data are those"
-            " of the original, and how much was left out, can only be checked with the original:"
-            " `sfumato verify . --original FILE`."
+            "It checks that files and certificate belong together, and recomputes from the files "
+            "alone that each promise holds with the value given here. Whether the data are those "
+            "of the original, and how much was suppressed, can only be checked with the original: "
+            "`sfumato verify . --original FILE`."
         ),
         terms_table(rows),
     ]
@@ -302,6 +295,6 @@ def verify_blocks(
 def certificate_footer(certificate: Mapping[str, Any]) -> str:
     """What the shared page is."""
     return (
-        f"This page shows what `certificate.json` (version {certificate['sfumato_certificate']})"
-        " says and nothing else; where they differ, the certificate counts."
+        f"This page shows what `certificate.json` (version {certificate['sfumato_certificate']}) "
+        "contains and nothing else; where they differ, the certificate counts."
     )

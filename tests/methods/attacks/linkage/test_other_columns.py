@@ -283,7 +283,6 @@ def test_from_files_by_the_command(tmp_path, monkeypatch, capfd):
         "--attack",
         "other_columns_linkage",
         "--json",
-        "--no-keep",
     ]
     monkeypatch.setattr("sys.argv", ["sfumato", *given])
     with pytest.raises(SystemExit) as stop:

@@ -20,7 +20,7 @@ from sfumato.core.step import Goal, learnt_by
 from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.masking.settling import Settling
-from sfumato.methods.steps.masking.weighted_moments import covariance_of, root_of, semidefinite
+from sfumato.methods.steps.masking.weighted_moments import covariance_of
 from tests.methods.steps.masking_contract import people, run
 
 ROWS = 20_000
@@ -70,20 +70,6 @@ def test_moments_are_what_theory_says(method, variance, covariance, correlation)
     assert np.abs(y.mean(axis=0) - x.mean(axis=0)).max() / x.std() < 5 * (0.5 / ROWS) ** 0.5
 
 
-def test_kim_keeps_weighted_means_of_every_stratum_exactly():
-    table = people(300)
-    plan, made = run(sf.AddNoise(["income", "rent"], 2.0, method="kim"), table)
-    both = pl.concat([t.to_polars().with_columns(t=pl.lit(i)) for i, t in enumerate((table, made))])
-    weighted = (
-        both.filter(pl.col("income").is_not_null())
-        .group_by("region", "t")
-        .agg((pl.col("income") * pl.col("weight")).sum() / pl.col("weight").sum())
-    )
-    for _, region in weighted.group_by("region"):
-        assert region["income"].max() == pytest.approx(region["income"].min(), rel=1e-12)
-    assert plan.preserved[0].exactly and plan.preserved[0].off_by < 1e-12
-
-
 @given(alpha=st.floats(0.05, 3))
 def test_multiplicative_noise_keeps_signs_and_zeros(alpha):
     values = [-5.0, 0.0, 3.0, 1e6, 0.0, -1e-3]
@@ -109,49 +95,6 @@ def test_only_outliers_get_noise_and_they_are_the_ones_far_out():
     x, y = arrays(Table(frame), noisy(Table(frame), "outliers", quantile=0.97)[1])
     moved = (x != y).any(axis=1)
     assert moved.sum() == 60 and moved[:40].all()
-
-
-def test_sullivan_keeps_distributions_of_skewed_and_discrete_columns():
-    rng = np.random.default_rng(2)
-    rows, skill = 4000, np.random.default_rng(3).standard_normal(4000)
-    frame = pl.DataFrame(
-        {
-            "pay": np.where(rng.random(rows) < 0.3, 0.0, np.exp(skill + rng.normal(0, 0.5, rows))),
-            "grade": [
-                ("c", "b", "a")[i]
-                for i in np.digitize(skill + rng.normal(0, 0.7, rows), [-0.5, 0.8])
-            ],
-            "sex": [("f", "m")[i] for i in rng.integers(0, 2, rows)],
-        }
-    )
-    schema = Schema(
-        {
-            "pay": Attribute((Role.KEEP,), Kind.NUMERIC),
-            "sex": Attribute((Role.KEEP,)),
-            "grade": Attribute((Role.KEEP,), Kind.ORDINAL, order=("c", "b", "a")),
-        }
-    )
-    plan, made = run(
-        sf.AddNoise(["pay", "grade", "sex"], 0.5, method="sullivan"), Table(frame, schema)
-    )
-    # a share of ½ or less has a standard error of at most √(1/4/4000) = 0.0079
-    for name in ("grade", "sex"):
-        old, new = (dict(t.group_by(name).len().iter_rows()) for t in (frame, made.to_polars()))
-        assert all(abs(old[v] - new[v]) / rows < 5 * 0.0079 for v in old)
-    assert abs((made.column("pay") == 0).mean() - (frame["pay"] == 0).mean()) < 5 * 0.0079
-    assert made.column("pay").min() >= 0 and made.column("pay").max() <= frame["pay"].max()
-    assert plan.preserved[0].off_by < 5 * 0.0079
-    assert plan.owner["correlations_off_by"] < 0.03
-    assert (made.column("grade") != frame["grade"]).mean() > 0.1
-
-
-def test_sullivan_draws_near_records_anew():
-    table = normal_table(3000)
-    told = {near: noisy(table, "sullivan", redraw=near)[0].owner for near in (0.0, 0.2)}
-    assert told[0.0]["redrawn"] == 0
-    assert told[0.2]["redrawn"] >= 500 and told[0.2]["still_near"] <= 30
-    x, y = arrays(table, noisy(table, "sullivan", redraw=0.2)[1])
-    assert (np.abs(x - y) / x.std(axis=0)).max(axis=1).min() > 0.02
 
 
 def test_a_column_with_one_value_a_person_gets_one_draw_a_person():
@@ -238,37 +181,7 @@ def test_a_column_that_is_constant_in_a_stratum_is_told():
     )
     plan, made = noisy(Table(frame), "correlated", columns=["a"], within=["s"])
     assert made.column("a").to_list()[:10] == [1.0] * 10
-    assert any("does not vary in 1 strata: 10 values" in words for words in plan.warnings)
-
-
-def test_correlations_that_gaps_made_impossible_are_mended():
-    a, b, c = (
-        [1.0, 2, 3, None, None, None, 1, 2, 3],
-        [1.0, 2, 3, 1, 2, 3, None, None, None],
-        [None] * 3 + [1.0, 2, 3, 3, 2, 1],
-    )
-    frame = pl.DataFrame({"a": a, "b": b, "c": c}, schema=dict.fromkeys("abc", pl.Float64))
-    assert np.linalg.eigvalsh(covariance_of(frame.to_numpy(), np.ones(9))).min() < -0.1
-    for method in ("correlated", "kim", "sullivan"):
-        plan, made = noisy(Table(frame), method, columns="abc")
-        assert any("mended" in words for words in plan.warnings), method
-        assert made.column("a").null_count() == 3
-
-
-@given(seed=st.integers(0, 10_000), size=st.integers(1, 6))
-def test_roots_of_singular_matrices(seed, size):
-    rng = np.random.default_rng(seed)
-    part = rng.normal(size=(size, max(1, size - rng.integers(0, 3))))
-    full = part @ part.T
-    assert root_of(full) @ root_of(full).T == pytest.approx(
-        full, abs=1e-6 * max(1, np.abs(full).max())
-    )
-    broken = rng.uniform(-1, 1, (size, size))
-    broken = (broken + broken.T) / 2
-    np.fill_diagonal(broken, 1)
-    mended, _ = semidefinite(broken)
-    assert np.linalg.eigvalsh(mended).min() > -1e-8
-    assert np.diag(mended) == pytest.approx(np.ones(size))
+    assert any("is constant in" in words for words in plan.warnings)
 
 
 def test_bad_columns():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.methods.steps.microaggregation.inputs import error_of
-from tests.methods.steps.microaggregation.test_microaggregation import SIX
+from tests.methods.steps.microaggregation.test_methods import SIX
 
 
 def test_total_is_error_plus_what_lies_between_the_groups():

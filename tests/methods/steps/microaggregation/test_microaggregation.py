@@ -7,7 +7,6 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
-import math
 import types
 
 import numpy as np
@@ -24,7 +23,7 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
-from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps import Microaggregate
 from sfumato.methods.steps.microaggregation import local_search
@@ -33,7 +32,6 @@ from sfumato.methods.steps.microaggregation.mdav import blocks_of, mdav_of
 from tests.methods.steps.masking_contract import in_all_frames, multiset, people
 from tests.oracles import microaggregation as oracle
 
-SIX = [2.0, 12, 16, 25, 29, 45]
 OPTIONS = {
     "single_axis": {"axis": "a"},
     "generalized_k_ward": {"mixability": 0.5},
@@ -53,15 +51,6 @@ METHODS = (
     "refined",
     "best",
 )
-AT_MOST = {
-    "single_axis",
-    "z_score_sum",
-    "principal_component",
-    "projected_optimal",
-    "mdav",
-    "partitioned",
-    "k_ward",
-}
 GOAL = Goal(seed=Seed(5))
 
 
@@ -89,48 +78,6 @@ points = st.integers(4, 24).flatmap(
 
 
 # ----------------------------------------------------------------------------------- worked numbers
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "k", "released", "share"),
-    [
-        # {2,12},{16,25},{29,45}: SSE 218.5 of SST 1121.5; {2,12,16},{25,29,45}: SSE 328 (golden
-        # G38)
-        *(
-            (m, 2, [7, 7, 20.5, 20.5, 37, 37], 0.194828)
-            for m in ("optimal", "mdav", "k_ward", "best")
-        ),
-        *(
-            (m, 3, [10, 10, 10, 33, 33, 33], 0.292465)
-            for m in ("optimal", "k_ward", "refined", "genetic")
-        ),
-    ],
-)
-def test_the_six_numbers_of_the_literature(method, k, released, share):
-    plan = step(method, k, ["x"]).plan(table(x=SIX), GOAL)
-    assert plan.columns["x"].to_list() == pytest.approx(released)
-    assert plan.owner["sse_over_sst"] == pytest.approx(share, abs=1e-6)
-
-
-def test_the_optimum_has_groups_of_different_size():
-    # {1,2,3},{10,11,12,13},{50,51,52}: SSE 2 + 5 + 2 = 9 (golden G38)
-    values = [1.0, 2, 3, 10, 11, 12, 13, 50, 51, 52]
-    plan = step("optimal", 3, ["x"], standardize=False).plan(table(x=values), GOAL)
-    assert plan.columns["x"].to_list() == [2, 2, 2, 11.5, 11.5, 11.5, 11.5, 51, 51, 51]
-    total = float(np.var(values)) * len(values)
-    assert plan.owner["sse_over_sst"] * total == pytest.approx(9.0)
-
-
-def test_sorting_takes_the_rest_into_the_last_group():
-    plan = step("single_axis", 2, ["a"]).plan(table(a=[5, 1, 4, 2, 3]), GOAL)
-    assert plan.columns["a"].to_list() == [4, 1.5, 4, 1.5, 4]
-    by_other = Microaggregate(["a"], 2, method="single_axis", axis="b").plan(
-        table(a=[1, 2, 3, 4], b=[0, 9, 1, 8]), GOAL
-    )
-    assert by_other.columns["a"].to_list() == [2, 3, 2, 3]
-    by_sum = step("z_score_sum", 2).plan(table(a=[1, 2, 3, 4], b=[4, 1, 9, 9]), GOAL)
-    assert by_sum.columns["a"].to_list() == [1.5, 1.5, 3.5, 3.5]
 
 
 # ---------------------------------------------------------------------------------- the definitions
@@ -227,48 +174,7 @@ def test_optimal_is_the_best_of_all_partitions(values, k):
     assert plan.owner["sse_over_sst"] * total == pytest.approx(wanted, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_best_finds_the_best_of_all_partitions_of_eight_records(seed):
-    x = np.random.default_rng(seed).normal(size=(8, 2))
-    plan = step("best", 2 + seed % 2, standardize=False).plan(table(a=x[:, 0], b=x[:, 1]), GOAL)
-    total = float(x.var(axis=0).sum()) * 8
-    assert plan.owner["sse_over_sst"] * total == pytest.approx(
-        oracle.least_error(x.tolist(), 2 + seed % 2)
-    )
-
-
-def test_projected_optimal_is_the_best_of_all_runs():
-    x = np.random.default_rng(1).normal(size=(9, 2))
-    plan = step("projected_optimal", 2, standardize=False).plan(table(a=x[:, 0], b=x[:, 1]), GOAL)
-    axis = np.linalg.svd(x - x.mean(axis=0))[2][0]
-    ordered = x[np.argsort(x @ axis)].tolist()
-    total = float(x.var(axis=0).sum()) * 9
-    assert plan.owner["sse_over_sst"] * total == pytest.approx(
-        oracle.least_error_of_runs(ordered, 2)
-    )
-
-
 # --------------------------------------------------------------------------- what every method owes
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-@given(rows=points, k=st.integers(2, 4))
-def test_groups_are_large_enough_and_means_stay(method, rows, k):
-    a, b = np.array(rows).T
-    plan = step(method, k).plan(table(a=a, b=b), GOAL)
-    assert plan.owner["smallest_group"] >= k
-    assert method not in AT_MOST or plan.owner["largest_group"] <= 2 * k - 1
-    for name, old in (("a", a), ("b", b)):
-        assert math.isclose(plan.columns[name].mean(), old.mean(), rel_tol=1e-9, abs_tol=1e-9)
-    assert (
-        plan.preserved[0].what == "means"
-        and plan.preserved[0].exactly
-        and plan.preserved[0].off_by < 1e-9
-    )
-    assert 0 <= plan.owner["sse_over_sst"] <= 1 + 1e-9
-    together = plan.columns["a"].to_frame().with_columns(plan.columns["b"]).group_by("a", "b").len()
-    assert together["len"].min() >= k
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -361,35 +267,6 @@ def test_blocks_cover_all_records_once_and_lose_little():
 # ---------------------------------------------------------------------------------- strata, weights
 
 
-def test_groups_stay_within_strata_and_keep_their_means():
-    rng = np.random.default_rng(2)
-    sample = table(a=rng.normal(size=60), b=rng.normal(size=60), s=["x", "y", "z"] * 20)
-    for method in ("mdav", "best", "genetic", "k_ward", "partitioned"):
-        plan = step(method, 4, within=["s"]).plan(sample, GOAL)
-        both = sample.to_polars().with_columns(new=plan.columns["a"])
-        kept = both.group_by("s").agg(pl.col("a").mean(), pl.col("new").mean())
-        assert np.allclose(kept["a"], kept["new"])
-        assert both.group_by("new").agg(pl.col("s").n_unique())["s"].max() == 1
-
-
-def test_strata_by_role_are_taken_when_nothing_is_said():
-    frame = pl.DataFrame({"a": [1.0, 1.1, 9, 9.1], "s": ["x", "y", "x", "y"]})
-    schema = Schema({"a": Attribute((Role.KEEP,), Kind.NUMERIC), "s": Attribute((Role.STRATUM,))})
-    plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
-    assert plan.columns["a"].to_list() == pytest.approx([5, 5.1, 5, 5.1])
-
-
-def test_survey_weights_enter_the_mean():
-    frame = pl.DataFrame({"a": [0.0, 3, 100, 104], "w": [2, 1, 0, 0]})
-    schema = Schema(
-        {"a": Attribute((Role.KEEP,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)}
-    )
-    plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
-    assert plan.columns["a"].to_list() == [1, 1, 102, 102]
-    assert plan.preserved[0].what == "weighted means"
-    assert plan.preserved[0].off_by < 1e-12
-
-
 # --------------------------------------------------------------------------------------- mixed data
 
 DISEASES = TableHierarchy(
@@ -428,47 +305,6 @@ def mixed(rows=40, seed=1):
         }
     )
     return Table(frame, MIXED)
-
-
-def test_centres_of_every_kind():
-    day = datetime.date
-    frame = pl.DataFrame(
-        {
-            "age": [20, 22, 24, 80, 81, 82],
-            "school": ["low", "high", "high", "low", "low", "middle"],
-            "illness": ["flu", "cold", "flu", "ulcer", "flu", "flu"],
-            "sex": ["f", "f", "m", "m", "m", "f"],
-            "seen": [
-                day(2024, 1, 1),
-                day(2024, 1, 2),
-                day(2024, 1, 4),
-                *[day(2024, 12, d) for d in (1, 2, 3)],
-            ],
-            "pay": [0.0] * 6,
-        }
-    )
-    people_ = Table(frame, MIXED)
-    made = (
-        Microaggregate(["age", "school", "illness", "sex", "seen"], 3).plan(people_, GOAL).columns
-    )
-    assert made["age"].to_list() == [22] * 3 + [81] * 3
-    assert made["school"].to_list() == ["high"] * 3 + ["low"] * 3
-    assert made["illness"].to_list() == ["lung"] * 3 + ["*"] * 3
-    assert made["sex"].to_list() == ["f"] * 3 + ["m"] * 3
-    assert made["seen"].to_list() == [day(2024, 1, 2)] * 3 + [day(2024, 12, 2)] * 3
-    assert made["seen"].dtype == pl.Date and made["age"].dtype == pl.Int64
-    modes = Microaggregate(["age", "illness"], 3, nominal="mode").plan(people_, GOAL).columns
-    assert modes["illness"].to_list() == ["flu"] * 6
-
-
-def test_values_under_one_node_are_nearer_than_others():
-    # flu and cold differ on one of two levels: squared distance 1/2; flu and ulcer on both: 1
-    frame = pl.DataFrame({"illness": ["flu", "cold", "ulcer", "gastritis"]})
-    ill = Table(frame, Schema({"illness": MIXED["illness"]}))
-    plan = Microaggregate(["illness"], 2).plan(ill, GOAL)
-    assert plan.columns["illness"].to_list() == ["lung", "lung", "stomach", "stomach"]
-    # SSE: two groups with pairs at 1/2 each: 2 · 1/4; SST: pairs of all four: (2 · 1/2 + 4 · 1)/4
-    assert plan.owner["sse_over_sst"] == pytest.approx(0.5 / 1.25)
 
 
 @pytest.mark.parametrize(
@@ -515,14 +351,6 @@ def test_strata_that_are_quasi_identifiers_are_shared_by_whole_groups():
         Table(frame, Schema(roles)), [sf.KAnonymity(2)], [Microaggregate(["a"], 2)], seed=1
     )
     assert release.holds and not release.plans[0][1].warnings
-
-
-def test_times_of_day_are_averaged_to_the_microsecond():
-    noon = datetime.datetime(2024, 1, 1, 12)
-    plan = Microaggregate(["t"], 2).plan(
-        table(t=[noon, noon + datetime.timedelta(seconds=1)]), GOAL
-    )
-    assert plan.columns["t"].to_list() == [noon + datetime.timedelta(seconds=0.5)] * 2
 
 
 def test_individual_ranking_averages_each_column_by_itself():
@@ -575,44 +403,9 @@ def test_wrong_parameters_are_refused(options, told):
         Microaggregate(**{"columns": ["a"], "k": 3, **options})
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "told"),
-    [
-        ({"a": []}, {}, "no rows"),
-        ({"b": [1, 2]}, {}, "no column 'a'"),
-        ({"a": [1]}, {}, "k = 2 needs as many"),
-        ({"a": [1, 2], "s": ["x", "y"]}, {"within": ["s"]}, "2 of 2 strata"),
-        ({"a": [1, 2, None]}, {}, "1 record.s. lack a value in a"),
-        ({"a": [None, None]}, {"missing": "leave"}, "every record lacks"),
-        ({"a": ["p", "q"]}, {"method": "z_score_sum"}, "cannot"),
-        ({"a": [1.0, float("inf")]}, {}, "infinite"),
-        ({"a": [1, 2], "s": ["x", "y"]}, {"method": "single_axis", "axis": "s"}, "can be ordered"),
-        ({"a": [1, 2, 3, None]}, {"missing": "pattern"}, "1 of 2 strata"),
-    ],
-)
-def test_tables_that_do_not_fit_are_refused(columns, options, told):
-    with pytest.raises(SchemaError, match=told):
-        Microaggregate(["a"], 2, **options).plan(table(**columns), GOAL)
-
-
-def test_missing_values_are_grouped_by_pattern_or_left():
-    gaps = table(a=[1.0, 2, 3, 4, None, None], b=[1.0, 2, 3, 4, 10, 20])
-    by_pattern = Microaggregate(["a", "b"], 2, missing="pattern").plan(gaps, GOAL)
-    assert by_pattern.columns["a"].to_list() == [1.5, 1.5, 3.5, 3.5, None, None]
-    assert by_pattern.columns["b"].to_list() == [1.5, 1.5, 3.5, 3.5, 15, 15]
-    left = Microaggregate(["a", "b"], 2, missing="leave").plan(gaps, GOAL)
-    assert left.columns["b"].to_list() == [1.5, 1.5, 3.5, 3.5, 10, 20]
-    assert any("2 record(s) with missing values" in w for w in left.warnings)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_columns_that_do_not_vary_and_equal_records(method):
     plan = step(method, 2).plan(table(a=[0.1] * 7, b=[3] * 7), GOAL)
     assert plan.columns["a"].to_list() == [0.1] * 7
     assert plan.columns["b"].to_list() == [3] * 7
     assert plan.owner["sse_over_sst"] == 0.0
-
-
-def test_categories_without_end_are_refused():
-    with pytest.raises(SchemaError, match="too many different values"):
-        Microaggregate(["a"], 2).plan(table(a=[f"v{i}" for i in range(2100)]), GOAL)

@@ -58,9 +58,8 @@ class Family:
             return weights
         if self.kind == CHOQUET:
             sets = np.arange(self.width)
-            return np.asarray(
-                ((sets[:, None] >> np.arange(self.columns) & 1) * weights).sum(axis=1)
-            )
+            is_member = sets[:, None] >> np.arange(self.columns) & 1
+            return np.asarray((is_member * weights).sum(axis=1))
         return np.concatenate([weights, np.zeros(self.width - self.columns)])
 
     def nearest_allowed(self, parameters: Floats) -> Floats:
@@ -106,7 +105,8 @@ class Family:
 
     def flat(self, matrix: Floats) -> Floats:
         """A symmetric matrix as parameters: the diagonal, then what is above it."""
-        return np.concatenate([np.diag(matrix), matrix[np.triu_indices(self.columns, 1)]])
+        above_diagonal = matrix[np.triu_indices(self.columns, 1)]
+        return np.concatenate([np.diag(matrix), above_diagonal])
 
     def importance(self, parameters: Floats) -> Floats | None:
         """How much each column counts, summing to 1 (Shapley's value of the measure; the diagonal
@@ -141,14 +141,16 @@ def _monotone(measure: Floats, columns: int) -> Floats:
     sets = np.arange(len(up))
     for k in range(columns):
         without = sets[sets >> k & 1 == 0]
-        up[without | 1 << k] = np.maximum(up[without | 1 << k], up[without])
+        with_column = without | 1 << k
+        up[with_column] = np.maximum(up[with_column], up[without])
         down[without] = np.minimum(down[without], down[without | 1 << k])
     return np.asarray((up + down) / 2)
 
 
 def _shapley(measure: Floats, columns: int) -> Floats:
     sets = np.arange(len(measure))
-    sizes = (sets[:, None] >> np.arange(columns) & 1).sum(axis=1)
+    is_member = sets[:, None] >> np.arange(columns) & 1
+    sizes = is_member.sum(axis=1)
     shares = np.array(
         # The share of orders in which just these s columns come before column k.
         [factorial(s) * factorial(columns - s - 1) / factorial(columns) for s in range(columns)]
@@ -156,5 +158,7 @@ def _shapley(measure: Floats, columns: int) -> Floats:
     values = np.zeros(columns)
     for k in range(columns):
         without = sets[sets >> k & 1 == 0]
-        values[k] = (shares[sizes[without]] * (measure[without | 1 << k] - measure[without])).sum()
+        weights = shares[sizes[without]]
+        gains = measure[without | 1 << k] - measure[without]
+        values[k] = (weights * gains).sum()
     return values

@@ -12,6 +12,7 @@ import polars as pl
 
 from sfumato.core.attack import NothingToAttack
 from sfumato.core.encoding import require_same_codes
+from sfumato.core.groups import group_starts
 from sfumato.core.labels import Labels
 from sfumato.core.ranges import day, number
 from sfumato.core.reading import Reading, Scale, read_column
@@ -83,17 +84,16 @@ class Compared:
         """Where the released labels that may stand for each value of the intruder begin in
         ``intruder_fit``.
         """
-        return np.concatenate([[0], np.cumsum(self.intruder_fit[0])]).astype(np.int64)
+        return group_starts(self.intruder_fit[0])
 
 
 def common_columns(scene: Scene) -> tuple[str, ...]:
     """The columns the intruder knows that are in the intruder's file and in the release, sorted by
     name.
     """
+    described_columns = set(scene.pair.original.schema.attributes)
     released_columns = (
-        set(scene.intruder.file.columns)
-        & set(scene.pair.columns)
-        & set(scene.pair.original.schema.attributes)
+        set(scene.intruder.file.columns) & set(scene.pair.columns) & described_columns
     )
     return tuple(sorted(name for name in scene.intruder.knows if name in released_columns))
 
@@ -105,9 +105,9 @@ def refusal(scene: Scene) -> str | None:
     if not len(scene.pair.released):
         return NothingToAttack("nothing was released")
     if len(scene.intruder.truth) != len(scene.intruder.file):
-        return "the truth does not have one entry for every row of the intruder's file"
+        return "the truth needs one entry for every row of the intruder's file"
     if not common_columns(scene):
-        return NothingToAttack("the intruder knows no column that was released")
+        return NothingToAttack("the intruder knows no released column")
     if not (scene.intruder.truth >= 0).any():
         return "nobody in the intruder's file is in the original table"
     return None
@@ -135,9 +135,8 @@ def _generalised(scene: Scene, name: str) -> bool:
     gone = np.array([label is None for label in reading.labels], dtype=bool)
     if scene.pair.original.schema[name].hierarchy is None:
         gone |= reading.everything
-    was_missing = np.array([value is None for value in reading.values], dtype=bool)[
-        reading.original[scene.pair.rows]
-    ]
+    missing_values = [value is None for value in reading.values]
+    was_missing = np.array(missing_values, dtype=bool)[reading.original[scene.pair.rows]]
     return bool(scene.pair.truthful(name).all() and (was_missing | ~gone[reading.released]).all())
 
 
@@ -146,11 +145,11 @@ def known_truly(scene: Scene, name: str) -> bool:
     intruder_codes = scene.intruder.file.encoded(name)
     reading = scene.pair.reading(name)
     value_codes = {value: code for code, value in enumerate(reading.values)}
-    original_codes = np.array(
-        [value_codes.get(value, -1) for value in intruder_codes.labels], dtype=np.int64
-    )[intruder_codes.codes]
+    original_code = [value_codes.get(value, -1) for value in intruder_codes.labels]
+    original_codes = np.array(original_code, dtype=np.int64)[intruder_codes.codes]
     people = scene.intruder.truth >= 0
-    return bool((original_codes[people] == reading.original[scene.intruder.truth[people]]).all())
+    true_codes = reading.original[scene.intruder.truth[people]]
+    return bool((original_codes[people] == true_codes).all())
 
 
 def require_linkable(scene: Scene) -> None:
@@ -180,27 +179,27 @@ def compare(scene: Scene, name: str) -> Compared:
     # What cannot be read may be anything: it is open, so that nobody is ruled out by it.
     if line:
         unreadable = np.isnan(reading.low) & ~missing_released
-    else:
-        unreadable = np.zeros(len(missing_released), dtype=bool)
-    if line:
         nowhere = np.isnan(positions) & ~missing_intruder
     else:
+        unreadable = np.zeros(len(missing_released), dtype=bool)
         nowhere = np.zeros(len(missing_intruder), dtype=bool)
+    open_intruder = nowhere | (missing_intruder & wildcard)
+    open_released = reading.everything | unreadable | (missing_released & wildcard)
     return Compared(
         name,
         reading.scale,
-        np.asarray(intruder_codes.codes, dtype=np.int64),
-        reading.released,
-        positions,
-        reading.low,
-        reading.high,
-        () if line else _fitting(reading, intruder_codes.labels),
-        np.maximum(1, np.diff(reading.starts)),
-        nowhere | (missing_intruder & wildcard),
-        reading.everything | unreadable | (missing_released & wildcard),
-        missing_intruder,
-        missing_released,
-        reading.span,
+        intruder=np.asarray(intruder_codes.codes, dtype=np.int64),
+        released=reading.released,
+        places=positions,
+        low=reading.low,
+        high=reading.high,
+        fitting=() if line else _fitting(reading, intruder_codes.labels),
+        stands_for=np.maximum(1, np.diff(reading.starts)),
+        open_intruder=open_intruder,
+        open_released=open_released,
+        missing_intruder=missing_intruder,
+        missing_released=missing_released,
+        span=reading.span,
     )
 
 
@@ -219,9 +218,8 @@ def _reading(scene: Scene, name: str, intruder_labels: Labels) -> Reading:
         or scene.pair.original.schema[name].hierarchy is None
     ):
         return reading
-    values = pl.Series(
-        name, [reading.values[code] for code in reading.original.tolist()] + extra, dtype=pl.String
-    )
+    values_and_gaps = [reading.values[code] for code in reading.original.tolist()] + extra
+    values = pl.Series(name, values_and_gaps, dtype=pl.String)
     try:
         attribute = scene.pair.original.schema[name]
         rung = scene.pair.levels.get(name)
@@ -266,7 +264,8 @@ def _fitting(reading: Reading, intruder_labels: Labels) -> tuple[tuple[int, ...]
         else:
             values_held = members[starts[i] : starts[i + 1]]
         if len(values_held) == 1:  # the rule where nothing is generalised
-            fitting_codes.append((code_of[values_held[0]],) if code_of[values_held[0]] >= 0 else ())
+            value_code = code_of[values_held[0]]
+            fitting_codes.append((value_code,) if value_code >= 0 else ())
             continue
         codes = {code_of[value] for value in values_held} - {-1}
         if not values_held and label in position:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,26 +116,32 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     order = sorted(range(len(rules)), key=lambda k: -_telling(files.released, k, rules[k]))
     columns = [files.columns[k] for k in order]
     ordered_rules = [rules[k] for k in order]
+    kinds = [rule.kind for rule in ordered_rules]
+    constants = [rule.constants for rule in ordered_rules]
+    intruder_cells = []
+    for rule, c in zip(ordered_rules, columns, strict=True):
+        intruder_cells.append(
+            _marked(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
+        )
+    released_cells = []
+    for rule, c in zip(ordered_rules, columns, strict=True):
+        released_cells.append(
+            _marked(rule.released, rule.kind, c.open_released, c.missing_released)
+        )
     return Arrays(
         tuple(column.name for column in columns),
-        np.array([rule.kind for rule in ordered_rules], dtype=np.int64),
-        np.array([rule.constants for rule in ordered_rules]).reshape(len(ordered_rules), CONSTANTS),
-        _side(
+        np.array(kinds, dtype=np.int64),
+        constants=np.array(constants).reshape(len(ordered_rules), CONSTANTS),
+        intruder=_side(
             files.intruder.codes[:, order],
             files.intruder.records,
-            [
-                _marked(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
-                for rule, c in zip(ordered_rules, columns, strict=True)
-            ],
+            intruder_cells,
             [c.intruder_fit for c in columns],
         ),
-        _side(
+        released=_side(
             files.released.codes[:, order],
             files.released.records,
-            [
-                _marked(rule.released, rule.kind, c.open_released, c.missing_released)
-                for rule, c in zip(ordered_rules, columns, strict=True)
-            ],
+            released_cells,
             [c.released_fit for c in columns],
         ),
     )
@@ -142,12 +149,14 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
 
 def _telling(released_kinds: Distinct, column: int, rule: ComparisonRule) -> float:
     """Roughly what two random cells of a column cost."""
+    records = len(released_kinds.kind_of)
     shares = np.bincount(released_kinds.codes[:, column], weights=released_kinds.records) / max(
-        1, len(released_kinds.kind_of)
+        1, records
     )
     # The chance that two random cells differ: 1 less the sum of squared shares.
     differ = 1.0 - float((shares**2).sum())
-    return differ * float(rule.constants[0]) * (2.0 if rule.kind == SQUARE else 1.0)
+    cost_of_difference = float(rule.constants[0])
+    return differ * cost_of_difference * (2.0 if rule.kind == SQUARE else 1.0)
 
 
 def _marked(
@@ -167,18 +176,18 @@ def _side(
     cells: Sequence[tuple[Floats, Ints]],
     matching: Sequence[Lists],
 ) -> Side:
-    numbers = np.stack([cell[0][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
-    marks = np.stack([cell[1][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
+    cell_numbers = [cell[0][codes[:, k]] for k, cell in enumerate(cells)]
+    numbers = np.stack(cell_numbers, axis=1)
+    cell_marks = [cell[1][codes[:, k]] for k, cell in enumerate(cells)]
+    marks = np.stack(cell_marks, axis=1)
     # Codes of column k have the numbers bases[k] to bases[k + 1] among those of all columns.
-    bases = np.concatenate([[0], np.cumsum([len(lengths) for lengths, _ in matching])]).astype(
-        np.int64
-    )
+    bases = group_starts([len(lengths) for lengths, _ in matching])
     lengths = np.concatenate([lengths for lengths, _ in matching])
     return Side(
         np.ascontiguousarray(numbers),
         np.ascontiguousarray(marks),
-        records,
-        bases,
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        np.concatenate([flat for _, flat in matching]),
+        records=records,
+        bases=bases,
+        starts=group_starts(lengths),
+        matches=np.concatenate([flat for _, flat in matching]),
     )

@@ -62,9 +62,9 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
 
     # In order of their kinds, so that ties are not decided by the order of rows in the files.
     order = [np.argsort(side.kind_of, kind="stable") for side in (files.intruder, files.released)]
-    table = distances(arrays)[
-        np.ix_(files.intruder.kind_of[order[0]], files.released.kind_of[order[1]])
-    ]
+    intruder_rows = files.intruder.kind_of[order[0]]
+    released_rows = files.released.kind_of[order[1]]
+    table = distances(arrays)[np.ix_(intruder_rows, released_rows)]
     row_numbers, column_numbers = linear_sum_assignment(table)
     if backwards:
         searching = files.released
@@ -77,23 +77,19 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
     links[pairs[:, int(backwards)]] = searched.kind_of[pairs[:, 1 - int(backwards)]]
     if backwards:
         true_pairs = files.true_pairs[:, ::-1]
-    else:
-        true_pairs = files.true_pairs
-    if backwards:
         rows = np.unique(true_pairs[:, 0])
     else:
+        true_pairs = files.true_pairs
         rows = np.flatnonzero(scene.intruder.truth >= 0)
-    hits = np.bincount(
-        true_pairs[links[true_pairs[:, 0]] == searched.kind_of[true_pairs[:, 1]], 0],
-        minlength=len(searching.kind_of),
-    )
+    own_records = true_pairs[:, 1]
+    is_hit = links[true_pairs[:, 0]] == searched.kind_of[own_records]
+    hits = np.bincount(true_pairs[is_hit, 0], minlength=len(searching.kind_of))
     # Rows without a link have −1, which would look up the last kind.
     tied = np.where(links >= 0, searched.records[links], 0)
     nearest_distance = np.full(len(searching.kind_of), np.inf)
     nearest_distance[pairs[:, int(backwards)]] = table[row_numbers, column_numbers]
-    return Credits(
-        rows, (hits / np.maximum(1, tied))[rows], tied[rows], nearest_distance[rows], complete=True
-    )
+    shares = hits / np.maximum(1, tied)
+    return Credits(rows, shares[rows], tied[rows], nearest_distance[rows], complete=True)
 
 
 def distances(arrays: Arrays) -> NDArray[np.float64]:
@@ -103,9 +99,8 @@ def distances(arrays: Arrays) -> NDArray[np.float64]:
     table = np.empty((intruder_count, released_count))
     released_kinds = np.arange(released_count)
     for i in range(intruder_count):
-        table[i] = arrays.costs(np.column_stack([np.full(released_count, i), released_kinds])).sum(
-            axis=1
-        )
+        kind_pairs = [np.full(released_count, i), released_kinds]
+        table[i] = arrays.costs(np.column_stack(kind_pairs)).sum(axis=1)
     return table
 
 
@@ -169,7 +164,7 @@ class DistanceLinkage(Attack):
 
     direction: Annotated[
         Literal["intruder", "released", "both"],
-        Field(description="whose records seek their nearest in the other file"),
+        Field(description="which records search their nearest in the other file"),
     ] = "intruder"
     standard: Annotated[
         Standard,
@@ -201,7 +196,9 @@ class DistanceLinkage(Attack):
         COLUMNS,
         Field(description="weights of columns, 1 where none is given"),
     ] = Field(default_factory=dict)
-    one_to_one: Annotated[bool, Field(description="whether no record may be linked twice")] = False
+    one_to_one: Annotated[bool, Field(description="whether a record may be linked only once")] = (
+        False
+    )
 
     name: ClassVar[str] = "linkage"
     follows_rows: ClassVar[bool] = True
@@ -284,9 +281,9 @@ class DistanceLinkage(Attack):
             self.weights.values()
         ) <= {1.0}:
             return files.plain
-        return arrays_of(
-            files,
-            [
+        rules = []
+        for column in files.columns:
+            rules.append(
                 distance_rule(
                     column,
                     weight=self.weights.get(column.name, 1.0),
@@ -294,9 +291,8 @@ class DistanceLinkage(Attack):
                     ranges=self.ranges,
                     suppressed=self.suppressed,
                 )
-                for column in files.columns
-            ],
-        )
+            )
+        return arrays_of(files, rules)
 
     def _credits(self, scene: Scene, files: Files, arrays: Arrays, way: str) -> Credits:
         if self.one_to_one:
@@ -318,29 +314,29 @@ class DistanceLinkage(Attack):
             truth = scene.intruder.truth
         else:
             truth = scene.pair.rows
-        how, assumption = "taking the nearest record", ""
+        how, assumption = "choosing the nearest record", ""
         if best == "classes":
             how, assumption = (
-                "taking a random record of the right class",
+                "choosing a random record of the right class",
                 " and which values each class stands for",
             )
         if best == "implied":
-            how = f"taking the record of the right class that other columns fit best ({implied})"
+            how = f"choosing the record of the right class that other columns fit best ({implied})"
             assumption = ""
         sentence = (
             f"By {how}, an intruder who knows {', '.join(files.names)}{assumption} links"
             f" {percent(rate)} of {len(credit.rows):,} people to their own released"
             f" record{credit.sampled}; guessing, 1 in {len(scene.pair.released):,}."
         )
+        everybody = credit.complete and not scene.intruder.sampled
+        certain_people = credit.credit == 1.0
         return Finding(
             self.name,
             rate,
-            sentence,
-            sampled_interval(
-                credit.credit, everybody=credit.complete and not scene.intruder.sampled
-            ),
-            1.0 / len(scene.pair.released),
-            truth[credit.rows[credit.credit == 1.0]],
+            sentence=sentence,
+            interval=sampled_interval(credit.credit, everybody=everybody),
+            baseline=1.0 / len(scene.pair.released),
+            victims=truth[credit.rows[certain_people]],
             details=_details(scene, credits_by_way),
             trials=len(credit.rows),
         )
@@ -348,14 +344,13 @@ class DistanceLinkage(Attack):
 
 def _details(scene: Scene, credits_by_way: Mapping[str, Credits]) -> dict[str, Any]:
     """Counts behind the value."""
-    per_way = {
-        way: {
+    per_way = {}
+    for way, credit in credits_by_way.items():
+        per_way[way] = {
             "value": credit.rate,
             "records": len(credit.rows),
             "linked_without_tie": int((credit.credit == 1.0).sum()),
             "mean_ties": float(credit.tied.mean()) if len(credit.rows) else 0.0,
             "complete": credit.complete,
         }
-        for way, credit in credits_by_way.items()
-    }
     return {"strangers": int((scene.intruder.truth < 0).sum()), "directions": per_way}

@@ -65,12 +65,9 @@ def distance_rule(
     square = column.scale == "number"
     opened = 0.0
     if suppressed == "mean":
-        opened = _mean_gap(
-            column,
-            intruder_numbers[:, 0],
-            (released_numbers[:, 0] + released_numbers[:, 1]) / 2,
-            square=square,
-        )
+        released_middle = released_numbers[:, 0]
+        sums_of_ends = released_middle + released_numbers[:, 1]
+        opened = _mean_gap(column, intruder_numbers[:, 0], sums_of_ends / 2, square=square)
     # Missing against present costs what two random standardised numbers do: the squared gap has the
     # mean 2.
     apart = 2.0 if square else 1.0
@@ -88,9 +85,8 @@ def _category(
         agreeing = 1 - 1 / column.stands_for
     else:
         agreeing = np.zeros(len(other_values))
-    intruder_numbers = np.column_stack(
-        [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
-    )
+    nowhere = np.full(len(column.places), -np.inf)
+    intruder_numbers = np.column_stack([np.zeros((len(column.places), 2)), nowhere])
     released_numbers = np.column_stack(
         # As in the loops: no low end, the other values it may stand for, and what agreeing costs.
         [np.zeros(len(other_values)), other_values, weight * agreeing]
@@ -110,9 +106,8 @@ def _standards(
     intruder_positions = column.places[column.intruder]
     released_positions = middle[column.released]
     intruder_positions = intruder_positions[~np.isnan(intruder_positions)]
-    released_positions = released_positions[
-        ~np.isnan(released_positions) & ~column.open_released[column.released]
-    ]
+    is_closed = ~column.open_released[column.released]
+    released_positions = released_positions[~np.isnan(released_positions) & is_closed]
     pooled = moments(np.concatenate([intruder_positions, released_positions]))
     if standard == "pooled":
         return pooled, pooled
@@ -150,12 +145,10 @@ def _mean_gap(
     """The mean difference between the intruder's values and the middles of released cells, over all
     pairs of rows.
     """
-    intruder_values = intruder_numbers[
-        column.intruder[~(column.open_intruder | column.missing_intruder)[column.intruder]]
-    ]
-    right = released_numbers[
-        column.released[~(column.open_released | column.missing_released)[column.released]]
-    ]
+    is_known = ~(column.open_intruder | column.missing_intruder)[column.intruder]
+    intruder_values = intruder_numbers[column.intruder[is_known]]
+    is_known = ~(column.open_released | column.missing_released)[column.released]
+    right = released_numbers[column.released[is_known]]
     if not len(intruder_values) or not len(right):
         return 0.0
     if square:
@@ -168,7 +161,9 @@ def _mean_gap(
     below = np.searchsorted(right, intruder_values)
     # The sum of |x − y| over all y: those below x count x − y, those above y − x; from running sums
     # of the sorted y.
-    apart = intruder_values * (2 * below - len(right)) + sums[-1] - 2 * sums[below]
+    signed_counts = intruder_values * (2 * below - len(right))
+    partial_sums = 2 * sums[below]
+    apart = signed_counts + sums[-1] - partial_sums
     return float(apart.mean() / len(right))
 
 

@@ -137,7 +137,8 @@ def probability(patterns: Patterns, level_shares: Floats) -> Floats:
     """Per pattern its probability given what each level has; columns of which nothing can be said
     count by their share.
     """
-    table = np.column_stack([level_shares * (1 - patterns.nothing[:, None]), patterns.nothing])
+    shares_where_both = level_shares * (1 - patterns.nothing[:, None])
+    table = np.column_stack([shares_where_both, patterns.nothing])
     probabilities = np.ones(len(patterns.levels))
     for column_shares, levels in zip(table, patterns.by_column, strict=True):
         probabilities *= column_shares[levels]
@@ -167,13 +168,16 @@ def estimate(
         match = prior * probability(patterns, m)
         nonmatch = (1 - prior) * probability(patterns, u_shares)
         belief = match / np.maximum(match + nonmatch, 1e-300) * patterns.counts
-        now = float(np.clip(belief.sum() / patterns.counts.sum(), 1e-12, 1 - 1e-12))
+        match_share = belief.sum() / patterns.counts.sum()
+        now = float(np.clip(match_share, 1e-12, 1 - 1e-12))
         next_m = shares(patterns, belief)
         if u is None:
             next_u = shares(patterns, patterns.counts - belief)
         else:
             next_u = u
-        change = max(np.abs(next_m - m).max(), np.abs(next_u - u_shares).max(), abs(now - prior))
+        m_change = np.abs(next_m - m)
+        u_change = np.abs(next_u - u_shares)
+        change = max(m_change.max(), u_change.max(), abs(now - prior))
         m = next_m
         u_shares = next_u
         prior = now
@@ -195,20 +199,16 @@ def decide(
     """
     weights = pattern_weights(patterns, parameters)
     order = np.argsort(-weights, kind="stable")
-    links = int(
-        np.searchsorted(
-            np.cumsum(probability(patterns, parameters.u)[order]), wrong_links, side="right"
-        )
-    )
-    last = int(
-        np.searchsorted(
-            np.cumsum(probability(patterns, parameters.m)[order][::-1]), missed, side="right"
-        )
-    )
+    u_of_patterns = probability(patterns, parameters.u)
+    links = int(np.searchsorted(np.cumsum(u_of_patterns[order]), wrong_links, side="right"))
+    m_of_patterns = probability(patterns, parameters.m)
+    missed_links = np.cumsum(m_of_patterns[order][::-1])
+    last = int(np.searchsorted(missed_links, missed, side="right"))
     nonlink_count = len(order) - last
     if links > nonlink_count:
         even = math.log2((1 - parameters.prior) / parameters.prior)
-        links = nonlink_count = int(np.clip((weights[order] >= even).sum(), nonlink_count, links))
+        certain_links = (weights[order] >= even).sum()
+        links = nonlink_count = int(np.clip(certain_links, nonlink_count, links))
     verdicts = np.zeros(len(order), dtype=np.int64)
     verdicts[order[:links]] = 1
     verdicts[order[nonlink_count:]] = -1

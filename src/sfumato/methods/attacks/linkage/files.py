@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, MOST_AT_ONCE
+from sfumato.core.groups import places_in_groups
 from sfumato.methods.attacks.crowd import Distinct, alike_records, distinct
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
 from sfumato.methods.attacks.linkage.comparable_columns import Compared, common_columns, compare
@@ -105,7 +106,8 @@ def same_person(truth: Ints, rows: Ints) -> Ints:
     >>> same_person(np.array([2, -1, 0, 2]), np.array([0, 2])).tolist()
     [[0, 1], [2, 0], [3, 1]]
     """
-    sought = np.zeros(max(int(rows.max(initial=-1)), int(truth.max(initial=-1))) + 1, dtype=bool)
+    last_row = max(int(rows.max(initial=-1)), int(truth.max(initial=-1)))
+    sought = np.zeros(last_row + 1, dtype=bool)
     sought[truth[truth >= 0]] = True
     sought_rows = np.flatnonzero(sought[rows])  # of a large release few rows are sought
     order = sought_rows[np.argsort(rows[sought_rows], kind="stable")]
@@ -114,10 +116,9 @@ def same_person(truth: Ints, rows: Ints) -> Ints:
     # Person i has amount[i] rows from first[i] on: amounts 2, 0, 1 → people 0, 0, 2 and steps 0, 1,
     # 0.
     person_numbers = np.repeat(np.arange(len(truth)), amount)
-    step = np.arange(len(person_numbers)) - np.repeat(np.cumsum(amount) - amount, amount)
-    return np.column_stack([person_numbers, order[np.repeat(first, amount) + step]]).astype(
-        np.int64
-    )
+    step = places_in_groups(amount)
+    positions = np.repeat(first, amount) + step
+    return np.column_stack([person_numbers, order[positions]]).astype(np.int64)
 
 
 # Records and their own in the other file, what others are near, and how many a distance tells from
@@ -171,9 +172,9 @@ class Look:
         return Look(
             self.credit[which],
             self.apart[which],
-            self.twins[which],
-            self.reach[which],
-            self.others[which],
+            twins=self.twins[which],
+            reach=self.reach[which],
+            others=self.others[which],
         )
 
 
@@ -205,13 +206,15 @@ class Looking:
         first: bool,
     ) -> tuple[NDArray[Any], ...]:
         """What :func:`sfumato.kernels.linkage.find_impostors` finds for all pairs."""
-        cost = max(1, len(arrays.released.records) * max(family.width, len(arrays.kinds)))
+        cells = len(arrays.released.records) * max(family.width, len(arrays.kinds))
+        cost = max(1, cells)
         parts: list[tuple[NDArray[Any], ...]] = []
         pairs_done = 0
         # Once at least: of no pairs the loops still give empty arrays of the right shape.
         while pairs_done < len(pairs) or not parts:
             self.between()
-            batch = pairs[pairs_done : pairs_done + max(1, min(MOST_AT_ONCE, self.at_once // cost))]
+            batch_size = max(1, min(MOST_AT_ONCE, self.at_once // cost))
+            batch = pairs[pairs_done : pairs_done + batch_size]
             part, spent = _impostors(arrays, batch, family, parameters, first=first)
             parts.append(part)
             self.spent += spent
@@ -269,7 +272,8 @@ def look(
         twins = before.twins
         reach = before.reach
     credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
-    return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, impostor_kinds)
+    is_apart = distances[:, 0] >= own + MARGIN
+    return Look(credit, np.asarray(is_apart), twins=twins, reach=reach, others=impostor_kinds)
 
 
 def roots_of(arrays: Arrays, pairs: Ints) -> Floats:
@@ -307,7 +311,9 @@ class Pool:
 
     def worth(self, apart: Flags, tied: Flags) -> float:
         """What is linked where some units are nearest alone and others with a tie."""
-        return float(self.alone[apart].sum() + self.shared[tied & ~apart].sum())
+        certain = self.alone[apart].sum()
+        shared = self.shared[tied & ~apart].sum()
+        return float(certain + shared)
 
     def look(self, parameters: Floats, family: Family | None = None) -> Look:
         """Compare every unit with all released records; what was looked at before is remembered."""
@@ -366,12 +372,12 @@ class Pool:
         before = len(self.rows)
         width = max(1, len(self.arrays.released.records))
         # Pairs as single numbers, unit · width + record: repeats drop out and rows stay in order.
-        keys = np.unique(np.concatenate([self.rows, fresh]) @ np.array([width, 1]))
+        stacked = np.concatenate([self.rows, fresh])
+        keys = np.unique(stacked @ np.array([width, 1]))
         rows = np.column_stack(np.divmod(keys, width))
         if len(rows) > before:
-            roots = roots_of(
-                self.arrays, np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]])
-            )
+            own_kinds = self.units.pairs[rows[:, 0], 0]
+            roots = roots_of(self.arrays, np.column_stack([own_kinds, rows[:, 1]]))
             gains = self._terms(roots) - self.own_terms[rows[:, 0]]
             # No parameters tell a record apart whose terms are all equal to the own ones: a twin.
             informative = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE

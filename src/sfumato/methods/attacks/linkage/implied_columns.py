@@ -44,9 +44,10 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     if not pair.aligned or not pair.quasi or not set(pair.quasi) <= known_columns:
         return None
     dependences = _dependences(scene)
-    usable = [
-        dependence for dependence in dependences.found if _usable(scene, dependence, known_columns)
-    ]
+    usable = []
+    for dependence in dependences.found:
+        if _usable(scene, dependence, known_columns):
+            usable.append(dependence)
     if not usable:
         return None
     # From rows of the intruder's file over rows of the original to records that were looked at.
@@ -64,16 +65,17 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     credit[is_released] = links.credit
     tied = np.zeros(len(rows), dtype=np.int64)
     # Of c records that fit equally well each gets 1/c: the credit tells how many tied.
-    tied[credit > 0] = np.round(1 / credit[credit > 0]).astype(np.int64)
+    certain_shares = credit[credit > 0]
+    tied[credit > 0] = np.round(1 / certain_shares).astype(np.int64)
     return ImpliedLinks(credit, tied, "; ".join(dependence.pair for dependence in usable))
 
 
 def _dependences(scene: Scene) -> Dependences:
     """Found once for a pair of tables."""
-    if "dependences" not in scene.pair.memo:
+    if ("dependences",) not in scene.pair.memo:
         k = max((model.crowd for model in scene.models if model.crowd), default=None)
-        scene.pair.memo["dependences"] = find_dependences(scene.pair, k=k)
-    dependences: Dependences = scene.pair.memo["dependences"]
+        scene.pair.memo["dependences",] = find_dependences(scene.pair, k=k)
+    dependences: Dependences = scene.pair.memo["dependences",]
     return dependences
 
 

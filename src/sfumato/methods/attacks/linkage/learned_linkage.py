@@ -123,7 +123,11 @@ def _start(family: Family, near: Floats, restart: int, draws: np.random.Generato
     if family.kind == SQUARE_FORM:
         values, vectors = np.linalg.eigh(family.matrix(near))
         root = vectors * np.sqrt(np.maximum(values, 1e-6))
-        return np.asarray(root + (0.3 * draws.normal(size=root.shape) if restart else 0.0)).ravel()
+        if restart:
+            noise = 0.3 * draws.normal(size=root.shape)
+        else:
+            noise = 0.0
+        return np.asarray(root + noise).ravel()
     weights = draws.dirichlet(np.ones(family.columns))
     return near if restart == 0 else family.of_weights(weights)
 
@@ -138,7 +142,8 @@ def _parameters(family: Family, theta: Floats) -> Floats:
         # A matrix times its transpose is positive semidefinite whatever the free parameters are;
         # its trace is the sum of their squares, by which it is divided.
         root = theta.reshape(family.columns, family.columns)
-        return family.flat(root @ root.T / max(1e-300, float((root**2).sum())))
+        norm = float((root**2).sum())
+        return family.flat(root @ root.T / max(1e-300, norm))
     return theta
 
 
@@ -153,7 +158,8 @@ def _pulled(family: Family, theta: Floats, p: Floats, slope: Floats) -> Floats:
         matrix[np.diag_indices(family.columns)] *= (
             2  # what is above the diagonal stands for two entries
         )
-        matrix = matrix - np.eye(family.columns) * float((matrix * family.matrix(p)).sum())
+        inner_product = float((matrix * family.matrix(p)).sum())
+        matrix = matrix - np.eye(family.columns) * inner_product
         return np.asarray(2 * matrix @ root / size).ravel()
     return slope
 
@@ -168,9 +174,11 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
     best = _parameters(family, theta)
     best_links = -1.0
     # Rows of the pool are in order of units: where each unit's others begin, and how many.
-    firsts = np.flatnonzero(np.r_[True, np.diff(pool.rows[:, 0]) > 0])
+    unit_changes = np.diff(pool.rows[:, 0])
+    firsts = np.flatnonzero(np.r_[True, unit_changes > 0])
     sizes = np.diff(np.r_[firsts, len(pool.rows)])
-    worth = pool.alone[pool.rows[firsts, 0]] / max(1e-300, float(pool.alone.sum()))
+    weights = pool.alone[pool.rows[firsts, 0]]
+    worth = weights / max(1e-300, float(pool.alone.sum()))
     for step in range(1, steps + 1):
         p = _parameters(family, theta)
         margins = pool.gains @ p
@@ -182,18 +190,21 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
             scene.require_time()
         # Near 1 where another record is nearer than the own one, near 0 where none is; clipped
         # against overflow.
-        soft = 1 / (1 + np.exp(np.clip(smallest_margins / WARMTH, -50, 50)))
+        odds = np.exp(np.clip(smallest_margins / WARMTH, -50, 50))
+        soft = 1 / (1 + odds)
         # The least margin of a unit moves with its nearest other alone, so only that one pulls.
-        pull = np.repeat(-worth * soft * (1 - soft) / WARMTH, sizes) * (
-            margins <= np.repeat(smallest_margins, sizes)
-        )
+        slopes = -worth * soft * (1 - soft)
+        limits = np.repeat(smallest_margins, sizes)
+        pull = np.repeat(slopes / WARMTH, sizes) * (margins <= limits)
         slope = _pulled(family, theta, p, pull @ pool.gains)
         # Means of the slope and of its square as in Adam, corrected below for their start at 0.
         mean = 0.9 * mean + 0.1 * slope
         spread = 0.999 * spread + 0.001 * slope**2
-        theta = theta - rate * (mean / (1 - 0.9**step)) / (
-            np.sqrt(spread / (1 - 0.999**step)) + 1e-9
-        )
+        # The running means begin at zero; these divisors make up for it.
+        mean_bias = 1 - 0.9**step
+        spread_bias = 1 - 0.999**step
+        root_spread = np.sqrt(spread / spread_bias) + 1e-9
+        theta = theta - rate * (mean / mean_bias) / root_spread
         if not free:
             theta = family.nearest_allowed(theta)
     return best
@@ -245,16 +256,16 @@ class LearnedLinkage(Attack):
     ] = "weighted_mean"
     restarts: Annotated[int, Field(ge=1, le=100, description="descents from different starts")] = 8
     steps: Annotated[int, Field(ge=1, le=10_000, description="steps of each descent")] = 300
-    nodes: Annotated[
-        int, Field(ge=0, description="nodes of the solver's search, each time it is called")
-    ] = 100_000
+    nodes: Annotated[int, Field(ge=0, description="most nodes of the solver's search per call")] = (
+        100_000
+    )
     solver: Annotated[
-        Solver, Field(description="highspy or scipy; auto takes highspy where it is installed")
+        Solver, Field(description="highspy or scipy; auto uses highspy if it is installed")
     ] = "auto"
 
     name: ClassVar[str] = "worst_case_linkage"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A person's own record is found with the best comparison there is"
+    line: ClassVar[str] = "A person's own record is found with the best possible comparison"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
     turn: ClassVar[int] = 1
 
@@ -282,14 +293,15 @@ class LearnedLinkage(Attack):
             scene, looking, arrays, _sample_units(scene, every, len(arrays.released.records))
         )
         known_people = int((scene.intruder.truth >= 0).sum())
+        sampled_people = float(units.people.sum())
+        all_people = float(every.people.sum())
         people = (
-            known_people * float(units.people.sum()) / max(1.0, float(every.people.sum()))
+            known_people * sampled_people / max(1.0, all_people)
         )  # of whom those are the released
         result = self._result(scene, looking, arrays, units)
         if only_generalised(scene):
-            result = dataclasses.replace(
-                result, by_classes=float((units.people / units.records).sum())
-            )
+            class_shares = (units.people / units.records).sum()
+            result = dataclasses.replace(result, by_classes=float(class_shares))
         sampled = scene.intruder.sampled or len(units) < len(every)
         links = implied_links(scene, np.flatnonzero(scene.intruder.truth >= 0))
         if links is not None and known_people:
@@ -307,7 +319,7 @@ class LearnedLinkage(Attack):
             )  # all released records are alike, so none is nearer than one's own
             return Result(
                 family,
-                Worst(family.of_weights(_equal(arrays)), worth, worth, True, 0),
+                Worst(family.of_weights(_equal(arrays)), worth, bound=worth, proved=True, rows=0),
                 worth,
                 len(units),
             )
@@ -388,7 +400,9 @@ class LearnedLinkage(Attack):
         interval = (value, upper)
         if sampled:
             trials = round(people)
-            interval = (wilson(linked, trials)[0], wilson(min(people, bound), trials)[1])
+            low, _ = wilson(linked, trials)
+            _, high = wilson(min(people, bound), trials)
+            interval = (low, high)
         certain = f"and no such distance links more than {percent(interval[1])}"
         if worst.proved and not sampled:
             certain = (
@@ -396,30 +410,31 @@ class LearnedLinkage(Attack):
             )
         if result.implied > max(worst.linked, result.by_classes) + 1e-9:
             certain = (
-                "but who takes the record of the right class that other columns fit best"
-                f" ({result.implied_by}) links {percent(value)}"
+                "but choosing the record of the right class that other columns fit best "
+                f"({result.implied_by}) links {percent(value)}"
             )
         elif linked > worst.linked + 1e-9:
             certain = (
-                f"but who knows which values each class stands for links {percent(value)}; "
-                "nobody links more by these columns alone, as records of one class are equal"
+                "but somebody who knows which values each class stands for links "
+                f"{percent(value)}; nobody links more by these columns alone, as records of one "
+                "class are equal"
             )
         sentence = (
-            f"With the {self.aggregator.replace('_', ' ')} of differences in"
-            f" {', '.join(sorted(arrays.names))} that is worst for them,"
-            f" {percent(min(1.0, worst.linked / people))} of {round(people):,} people are nearest"
-            f" to their own released record, ties shared out, {certain}."
+            f"With the {self.aggregator.replace('_', ' ')} of differences in "
+            f"{', '.join(sorted(arrays.names))} that is worst for them, "
+            f"{percent(min(1.0, worst.linked / people))} of {round(people):,} people are nearest "
+            f"to their own released record, ties shared, {certain}."
         )
         return Finding(
             self.name,
             value,
-            sentence,
-            interval,
-            1.0 / len(scene.pair.released),
-            None,
-            _weights(arrays, result),
-            self._details(result, people, sampled),
-            round(people),
+            sentence=sentence,
+            interval=interval,
+            baseline=1.0 / len(scene.pair.released),
+            victims=None,
+            weights=_weights(arrays, result),
+            details=self._details(result, people, sampled),
+            trials=round(people),
         )
 
     def _details(self, result: Result, people: float, sampled: bool) -> dict[str, Any]:
@@ -482,9 +497,10 @@ def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) ->
     if len(units) <= AT_LEAST or len(arrays.released.records) < 2:
         return units
     order = scene.seed.stream("learned linkage: affordable").permutation(len(units))
+    sample = order[:AT_LEAST]
     look(
         arrays,
-        units.part(np.sort(order[:AT_LEAST])),
+        units.part(np.sort(sample)),
         Family(MEAN, len(arrays.names)),
         _equal(arrays),
         looking=looking,

@@ -91,12 +91,11 @@ def graded_rule(
     differs, close, covered, exact, nothing = costs.tolist()
     if column.scale == "category":
         other_values = (column.stands_for - 1).astype(float)
-        intruder_numbers = np.column_stack(
-            [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
-        )
-        released_numbers = np.column_stack(
-            [np.zeros(len(other_values)), other_values, np.where(other_values > 0, covered, exact)]
-        )
+        nowhere = np.full(len(column.places), -np.inf)
+        intruder_numbers = np.column_stack([np.zeros((len(column.places), 2)), nowhere])
+        exact_numbers = np.zeros(len(other_values))
+        levels = np.where(other_values > 0, covered, exact)
+        released_numbers = np.column_stack([exact_numbers, other_values, levels])
         return ComparisonRule(
             CATEGORY,
             np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]),
@@ -108,12 +107,8 @@ def graded_rule(
     reach = 1.0
     if column.scale != "order":
         reach = tolerance * (deviation(column) if sigma is None else sigma)
-    return ComparisonRule(
-        GRADED,
-        np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]),
-        intruder_numbers,
-        released_numbers,
-    )
+    constants = np.array([differs, nothing, nothing, nothing, reach, exact, covered, close])
+    return ComparisonRule(GRADED, constants, intruder_numbers, released_numbers)
 
 
 # Numbers with noise: how near two are says more than whether they are close.
@@ -162,7 +157,9 @@ def told_by_shares(m: Floats, reach: float) -> float:
     """The error that makes as many matches close as there are."""
     from scipy.special import erfinv
 
-    return reach / (math.sqrt(2) * float(erfinv(np.clip(m[1] / (m[0] + m[1]), 0.02, 0.999))))
+    m_total = m[0] + m[1]
+    closeness = np.clip(m[1] / m_total, 0.02, 0.999)
+    return reach / (math.sqrt(2) * float(erfinv(closeness)))
 
 
 def told_by_gaps(gaps: Floats) -> MatchNoise | None:
@@ -182,9 +179,13 @@ def nearness(m: Floats, u: Floats, density: float, spread: float, noise: MatchNo
     error = min(max(noise.error, 1e-9 * spread), spread)
     disagreement_share = float(m[0] + m[1])
     peak = error * math.sqrt(2 * math.pi)
-    top = math.log2(disagreement_share * (1 - noise.outliers) / (peak * density))
-    floor = math.log2(disagreement_share * noise.outliers / float(u[0] + u[1]))
-    return Nearness(max(top, floor), (error**-2 - spread**-2) / (2 * math.log(2)), floor)
+    inlier_share = disagreement_share * (1 - noise.outliers)
+    top = math.log2(inlier_share / (peak * density))
+    outlier_share = disagreement_share * noise.outliers
+    u_total = u[0] + u[1]
+    floor = math.log2(outlier_share / float(u_total))
+    slope = (error**-2 - spread**-2) / (2 * math.log(2))
+    return Nearness(max(top, floor), slope, floor)
 
 
 def near_rule(
@@ -236,9 +237,8 @@ def learning_scene(scene: Scene) -> Scene:
     if intruder.sampled:
         key = ("everyone", intruder.knows)
         if key not in pair.memo:
-            pair.memo[key] = Intruder(
-                pair.original, intruder.knows, np.arange(len(pair.original), dtype=np.int64)
-            )
+            everybody = np.arange(len(pair.original), dtype=np.int64)
+            pair.memo[key] = Intruder(pair.original, intruder.knows, everybody)
         intruder = pair.memo[key]
     return part_of(
         dataclasses.replace(scene, intruder=intruder, seed=Seed(0)),
@@ -254,10 +254,11 @@ def part_of(scene: Scene, size: int, purpose: str) -> Scene:
     if len(intruder.file) <= size:
         return scene
     if key not in intruder.memo:
-        rows = np.sort(scene.seed.stream(purpose).permutation(len(intruder.file))[:size])
-        intruder.memo[key] = Intruder(
-            intruder.file.take(rows), intruder.knows, intruder.truth[rows]
-        )
+        order = scene.seed.stream(purpose).permutation(len(intruder.file))
+        rows = np.sort(order[:size])
+        file = intruder.file.take(rows)
+        truth = intruder.truth[rows]
+        intruder.memo[key] = Intruder(file, intruder.knows, truth)
     return dataclasses.replace(scene, intruder=intruder.memo[key])
 
 
@@ -283,7 +284,8 @@ class Weighing:
     def costs(self, files: Files) -> tuple[Arrays, float]:
         """Files as arrays of what each column costs, and the most bits a pair can have."""
         rules = [self._rule(column) for column in files.columns]
-        return arrays_of(files, [rule for rule, _ in rules]), sum(best for _, best in rules)
+        ordered_rules = [rule for rule, _ in rules]
+        return arrays_of(files, ordered_rules), sum(best for _, best in rules)
 
     def _rule(self, column: Compared) -> tuple[ComparisonRule, float]:
         k = self.place[column.name]
@@ -326,7 +328,9 @@ class MatchLearning:
         self.deviations = {
             column.name: deviation(column) for column in files.columns if column.scale == "number"
         }
-        self.levels = Weighing(parameters, self.place, tolerance, self.deviations, {})
+        self.levels = Weighing(
+            parameters, self.place, tolerance=tolerance, deviations=self.deviations, near={}
+        )
         draw = scene.seed.stream("linkage: random pairs")
         sides = []
         for kinds in (files.intruder.kind_of, files.released.kind_of):
@@ -345,7 +349,10 @@ class MatchLearning:
         much work, of fewer ways.
         """
         noise = self._alike()
-        graded = self._weighing(self.found, noise) if noise else self.levels
+        if noise:
+            graded = self._weighing(self.found, noise)
+        else:
+            graded = self.levels
         if not self.deviations:
             return graded
         nearest = self._links(files_of(self.trial).plain)
@@ -397,7 +404,8 @@ class MatchLearning:
         # a posterior above one half: the weight exceeds the odds against a match
         odds_against = math.log2((1 - self.found.prior) / self.found.prior)
         likely = greatest_weight - links.least >= odds_against
-        way = self._weighing(self.found, {**noise, **self._noise(links.pairs[likely])})
+        noise_of_links = self._noise(links.pairs[likely])
+        way = self._weighing(self.found, {**noise, **noise_of_links})
         return self._try_weighing(way), way
 
     # by links
@@ -420,7 +428,8 @@ class MatchLearning:
         """
         arrays = self._trial_levels
         order = [arrays.names.index(name) for name in self.names]
-        levels = np.rint(LEVELS - 1 - arrays.costs(pairs)[:, order])
+        column_costs = arrays.costs(pairs)[:, order]
+        levels = np.rint(LEVELS - 1 - column_costs)
         pairs_by_level = [(levels == level).sum(axis=0) for level in range(LEVELS - 1)]
         counts = np.stack(pairs_by_level, axis=1) + 2 * self.found.u
         m = counts / np.maximum(counts.sum(axis=1, keepdims=True), LEAST)
@@ -466,11 +475,11 @@ class MatchLearning:
             arrays, files.true_pairs, files.intruder.kind_of, files.released.kind_of, nearest_cost
         )
         has_answer = (truth >= 0) & (tied[files.intruder.kind_of] > 0)
-        credit = hits[has_answer] / np.maximum(1, tied[files.intruder.kind_of[has_answer]])
+        ties = tied[files.intruder.kind_of[has_answer]]
+        credit = hits[has_answer] / np.maximum(1, ties)
         # Only unambiguous links teach: the nearest records are copies of one another.
-        alone = np.flatnonzero(
-            (nearest_kind >= 0) & (tied == arrays.released.records[nearest_kind])
-        )
+        all_tied = tied == arrays.released.records[nearest_kind]
+        alone = np.flatnonzero((nearest_kind >= 0) & all_tied)
         pairs = np.column_stack([alone, nearest_kind[alone]]).astype(np.int64)
         return TrialLinks(float(credit.mean()) if len(credit) else 0.0, pairs, nearest_cost[alone])
 
@@ -490,7 +499,9 @@ class MatchLearning:
             is_narrow = column_noise.error <= WIDE * self.deviations[name]
             if is_narrow and len(self.random_gaps[name]):
                 near[name] = self._near(name, parameters, column_noise)
-        return Weighing(parameters, self.place, self.tolerance, self.deviations, near)
+        return Weighing(
+            parameters, self.place, tolerance=self.tolerance, deviations=self.deviations, near=near
+        )
 
     def _near(self, name: str, parameters: Parameters, noise: MatchNoise) -> Nearness:
         """What gaps of a column say; the density of random ones is that within three errors."""
@@ -511,12 +522,11 @@ def _gaps(arrays: Arrays, k: int, pairs: Ints) -> Floats:
     """
     intruder_numbers = arrays.intruder.numbers[pairs[:, 0], k]
     released_numbers = arrays.released.numbers[pairs[:, 1], k]
-    both_present = (arrays.intruder.marks[pairs[:, 0], k] >= 0) & (
-        arrays.released.marks[pairs[:, 1], k] >= 0
-    )
-    apart = np.maximum(
-        released_numbers[:, 0] - intruder_numbers[:, 1],
-        intruder_numbers[:, 0] - released_numbers[:, 1],
-    )
+    intruder_marks = arrays.intruder.marks[pairs[:, 0], k]
+    released_marks = arrays.released.marks[pairs[:, 1], k]
+    both_present = (intruder_marks >= 0) & (released_marks >= 0)
+    above = released_numbers[:, 0] - intruder_numbers[:, 1]
+    below = intruder_numbers[:, 0] - released_numbers[:, 1]
+    apart = np.maximum(above, below)
     gaps: Floats = apart[both_present]
     return gaps

@@ -87,7 +87,7 @@ class OtherColumnsLinkage(Attack):
 
     follows_rows: ClassVar[bool] = True
     name: ClassVar[str] = "other_columns_linkage"
-    line: ClassVar[str] = "A person's own record is found by columns that the release does not have"
+    line: ClassVar[str] = "A person's own record is found by columns that are not in the release"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
     turn: ClassVar[int] = 4
 
@@ -95,8 +95,8 @@ class OtherColumnsLinkage(Attack):
         """None for an intruder who has columns of its own, and a table to learn from."""
         if not scene.intruder.others:
             return NothingToAttack(
-                "the intruder has no column but the release's own, or no table of other people that"
-                " has it (aux)"
+                "the intruder has no column beyond those of the release, or no table of other "
+                "people with such a column (aux)"
             )
         if scene.aux is None:
             return "there is no table of other people to learn from (aux)"
@@ -156,20 +156,21 @@ class OtherColumnsLinkage(Attack):
             }
             for way, way_credit in credits_by_way.items()
         }
+        everybody = credit.complete and not scene.intruder.sampled
+        certain_people = credit.credit == 1.0
+        details = {
+            "best": best,
+            "ways": ways,
+            "strangers": int((scene.intruder.truth < 0).sum()),
+        }
         return Finding(
             self.name,
             credit.rate,
-            sentence,
-            sampled_interval(
-                credit.credit, everybody=credit.complete and not scene.intruder.sampled
-            ),
-            1.0 / len(scene.pair.released),
-            scene.intruder.truth[credit.rows[credit.credit == 1.0]],
-            details={
-                "best": best,
-                "ways": ways,
-                "strangers": int((scene.intruder.truth < 0).sum()),
-            },
+            sentence=sentence,
+            interval=sampled_interval(credit.credit, everybody=everybody),
+            baseline=1.0 / len(scene.pair.released),
+            victims=scene.intruder.truth[credit.rows[certain_people]],
+            details=details,
             trials=len(credit.rows),
         )
 
@@ -257,7 +258,9 @@ class _Model:
         total = np.zeros((len(rows), len(self.released)))
         if self.released.shape[1]:
             # A suppressed number has no middle (NaN): the gap counts as 0.
-            gaps = np.nan_to_num(self.expected[rows][:, None, :] - self.released[None, :, :])
+            expected = self.expected[rows][:, None, :]
+            released = self.released[None, :, :]
+            gaps = np.nan_to_num(expected - released)
             total += ((gaps @ self.whitening) ** 2).sum(axis=2)
         for surprise, labels in zip(self.surprise, self.labels, strict=True):
             total += surprise[rows][:, labels]
@@ -266,7 +269,8 @@ class _Model:
     @property
     def cost(self) -> int:
         """Cells of the release that one person is compared with."""
-        cells: int = len(self.released) * max(1, self.released.shape[1] + len(self.labels))
+        width = self.released.shape[1]
+        cells: int = len(self.released) * max(1, width + len(self.labels))
         return cells
 
     @property
@@ -283,11 +287,10 @@ def _learn_model(scene: Scene, shared: Sequence[str], predicted: Sequence[str]) 
         raise ParameterError("there is no table of other people to learn from")
     # Columns as the intruder's file has them, where the table holds them so: a model must be learnt
     # from what it will be given.
-    teaching = {
-        name: aux.column(as_theirs(name) if as_theirs(name) in aux.columns else name)
-        for name in shared
-        if name in aux.columns
-    }
+    teaching = {}
+    for name in shared:
+        if name in aux.columns:
+            teaching[name] = aux.column(as_theirs(name) if as_theirs(name) in aux.columns else name)
     teaching |= {name: aux.column(name) for name in scene.intruder.others}
     return _model(
         scene, teaching, {name: aux.column(name) for name in predicted}, scene.intruder.file
@@ -361,23 +364,21 @@ def _numbers(
         )
     values = np.concatenate([scale.values(taught[scale.name]) for scale in scales], axis=1)
     readings = [scene.pair.reading(scale.name) for scale in scales]
-    released = np.stack(
-        [
-            (reading.middle[reading.released] - scale.centre) / scale.spread
-            for reading, scale in zip(readings, scales, strict=True)
-        ],
-        axis=1,
-    )
-    covariance = np.cov(np.concatenate([values, training_values], axis=1), rowvar=False).reshape(
+    standardised = []
+    for reading, scale in zip(readings, scales, strict=True):
+        middles = reading.middle[reading.released]
+        standardised.append((middles - scale.centre) / scale.spread)
+    released = np.stack(standardised, axis=1)
+    joint_values = np.concatenate([values, training_values], axis=1)
+    covariance = np.cov(joint_values, rowvar=False).reshape(
         values.shape[1] + training_values.shape[1], -1
     )
     size = values.shape[1]
     # The slope of released numbers on known ones: solves Σ_BB · slope = Σ_BA.
-    slope = np.linalg.solve(
-        covariance[size:, size:] + RIDGE * np.eye(training_values.shape[1]),
-        covariance[size:, :size],
-    )
-    residual = covariance[:size, :size] - covariance[:size, size:] @ slope + RIDGE * np.eye(size)
+    ridge = RIDGE * np.eye(training_values.shape[1])
+    slope = np.linalg.solve(covariance[size:, size:] + ridge, covariance[size:, :size])
+    explained = covariance[:size, size:] @ slope
+    residual = covariance[:size, :size] - explained + RIDGE * np.eye(size)
     # With the residual covariance S = L Lᵀ, a gap times L⁻ᵀ has the squared length gᵀ S⁻¹ g.
     whitening = np.linalg.inv(np.linalg.cholesky(_definite(residual))).T
     return values.mean(axis=0) + intruder_values @ slope, released, whitening
@@ -401,20 +402,17 @@ def _surprises(
     means = np.stack([training_values[encoded.codes == code].mean(axis=0) for code in classes])
     position = {code: at for at, code in enumerate(classes)}
     inside = np.array([encoded.labels[code] is not None for code in encoded.codes])
-    residuals = (
-        training_values[inside] - means[[position[code] for code in encoded.codes[inside].tolist()]]
-    )
-    within = residuals.T @ residuals / max(1, len(residuals) - len(classes)) + RIDGE * np.eye(
-        training_values.shape[1]
-    )
+    class_numbers = [position[code] for code in encoded.codes[inside].tolist()]
+    residuals = training_values[inside] - means[class_numbers]
+    scatter = residuals.T @ residuals
+    penalty = RIDGE * np.eye(training_values.shape[1])
+    within = scatter / max(1, len(residuals) - len(classes)) + penalty
     # Linear discriminants with one covariance for all classes: the score of a class with mean m is
     # bᵀ W⁻¹ m − ½ mᵀ W⁻¹ m + log of its share.
     slopes = np.linalg.solve(_definite(within), means.T)
-    scores = (
-        intruder_values @ slopes
-        - 0.5 * (means.T * slopes).sum(axis=0)
-        + np.log(amounts / amounts.sum())
-    )
+    norms = (means.T * slopes).sum(axis=0)
+    log_shares = np.log(amounts / amounts.sum())
+    scores = intruder_values @ slopes - 0.5 * norms + log_shares
     # Less the largest, so that the exponential cannot overflow; the shares are the same.
     scores -= scores.max(axis=1, keepdims=True)
     shares = np.exp(scores)
@@ -469,21 +467,23 @@ def _linked(scene: Scene, model: _Model) -> Credits:
         table = model.distances(rows)
         for number, row in enumerate(rows.tolist()):
             lowest = float(table[number].min())
-            near = table[number] <= lowest + TIE * (1 + abs(lowest))
+            tolerance = TIE * (1 + abs(lowest))
+            near = table[number] <= lowest + tolerance
             tied[done_count + number], nearest_distance[done_count + number] = (
                 int(near.sum()),
                 lowest,
             )
             # Ties are shared out: own records among the nearest over all nearest ones.
-            credit[done_count + number] = near[own.get(row, [])].sum() / near.sum()
+            own_records = own.get(row, [])
+            credit[done_count + number] = near[own_records].sum() / near.sum()
         done_count += len(rows)
     sorted_rows = np.argsort(order[:done_count], kind="stable")
     return Credits(
         order[:done_count][sorted_rows],
         credit[:done_count][sorted_rows],
-        tied[:done_count][sorted_rows],
-        nearest_distance[:done_count][sorted_rows],
-        done_count == len(order),
+        tied=tied[:done_count][sorted_rows],
+        least=nearest_distance[:done_count][sorted_rows],
+        complete=done_count == len(order),
     )
 
 
@@ -496,9 +496,10 @@ def _assigned(scene: Scene, model: _Model) -> Credits:
         raise ParameterError(
             f"other_columns_linkage: one-to-one linkage takes files of up to {MOST_ASSIGNED:,} rows"
         )
-    table = np.concatenate(
-        [model.distances(rows[at : at + model.step]) for at in range(0, len(rows), model.step)]
-    )
+    parts = []
+    for at in range(0, len(rows), model.step):
+        parts.append(model.distances(rows[at : at + model.step]))
+    table = np.concatenate(parts)
     people, records = linear_sum_assignment(table)
     own = _own_records(scene)
     credit = np.zeros(len(rows))

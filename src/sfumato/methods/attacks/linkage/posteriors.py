@@ -44,14 +44,16 @@ class EvenPosterior:
         """
         if threshold is None:
             return self.candidates
-        return np.where(1 / np.maximum(1, self.candidates) >= threshold - SLACK, self.candidates, 0)
+        chances = 1 / np.maximum(1, self.candidates)
+        return np.where(chances >= threshold - SLACK, self.candidates, 0)
 
 
 def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPosterior:
     """The originals nearest to each released record; with ``classes`` the people of its class,
     where these are fewer.
     """
-    _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(len(files.released.records)))
+    records = len(files.released.records)
+    _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(records))
     if classes:
         candidates = np.minimum(tied, files.released.records)
     else:
@@ -72,8 +74,8 @@ class WeighedPosterior:
         pairs = len(self.files.intruder.records) * len(self.files.released.records)
         if pairs > MOST_PAIRS:
             raise ParameterError(
-                f"probabilistic linkage gives probabilities of up to {MOST_PAIRS:,} pairs of"
-                f" records, these are {pairs:,}; limit linkage instead"
+                f"probabilistic linkage gives probabilities for up to {MOST_PAIRS:,} pairs of "
+                f"records, and these are {pairs:,}; limit linkage instead"
             )
 
     @property
@@ -86,9 +88,8 @@ class WeighedPosterior:
         the intruder.
         """
         intruder_kinds = np.arange(len(self.files.intruder.records))
-        costs = self.arrays.costs(
-            np.column_stack([intruder_kinds, np.full(len(intruder_kinds), kind)])
-        ).sum(axis=1)
+        kind_pairs = [intruder_kinds, np.full(len(intruder_kinds), kind)]
+        costs = self.arrays.costs(np.column_stack(kind_pairs)).sum(axis=1)
         # Relative to the best, so that large costs do not all become 0.
         weights = np.exp2(costs.min() - costs)
         # Equal people of the intruder's file share one record; each has its own probability.

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, Attack, Finding
+from sfumato.core.groups import group_starts
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
@@ -100,18 +101,17 @@ def _holders(arrays: Arrays, k: int) -> Holders:
         value_of[present] = marks[present]
     else:
         # By the lower, then the upper end: equal ranges stand together and get one number.
-        present = present[np.lexsort((ends[present, 1], ends[present, 0]))]
+        sort_keys = ends[present, 1], ends[present, 0]
+        present = present[np.lexsort(sort_keys)]
         new = (np.diff(ends[present], axis=0) != 0).any(axis=1)
-        value_of[present] = np.concatenate([[0], np.cumsum(new)])[: len(present)]
+        value_of[present] = group_starts(new)[: len(present)]
         size = int(value_of.max(initial=-1)) + 1
     low = np.zeros(size)
     high = np.zeros(size)
     low[value_of[present]], high[value_of[present]] = ends[present].T
     order = present[np.argsort(value_of[present], kind="stable")]
     lengths = np.bincount(value_of[present], minlength=size)
-    return Holders(
-        value_of, low, high, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), order
-    )
+    return Holders(value_of, low, high=high, starts=group_starts(lengths), records=order)
 
 
 def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
@@ -123,22 +123,21 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
     present_anchors = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
         ends = intruder_side.starts[intruder_side.bases[k] : intruder_side.bases[k + 1] + 1]
-        sums = np.concatenate(
-            [[0], np.cumsum(np.diff(holders.starts)[intruder_side.matches[ends[0] : ends[-1]]])]
-        )
+        list_lengths = np.diff(holders.starts)[intruder_side.matches[ends[0] : ends[-1]]]
+        sums = group_starts(list_lengths)
         ends = ends - ends[0]
-        return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(
-            1, len(anchors)
-        )
+        sums_of_marks = sums[ends[1:]] - sums[ends[:-1]]
+        matches = sums_of_marks[marks[marks >= 0]].sum()
+        return float(matches) / max(1, len(anchors))
     reach = arrays.constants[k, 4] + 2 * SLACK
     # Ranges are in order of their lower ends only, so one may reach up to an anchor that begins
     # earlier by as much as the widest range is wide.
     ends = intruder_side.numbers[present_anchors, k]
-    first = np.searchsorted(
-        holders.low, ends[:, 0] - reach - (holders.high - holders.low).max(initial=0.0)
-    )
+    widest = (holders.high - holders.low).max(initial=0.0)
+    first = np.searchsorted(holders.low, ends[:, 0] - reach - widest)
     last = np.searchsorted(holders.low, ends[:, 1] + reach, side="right")
-    return float((holders.starts[last] - holders.starts[first]).sum()) / max(1, len(anchors))
+    pair_counts = (holders.starts[last] - holders.starts[first]).sum()
+    return float(pair_counts) / max(1, len(anchors))
 
 
 def count_patterns(
@@ -160,7 +159,7 @@ def count_patterns(
     rarely_agrees = np.array(
         [FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(holders)]
     )
-    value_starts = np.concatenate([[0], np.cumsum([len(h.low) for h in holders])]).astype(np.int64)
+    value_starts = group_starts([len(h.low) for h in holders])
     # Columns that rarely agree are looked up record by record, so they need not part classes: only
     # whether the cell says anything counts there (1) or not (0).
     classes = distinct(
@@ -170,9 +169,7 @@ def count_patterns(
         ]
     )
     cells = np.where(classes.codes > 0, classes.codes - 1 + value_starts[:-1], -1)
-    held_starts = np.concatenate(
-        [[0], np.cumsum(np.concatenate([np.diff(h.starts) for h in holders]))]
-    )
+    held_starts = group_starts(np.concatenate([np.diff(h.starts) for h in holders]))
     values_of_columns = kernels.linkage.ColumnValues(
         starts=value_starts,
         lows=np.concatenate([h.low for h in holders]),
@@ -182,28 +179,33 @@ def count_patterns(
         holders=np.concatenate([h.records for h in holders]),
         selective=rarely_agrees,
     )
+    class_records = np.bincount(classes.kind_of, weights=records, minlength=len(cells)).astype(
+        float
+    )
     record_classes = kernels.linkage.RecordClasses(
         class_of=classes.kind_of.astype(np.int64),
         values=cells,
-        weights=np.bincount(classes.kind_of, weights=records, minlength=len(cells)).astype(float),
+        weights=class_records,
         record_weights=records.astype(float),
     )
     weights = arrays.intruder.records.astype(float)
     keys: Ints = np.zeros(0, dtype=np.int64)
     counts: Floats = np.zeros(0)
     # Anchors in portions, so that the clock is asked now and then.
-    step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
+    cells_of_anchor = max(1, len(records) * len(arrays.kinds))
+    step = max(1, at_once // cells_of_anchor)
     for start in range(0, len(anchors), step):
         between()
+        sample = anchors[start : start + step]
         more_keys, more_counts = kernels.linkage.count_patterns(
-            anchors[start : start + step], arrays.files, weights, values_of_columns, record_classes
+            sample, arrays.files, weights, values_of_columns, record_classes
         )
         keys, positions = np.unique(np.concatenate([keys, more_keys]), return_inverse=True)
-        counts = np.bincount(
-            positions, weights=np.concatenate([counts, more_counts]), minlength=len(keys)
-        ).astype(float)
+        joined_counts = np.concatenate([counts, more_counts])
+        counts = np.bincount(positions, weights=joined_counts, minlength=len(keys)).astype(float)
     # A key is a pattern as one number to the base of the levels, the first column leading.
-    digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
+    places_of_columns = np.arange(len(arrays.kinds) - 1, -1, -1)
+    digits = LEVELS**places_of_columns
     return Patterns(keys[:, None] // digits % LEVELS, counts)
 
 
@@ -284,14 +286,14 @@ class ProbabilisticLinkage(Attack):
         Literal["random_pairs", "estimated"],
         Field(
             description=(
-                "how often others agree is taken from random pairs, or estimated with the rest"
+                "whether agreement of other people is estimated from random pairs, or with the rest"
             )
         ),
     ] = "random_pairs"
 
     name: ClassVar[str] = "probabilistic_linkage"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A person's own record is found by weighing what agrees"
+    line: ClassVar[str] = "A person's own record is found by weighing agreement"
     turn: ClassVar[int] = 1
 
     def applies(self, scene: Scene) -> str | None:
@@ -321,7 +323,13 @@ class ProbabilisticLinkage(Attack):
         # Pairs were counted of these records only; the numbers told are those of the whole file.
         scale = len(scene.intruder.file) / max(1, weights.records)
         details = _details(
-            scene, credit, decision, patterns, way.found, greatest_weight - credit.least, scale
+            scene,
+            credit,
+            decision,
+            patterns=patterns,
+            estimates=way.found,
+            best=greatest_weight - credit.least,
+            scale=scale,
         )
         details["graded_columns"] = sorted(way.near)
         return self._finding(scene, files, credit, details, _weights(way))
@@ -347,7 +355,8 @@ class ProbabilisticLinkage(Attack):
         chance = None
         if self.chance == "random_pairs":
             chance = shares(patterns, patterns.counts)
-        rounds = max(FEWEST_ROUNDS, min(ROUNDS, scene.work // max(1, patterns.levels.size)))
+        affordable_rounds = scene.work // max(1, patterns.levels.size)
+        rounds = max(FEWEST_ROUNDS, min(ROUNDS, affordable_rounds))
         # A person matches one record at most: of n · m pairs min(n, m) match, one in max(n, m).
         estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, rounds, scene.require_time)
         way = MatchLearning(learning, arrays, estimated, self.tolerance).best()
@@ -368,23 +377,23 @@ class ProbabilisticLinkage(Attack):
                 f" (by weights of {details['rounds']} rounds of estimation, to bound the work)"
             )
         sentence = (
-            f"By weighing agreement in {', '.join(files.names)}, an intruder links {percent(rate)}"
-            f" of {len(credit.rows):,} people to their own released record{sampled}; of"
-            f" {details['people_with_a_link']:,} links that look certain,"
-            f" {percent(details['precision'])} are right."
+            f"By weighing agreement in {', '.join(files.names)}, an intruder links {percent(rate)} "
+            f"of {len(credit.rows):,} people to their own released record{sampled}; of "
+            f"{details['people_with_a_link']:,} links that look certain, "
+            f"{percent(details['precision'])} are correct."
         )
+        everybody = credit.complete and not scene.intruder.sampled
+        certain_people = credit.credit == 1.0
         return Finding(
             self.name,
             rate,
-            sentence,
-            sampled_interval(
-                credit.credit, everybody=credit.complete and not scene.intruder.sampled
-            ),
-            1.0 / len(scene.pair.released),
-            scene.intruder.truth[credit.rows[credit.credit == 1.0]],
-            weights,
-            details,
-            len(credit.rows),
+            sentence=sentence,
+            interval=sampled_interval(credit.credit, everybody=everybody),
+            baseline=1.0 / len(scene.pair.released),
+            victims=scene.intruder.truth[credit.rows[certain_people]],
+            weights=weights,
+            details=details,
+            trials=len(credit.rows),
         )
 
 
@@ -392,19 +401,18 @@ def _anchors(scene: Scene, arrays: Arrays) -> Ints:
     """Distinct records of the intruder whose pairs are counted: all, or a random sample."""
     size = len(arrays.intruder.records)
     records = max(1, len(arrays.released.records))
-    affordable = scene.affordable(
-        max(FEWEST, PAIRS // records), ANCHOR_SHARE * records * len(arrays.kinds)
-    )
+    work = ANCHOR_SHARE * records * len(arrays.kinds)
+    affordable = scene.affordable(max(FEWEST, PAIRS // records), work)
     if size <= affordable:
         return np.arange(size)
-    return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:affordable]).astype(
-        np.int64
-    )
+    order = scene.seed.stream("linkage patterns").permutation(size)[:affordable]
+    return np.sort(order).astype(np.int64)
 
 
 def _weights(way: Weighing) -> dict[str, float]:
     """Per column the bits that the best agreement is worth, in falling order."""
-    best = dict(zip(way.place, way.found.weights[:, 1:4].max(axis=1).tolist(), strict=True))
+    weights = way.found.weights[:, 1:4].max(axis=1)
+    best = dict(zip(way.place, weights.tolist(), strict=True))
     return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -420,10 +428,10 @@ def _details(
     """Thresholds, numbers of pairs, precision and recall."""
     sure = best >= decision.upper - 1e-9
     right = float(credit.credit[sure].sum())
-    pairs = {
-        words: round(float(patterns.counts[decision.verdicts == verdict].sum()) * scale)
-        for words, verdict in (("links", 1), ("clerical", 0), ("non_links", -1))
-    }
+    pairs = {}
+    for words, verdict in (("links", 1), ("clerical", 0), ("non_links", -1)):
+        is_decided = decision.verdicts == verdict
+        pairs[words] = round(float(patterns.counts[is_decided].sum()) * scale)
     return {
         "upper_bits": decision.upper if math.isfinite(decision.upper) else None,
         "lower_bits": decision.lower if math.isfinite(decision.lower) else None,

@@ -53,7 +53,7 @@ class Credits:
         """What a sentence adds where not everybody was looked for."""
         if self.complete:
             return ""
-        return f" (a random sample of {len(self.rows):,}, to bound the work)"
+        return f" (a random sample of {len(self.rows):,}, to limit the work)"
 
 
 def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
@@ -66,16 +66,12 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     if backwards:
         searching = files.released
         searched = files.intruder
+        true_pairs = files.true_pairs[:, ::-1]
+        targets = np.unique(true_pairs[:, 0])
     else:
         searching = files.intruder
         searched = files.released
-    if backwards:
-        true_pairs = files.true_pairs[:, ::-1]
-    else:
         true_pairs = files.true_pairs
-    if backwards:
-        targets = np.unique(true_pairs[:, 0])
-    else:
         targets = np.flatnonzero(scene.intruder.truth >= 0)
     # Sorted by record before the draw: the sample then does not depend on the order of rows.
     order = targets[np.argsort(searching.kind_of[targets], kind="stable")]
@@ -88,12 +84,13 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
         arrays, true_pairs, searching.kind_of, searched.kind_of, nearest_cost, backwards=backwards
     )
     kinds = searching.kind_of[rows]
+    divisors = np.maximum(1, tied[kinds])
     return Credits(
         rows,
-        hits[rows] / np.maximum(1, tied[kinds]),
-        tied[kinds],
-        nearest_cost[kinds],
-        len(rows) == len(targets),
+        hits[rows] / divisors,
+        tied=tied[kinds],
+        least=nearest_cost[kinds],
+        complete=len(rows) == len(targets),
     )
 
 
@@ -188,14 +185,15 @@ def hits_of(
     backwards: bool = False,
 ) -> Floats:
     """Per row how many records of the same person are among the nearest."""
-    kinds = np.column_stack(
-        [searching_kinds[true_pairs[:, 0]], searched_kinds[true_pairs[:, 1]]]
-    ).astype(np.int64)
+    own_kinds = searching_kinds[true_pairs[:, 0]]
+    record_kinds = searched_kinds[true_pairs[:, 1]]
+    kinds = np.column_stack([own_kinds, record_kinds]).astype(np.int64)
     costs = arrays.costs(kinds[:, ::-1].copy() if backwards else kinds)
     total = np.zeros(len(true_pairs))
     for column in costs.T:  # added in the order the search adds them
         total += column
     limit = nearest_cost[kinds[:, 0]]
     with np.errstate(invalid="ignore"):
-        near = np.isfinite(limit) & (total <= limit + TIE * (1 + np.abs(limit)))
+        tolerance = TIE * (1 + np.abs(limit))
+        near = np.isfinite(limit) & (total <= limit + tolerance)
     return np.bincount(true_pairs[near, 0], minlength=len(searching_kinds)).astype(float)

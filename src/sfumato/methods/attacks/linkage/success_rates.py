@@ -31,7 +31,8 @@ def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]
         return 0.0, 1.0
     p = min(1.0, successes / trials)
     centre = p + z * z / (2 * trials)
-    spread = z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials))
+    variance = p * (1 - p) / trials + z * z / (4 * trials * trials)
+    spread = z * math.sqrt(variance)
     scale = 1 + z * z / trials
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 

@@ -85,11 +85,15 @@ def large_constants(pool: Pool) -> Floats:
     own = pool.own_roots[pool.rows[:, 0]]
     if family.kind == SQUARE_FORM:
         # A square form is at most the largest eigenvalue times the trace, which is 1.
-        apart = own[:, :, None] * own[:, None, :] - pool.roots[:, :, None] * pool.roots[:, None, :]
-        return np.asarray(MARGIN + np.maximum(0.0, np.linalg.eigvalsh(apart)[:, -1]))
+        own_products = own[:, :, None] * own[:, None, :]
+        root_products = pool.roots[:, :, None] * pool.roots[:, None, :]
+        largest = np.linalg.eigvalsh(own_products - root_products)[:, -1]
+        return np.asarray(MARGIN + np.maximum(0.0, largest))
     if family.kind == ORDERED:
-        return np.asarray(MARGIN + np.maximum(0.0, (-pool.gains).max(axis=1)))
-    return np.asarray(MARGIN + np.maximum(0.0, (own**2 - pool.roots**2).max(axis=1)))
+        losses = np.maximum(0.0, (-pool.gains).max(axis=1))
+        return np.asarray(MARGIN + losses)
+    gaps = np.maximum(0.0, (own**2 - pool.roots**2).max(axis=1))
+    return np.asarray(MARGIN + gaps)
 
 
 def program_of(pool: Pool, cuts: Floats) -> Program:
@@ -102,35 +106,37 @@ def program_of(pool: Pool, cuts: Floats) -> Program:
     units = len(pool.units)
     rows = len(pool.rows)
     low, high, shape, shape_low, shape_high = allowed(family)
-    padded_cuts = np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))
+    missing_columns = len(low) - cuts.shape[1]
+    padded_cuts = np.pad(cuts, ((0, 0), (0, missing_columns)))
     shape = csr_array(np.vstack([shape.toarray(), padded_cuts]))
     large = large_constants(pool)
     # Only where the other record can be nearer does a binary variable matter.
     weak = np.flatnonzero(large > MARGIN)  # all others are never nearer
-    failing = coo_array((large, (np.arange(rows), pool.rows[:, 0])), shape=(rows, units))
-    losing = coo_array(
-        (large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units)
-    )
+    positions = np.arange(rows), pool.rows[:, 0]
+    failing = coo_array((large, positions), shape=(rows, units))
+    entries = np.arange(len(weak)), pool.rows[weak, 0]
+    losing = coo_array((large[weak] - MARGIN, entries), shape=(len(weak), units))
     # Gains of every row times the parameters: what the other record lies farther away.
     linking = csr_array(np.pad(pool.gains, ((0, 0), (0, len(low) - family.width))))
     identity = eye_array(units)
     free = len(weak) + units
+    losing_rows = [linking[weak], None, losing]
+    failing_rows = [None, identity, -identity]
     return Program(
         np.concatenate([np.zeros(len(low)), pool.alone - pool.shared, pool.shared]),
         np.concatenate([low, np.zeros(2 * units)]),
-        np.concatenate([high, np.ones(2 * units)]),
-        block_array(
-            [
-                [linking, failing, None],
-                [linking[weak], None, losing],
-                [None, identity, -identity],
-                [shape, None, None],
-            ],
+        high=np.concatenate([high, np.ones(2 * units)]),
+        rows=block_array(
+            [[linking, failing, None], losing_rows, failing_rows, [shape, None, None]],
             format="csr",
         ),
-        np.concatenate([np.full(rows, MARGIN), np.zeros(free), shape_low, np.zeros(len(cuts))]),
-        np.concatenate([np.full(rows + free, np.inf), shape_high, np.full(len(cuts), np.inf)]),
-        2 * units,
+        rows_low=np.concatenate(
+            [np.full(rows, MARGIN), np.zeros(free), shape_low, np.zeros(len(cuts))]
+        ),
+        rows_high=np.concatenate(
+            [np.full(rows + free, np.inf), shape_high, np.full(len(cuts), np.inf)]
+        ),
+        whole=2 * units,
     )
 
 
@@ -146,7 +152,8 @@ def allowed(family: Family) -> tuple[Any, Any, Any, Any, Any]:
     if family.kind == PAIRWISE:
         return _interactions(size)
     trace = np.concatenate([np.ones(size), np.zeros(family.width - size)])
-    low = np.concatenate([np.zeros(size), np.full(family.width - size, -0.5)])
+    interactions = np.full(family.width - size, -0.5)
+    low = np.concatenate([np.zeros(size), interactions])
     high = np.concatenate([np.ones(size), np.full(family.width - size, 0.5)])
     return low, high, csr_array(trace[None, :]), np.ones(1), np.ones(1)
 
@@ -159,11 +166,10 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
     smaller = np.concatenate([sets[sets >> k & 1 == 0] for k in range(size)])
     larger = np.concatenate([sets[sets >> k & 1 == 0] | 1 << k for k in range(size)])
     number = np.arange(len(smaller))
-    entries = np.concatenate([np.ones(len(number)), -np.ones(len(number))])
-    rows = coo_array(
-        (entries, (np.tile(number, 2), np.concatenate([larger, smaller]))),
-        shape=(len(number), len(sets)),
-    )
+    ones = np.ones(len(number))
+    entries = np.concatenate([ones, -ones])
+    positions = np.tile(number, 2), np.concatenate([larger, smaller])
+    rows = coo_array((entries, positions), shape=(len(number), len(sets)))
     low = np.zeros(len(sets))
     high = np.ones(len(sets))
     # No columns at all measure 0, all together 1.
@@ -206,7 +212,8 @@ def extended(family: Family, parameters: Floats) -> Floats:
     """Parameters with what helps to state them."""
     if family.kind != PAIRWISE:
         return parameters
-    return np.concatenate([parameters, np.maximum(0.0, -parameters[family.columns :])])
+    missing_weights = np.maximum(0.0, -parameters[family.columns :])
+    return np.concatenate([parameters, missing_weights])
 
 
 # Solvers of mixed-integer programs: HiGHS by highspy, which starts from a known solution, or by
@@ -247,7 +254,8 @@ def affordable_nodes(program: Program, work: int, nodes: int) -> int:
     """How many nodes of a search some work is enough for, at most ``nodes``; less than 1 where it
     is not even enough to begin.
     """
-    affordable: int = work // max(1, NODE_COST * program.rows.nnz) - ROOT_NODES
+    node_cost = max(1, NODE_COST * program.rows.nnz)
+    affordable: int = work // node_cost - ROOT_NODES
     return min(nodes, affordable)
 
 
@@ -274,13 +282,17 @@ def solve(solver: Solver, program: Program, start: Floats, *, scene: Scene, node
 def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    whole = np.concatenate([np.zeros(len(program.costs) - program.whole), np.ones(program.whole)])
+    continuous = len(program.costs) - program.whole
+    whole = np.concatenate([np.zeros(continuous), np.ones(program.whole)])
+    bounds = Bounds(program.low, program.high)
+    constraint = LinearConstraint(program.rows, program.rows_low, program.rows_high)
+    options = {"time_limit": seconds, "node_limit": nodes, "mip_rel_gap": 0.0}
     solution = milp(
         program.costs,
         integrality=whole,
-        bounds=Bounds(program.low, program.high),
-        constraints=LinearConstraint(program.rows, program.rows_low, program.rows_high),
-        options={"time_limit": seconds, "node_limit": nodes, "mip_rel_gap": 0.0},
+        bounds=bounds,
+        constraints=constraint,
+        options=options,
     )
     bound = getattr(solution, "mip_dual_bound", None)
     lower_bound = 0.0
@@ -290,9 +302,9 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
     return Solution(
         solution.x,
         lower_bound,
-        solution.status == 0,
-        int(solution.get("mip_node_count") or 0),
-        stopped,
+        optimal=solution.status == 0,
+        nodes=int(solution.get("mip_node_count") or 0),
+        stopped=stopped,
     )
 
 
@@ -354,7 +366,9 @@ def _by_highspy(program: Program, start: Floats, scene: Scene, nodes: int) -> So
     )
     point = values if usable else None
     lower_bound = bound if np.isfinite(bound) else 0.0
-    return Solution(point, lower_bound, optimal, int(info.mip_node_count), stopped)
+    return Solution(
+        point, lower_bound, optimal=optimal, nodes=int(info.mip_node_count), stopped=stopped
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -383,7 +397,9 @@ def linkable(pool: Pool, parameters: Floats) -> float:
         reach = pool.look(parameters).reach
         return pool.worth(reach == 2, reach >= 1)
     own = pool.own_roots[pool.rows[:, 0]]
-    apart = pool.roots[:, :, None] * pool.roots[:, None, :] - own[:, :, None] * own[:, None, :]
+    root_products = pool.roots[:, :, None] * pool.roots[:, None, :]
+    own_products = own[:, :, None] * own[:, None, :]
+    apart = root_products - own_products
     # The best square form for one row alone is its top eigenvector: an upper bound for all.
     top = np.linalg.eigvalsh(apart)[:, -1]
     alone = np.ones(len(pool.units), dtype=bool)
@@ -407,7 +423,9 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
     bound = linkable(pool, start)
     if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
         proved = best_links >= bound - 1e-9
-        return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
+        return Worst(
+            best, best_links, bound=max(bound, best_links), proved=proved, rows=len(pool.rows)
+        )
     cuts = _pair_cuts(pool.family)
     proved = best_links >= bound - 1e-9
     work = SOLVER_SHARE * scene.work
@@ -426,7 +444,9 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
         if solution.point is None:
             break
         raw = solution.point[: pool.family.width]
-        shared, failed = solution.point[-2 * len(pool.units) :].reshape(2, -1) > 0.5
+        # The last two variables of every unit say whether it is shared and whether it fails.
+        last_variables = solution.point[-2 * len(pool.units) :]
+        shared, failed = last_variables.reshape(2, -1) > 0.5
         added = 0
         # The solver's point, the same with tiny numbers as zeros, and one off the edge: rounding
         # may cost the first a link that another keeps.
@@ -442,13 +462,15 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
                 best_links = float(view.credit.sum())
             # Only units that the program takes for linked and that are not: their nearest others
             # are the rows it lacks.
-            added += pool.add(view.others, (~shared & ~view.apart) | (~failed & (view.credit == 0)))
+            unshared = ~shared & ~view.apart
+            unfailed = ~failed & (view.credit == 0)
+            added += pool.add(view.others, unshared | unfailed)
         fresh = _violated(pool.family, raw)
         cuts = np.vstack([cuts, fresh])
         proved = best_links >= bound - 1e-6
         if not added and not len(fresh):
             break
-    return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
+    return Worst(best, best_links, bound=max(bound, best_links), proved=proved, rows=len(pool.rows))
 
 
 def polished(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: Floats) -> Floats:
@@ -459,9 +481,11 @@ def polished(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: Fl
 
     low, high, shape, shape_low, shape_high = allowed(pool.family)
     extra = len(low) - pool.family.width
-    gains = np.pad(pool.gains[linked_units[pool.rows[:, 0]]], ((0, 0), (0, extra)))
+    row_units = linked_units[pool.rows[:, 0]]
+    gains = np.pad(pool.gains[row_units], ((0, 0), (0, extra)))
     linking = np.column_stack([-gains, np.ones(len(gains))])
-    dense = np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, extra)))])
+    wide_cuts = np.pad(cuts, ((0, 0), (0, extra)))
+    dense = np.vstack([shape.toarray(), wide_cuts])
     row_low = np.concatenate([shape_low, np.zeros(len(cuts))])
     row_high = np.concatenate([shape_high, np.full(len(cuts), np.inf)])
     flat = np.column_stack([dense, np.zeros(len(dense))])
@@ -505,12 +529,11 @@ def _pair_cuts(family: Family) -> Floats:
     if family.kind != SQUARE_FORM:
         return np.zeros((0, family.width))
     unit = np.eye(family.columns)
-    vectors = [
-        unit[k] + sign * unit[m]
-        for k in range(family.columns)
-        for m in range(k)
-        for sign in (1, -1)
-    ]
+    vectors = []
+    for k in range(family.columns):
+        for m in range(k):
+            for sign in (1, -1):
+                vectors.append(unit[k] + sign * unit[m])
     return np.array([_cut(family, v) for v in vectors]).reshape(-1, family.width)
 
 
@@ -525,4 +548,5 @@ def _violated(family: Family, parameters: Floats) -> Floats:
 
 def _cut(family: Family, vector: Floats) -> Floats:
     outer = np.outer(vector, vector)
-    return np.concatenate([np.diag(outer), 2 * outer[np.triu_indices(family.columns, 1)]])
+    above_diagonal = outer[np.triu_indices(family.columns, 1)]
+    return np.concatenate([np.diag(outer), 2 * above_diagonal])

@@ -78,15 +78,22 @@ class Atoms:
                 rows, codes[atoms], amounts, groups, count, max(1, len(own.labels))
             )
             starts, merged_codes, merged_amounts = merged
-            counts[name] = Counts(starts, merged_codes, merged_amounts, own.labels, own.worked_out)
+            counts[name] = Counts(
+                starts,
+                merged_codes,
+                counts=merged_amounts,
+                labels=own.labels,
+                worked_out=own.worked_out,
+            )
         weights = None
         if self.weights is not None:
             part_weights = self.weights[atoms] * (amounts / self.amounts[atoms])
             weights = kernels.keys.add_up(part_weights, groups, count)
+        records = kernels.keys.add_up(amounts, groups, count)
         return dataclasses.replace(
             self.base,
             keys=np.zeros((count, 1), dtype=np.uint64),
-            records=kernels.keys.add_up(amounts, groups, count),
+            records=records,
             counts=counts,
             weights=weights,
         )
@@ -108,12 +115,12 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     return Atoms(
         base.columns,
         placement,
-        base.keys[occupied],
-        _codes(base, occupied),
-        base.records[occupied],
-        {},
-        base,
-        weights,
+        keys=base.keys[occupied],
+        codes=_codes(base, occupied),
+        amounts=base.records[occupied],
+        values={},
+        base=base,
+        weights=weights,
     )
 
 
@@ -135,26 +142,29 @@ def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Ato
     order = np.lexsort(keys[first].T)
     first_rows = first[order]
     layout = placement.layout
-    codes = [
-        kernels.keys.field_codes(
-            keys[first_rows], layout.words[a], layout.shifts[a], layout.widths[a]
+    codes = []
+    for a in range(len(base.columns)):
+        codes.append(
+            kernels.keys.field_codes(
+                keys[first_rows], layout.words[a], layout.shifts[a], layout.widths[a]
+            )
         )
-        for a in range(len(base.columns))
-    ]
     weights = None
     if base.weights is not None:
         row_weights = survey_weights(dataset, weight_column(dataset.schema))
         weights = kernels.keys.add_up(row_weights, ids, len(first))[order]
+    row_amounts = tallied(ids, len(first), dataset.copies)[order]
+    value_codes = {
+        name: encode_column(dataset, name).codes[first_rows].astype(np.int64)
+        for name in base.counts
+    }
     return Atoms(
         columns=columns,
         placement=placement,
         keys=keys[first_rows],
         codes=np.stack(codes, axis=1),
-        amounts=tallied(ids, len(first), dataset.copies)[order],
-        values={
-            name: encode_column(dataset, name).codes[first_rows].astype(np.int64)
-            for name in base.counts
-        },
+        amounts=row_amounts,
+        values=value_codes,
         base=base,
         weights=weights,
     )
@@ -195,7 +205,8 @@ class Terrain:
                 climbs.append(climb)
                 # The marks of a cell's nodes are added up to a 64-bit name of the cell.
                 marks.append(_scattered(climb + nodes))
-                costs.append(ladder.loss[level][climb] * lattice.weights[a])
+                loss_of_codes = ladder.loss[level][climb]
+                costs.append(loss_of_codes * lattice.weights[a])
                 offset += len(climb)
                 nodes += len(ladder.labels[level])
         flat = (np.concatenate(climbs), np.concatenate(marks), np.concatenate(costs))
@@ -272,9 +283,8 @@ class Parts:
         nonempty = (self.amounts > 0) & (self.regions >= 0)
         _, regions = np.unique(self.regions[nonempty], return_inverse=True)
         # Columns of the pairs are sorted by region, then by atom.
-        pairs, which = np.unique(
-            np.stack([regions, self.atoms[nonempty]]), axis=1, return_inverse=True
-        )
+        pair_columns = np.stack([regions, self.atoms[nonempty]])
+        pairs, which = np.unique(pair_columns, axis=1, return_inverse=True)
         amounts = np.bincount(
             which.ravel(), weights=self.amounts[nonempty], minlength=pairs.shape[1]
         )
@@ -328,9 +338,8 @@ class Outline:
         """Weighted cost of a record in each region."""
         costs = np.zeros(len(self.members))
         for a in range(self.levels.shape[1]):
-            costs += terrain.costs[
-                terrain.bases[a, self.levels[:, a]] + atoms.codes[self.members, a]
-            ]
+            nodes = terrain.bases[a, self.levels[:, a]]
+            costs += terrain.costs[nodes + atoms.codes[self.members, a]]
         return costs
 
 
@@ -340,4 +349,5 @@ def cost_of(parts: Parts, shape: Outline, atoms: Atoms, terrain: Terrain) -> flo
     if not total:
         return 0.0
     sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
-    return float((sizes @ shape.costs(atoms, terrain) + total - sizes.sum()) / total)
+    cost_of_regions = sizes @ shape.costs(atoms, terrain) + total
+    return float((cost_of_regions - sizes.sum()) / total)

@@ -128,17 +128,17 @@ def axes_of(
     if unknown:
         raise SchemaError(
             [
-                f"order names a column {n!r} that is no"
-                f" quasi-identifier.{did_you_mean(n, classes.columns)}"
+                f"order names a column {n!r} that is not a "
+                f"quasi-identifier.{did_you_mean(n, classes.columns)}"
                 for n in unknown
             ]
         )
     names = dict.fromkeys([*(order or ()), *classes.columns])
-    problems = [
-        f"grid names a column {n!r} that is no quasi-identifier.{did_you_mean(n, classes.columns)}"
-        for n in steps or ()
-        if n not in classes.columns
-    ]
+    problems = []
+    for n in steps or ():
+        if n not in classes.columns:
+            hint = did_you_mean(n, classes.columns)
+            problems.append(f"grid names a column {n!r} that is no quasi-identifier.{hint}")
     axes = []
     for name in names:
         try:
@@ -174,8 +174,7 @@ def _axis(
             )
     if step is not None:
         raise SchemaError(
-            f"grid names column {column!r}, which holds neither numbers nor dates; leave it out"
-            " there"
+            f"grid names column {column!r}, which holds neither numbers nor dates; remove it there"
         )
     if attribute.order is not None and (kind is Kind.ORDINAL or not hanging):
         return _ordered(column, ladder, attribute.order)
@@ -229,7 +228,7 @@ def _line(
         grid = date_grid(values, ordered, scale, None if step is None else str(step))
     else:
         grid = number_grid(values, scale, None if step is None or isinstance(step, str) else step)
-    return _along(column, ladder, ordered, positions, span, grid)
+    return _along(column, ladder, ordered, positions=positions, span=span, grid=grid)
 
 
 def _has_levels(ladder: Ladder) -> bool:
@@ -247,7 +246,12 @@ def _ordered(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
     ordered = sorted((v for v in ladder.labels[0] if v is not None), key=rank.__getitem__)
     positions = np.array([rank[label] for label in ordered], dtype=np.float64)
     return _along(
-        column, ladder, ordered, positions, len(order) - 1.0, ordered_grid(positions, ordered)
+        column,
+        ladder,
+        ordered,
+        positions=positions,
+        span=len(order) - 1.0,
+        grid=ordered_grid(positions, ordered),
     )
 
 
@@ -266,7 +270,16 @@ def _along(
         positions = np.append(positions, 0.0)
     rank = {label: i for i, label in enumerate(labels)}
     ranks = np.array([rank[label] for label in ladder.labels[0]], dtype=np.int64)
-    return Axis(column, "line", ranks, labels, positions, span, ladder, grid)
+    return Axis(
+        column,
+        "line",
+        ranks=ranks,
+        labels=labels,
+        places=positions,
+        span=span,
+        ladder=ladder,
+        grid=grid,
+    )
 
 
 def _plain(column: str, ladder: Ladder, form: Form) -> Axis:
@@ -274,7 +287,13 @@ def _plain(column: str, ladder: Ladder, form: Form) -> Axis:
     labels = tuple(ladder.labels[0])
     present = len(labels) - (None in labels)
     return Axis(
-        column, form, np.arange(len(labels)), labels, np.zeros(len(labels)), present - 1.0, ladder
+        column,
+        form,
+        ranks=np.arange(len(labels)),
+        labels=labels,
+        places=np.zeros(len(labels)),
+        span=present - 1.0,
+        ladder=ladder,
     )
 
 
@@ -294,13 +313,15 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.points.S
         tree_begins,
     ]
     limits = [axis.limits() for axis in axes]
+    node_rows = np.concatenate([nodes for nodes, _ in trees])
+    node_losses = np.concatenate([losses for _, losses in trees])
     return kernels.points.Space(
         dims=np.array(rows, dtype=np.int64),
         scales=np.array([list(weights), [axis.span for axis in axes]], dtype=np.float64),
         limits=np.concatenate([np.stack(pair) for pair in limits], axis=1),
         cells=np.concatenate([np.stack([axis.first, axis.last]) for axis in axes], axis=1),
-        nodes=np.concatenate([nodes for nodes, _ in trees]),
-        losses=np.concatenate([losses for _, losses in trees]),
+        nodes=node_rows,
+        losses=node_losses,
     )
 
 

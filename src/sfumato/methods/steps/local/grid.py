@@ -72,8 +72,8 @@ Steps = Annotated[
     COLUMNS,
     Field(
         description=(
-            "step at which numbers (5) or dates (month) are cut; else level 1 of the hierarchy,"
-            " else a round step"
+            "step at which numbers (5) or dates (month) are cut; by default level 1 of the "
+            "hierarchy, else a round step"
         )
     ),
 ]
@@ -139,7 +139,7 @@ def contradict_grid(
 ) -> str | None:
     """That a plan tells of other grids than the recipe declares; None where it does not."""
     grids = plan_section.get("grid", {})
-    problem = f"the plan of {step} tells of other grids than the recipe declares"
+    problem = f"the plan of {step} names other grids than the recipe declares"
     if not isinstance(grids, Mapping):
         return problem
     for name, grid in grids.items():
@@ -168,11 +168,11 @@ def ordered_grid(positions: Floats, labels: Sequence[str]) -> LineGrid:
     return LineGrid(
         ranks,
         ranks,
-        positions,
-        positions,
-        lambda low, high: f"{labels[low]}..{labels[high]}",
-        "value",
-        "order",
+        starts=positions,
+        ends=positions,
+        write=lambda low, high: f"{labels[low]}..{labels[high]}",
+        step="value",
+        source="order",
     )
 
 
@@ -298,9 +298,9 @@ def _cell_numbers(keys: Sequence[int | float], step: Fraction) -> list[int]:
     nearest = np.rint(quotients)
     cells: list[int] = []
     # a quotient this near to a whole number may have been rounded across it
-    unsure = ~(np.abs(quotients - nearest) > 1e-9 * np.maximum(1.0, np.abs(quotients))) | (
-        np.abs(quotients) > 2.0**50
-    )
+    tolerance = 1e-9 * np.maximum(1.0, np.abs(quotients))
+    is_apart = np.abs(quotients - nearest) > tolerance
+    unsure = ~is_apart | (np.abs(quotients) > 2.0**50)
     for key, quotient, is_unsure in zip(keys, quotients.tolist(), unsure.tolist(), strict=True):
         cells.append(_exact_cell(key, step) if is_unsure else math.floor(quotient))
     return cells
@@ -313,7 +313,9 @@ def _exact_cell(key: int | float, step: Fraction) -> int:
 def _scaled(limits: Sequence[tuple[Any, Any]], scale: float) -> tuple[list[float], list[float]]:
     """The limits of cells on the line."""
     if scale == 1.0:
-        return [float(low) for low, _ in limits], [float(high) for _, high in limits]
+        lows = [float(low) for low, _ in limits]
+        highs = [float(high) for _, high in limits]
+        return lows, highs
     factor = Fraction(scale)
     return [float(low * factor) for low, _ in limits], [float(high * factor) for _, high in limits]
 
@@ -333,7 +335,7 @@ def _from_cells(
     first = np.repeat(begins, lengths)
     last = np.repeat(begins + lengths - 1, lengths)
     starts, ends = (np.array(limit, dtype=np.float64) for limit in limits)
-    return LineGrid(first, last, starts, ends, write, step, source)
+    return LineGrid(first, last, starts=starts, ends=ends, write=write, step=step, source=source)
 
 
 # Dates and times.
@@ -427,15 +429,16 @@ def date_grid(
     def write(low: int, high: int) -> str:
         return clock.write(cells[low][0], cells[high][1])
 
-    limits = [
-        ((start - clock.shift) * scale, (end - clock.resolution - clock.shift) * scale)
-        for start, end in cells
-    ]
+    limits = []
+    for start, end in cells:
+        first = (start - clock.shift) * scale
+        last = (end - clock.resolution - clock.shift) * scale
+        limits.append((first, last))
     source: Source = "default" if declared is None else "recipe"
     numbers = [start for start, _ in cells]
-    return _from_cells(
-        numbers, ([low for low, _ in limits], [high for _, high in limits]), write, period, source
-    )
+    lows = [low for low, _ in limits]
+    highs = [high for _, high in limits]
+    return _from_cells(numbers, (lows, highs), write, period, source)
 
 
 def default_period(keys: Sequence[int], clock: ColumnClock) -> str:
@@ -457,14 +460,18 @@ def _period_around(key: int, period: str) -> tuple[int, int]:
     day = datetime.date.fromordinal(ordinal)
     if period == "5 years":
         year = day.year // 5 * 5
-        years = [
-            datetime.date(min(max(1, year + offset), datetime.MAXYEAR), 1, 1) for offset in (0, 4)
-        ]
+        years = []
+        for offset in (0, 4):
+            first_year = min(max(1, year + offset), datetime.MAXYEAR)
+            years.append(datetime.date(first_year, 1, 1))
         low = bounds("year", years[0])[0]
         high = bounds("year", years[1])[1]
     else:
         low, high = bounds(period, day)  # type: ignore[arg-type]  # a period of a day or more
-    return (max(1, low) - 1) * DAY, (min(high, datetime.date.max.toordinal() + 1) - 1) * DAY
+    first_moment = (max(1, low) - 1) * DAY
+    end_day = min(high, datetime.date.max.toordinal() + 1)
+    last_moment = (end_day - 1) * DAY
+    return first_moment, last_moment
 
 
 # Level 1 of a hierarchy.
@@ -497,7 +504,14 @@ def _read_extent(label: str) -> LabelExtent | None:
         high = int(match[4] or match[2] or match[1]) + 1
         if not (low < high):
             return None
-        return LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped)
+        return LabelExtent(
+            Fraction(low),
+            Fraction(high),
+            low_text=str(low),
+            high_text=str(high),
+            whole=True,
+            wrapped=wrapped,
+        )
     if match := _HALF_OPEN.fullmatch(label):
         return LabelExtent(Fraction(match[1]), Fraction(match[2]), match[1], match[2])
     if match := _OPEN.fullmatch(label):
@@ -568,7 +582,9 @@ def _number_cells(
         ):
             return None
     lows = [float(keys[0] if e.low is None else e.low) for e in extents]
-    highs = [float(keys[-1] if e.high is None else e.high - int(e.whole)) for e in extents]
+    highs = []
+    for e in extents:
+        highs.append(float(keys[-1] if e.high is None else e.high - int(e.whole)))
     return (lows, highs), lambda low, high: _written_extent(extents[low], extents[high])
 
 

@@ -129,7 +129,8 @@ class JudgedCover:
         inside = rows >= 0
         # Records by failing group and value of the trimmed column.
         counts = np.zeros((len(groups), len(self._shares)), dtype=np.int64)
-        np.add.at(counts, (rows[inside], values[inside]), self.rest[members[inside]])
+        positions = rows[inside], values[inside]
+        np.add.at(counts, positions, self.rest[members[inside]])
         caps = self._caps(counts)
         good = np.zeros(len(failing), dtype=np.bool_)
         good[groups] = caps.any(axis=1)
@@ -158,9 +159,8 @@ class JudgedCover:
         if len(large_rows):
             rows, values = np.nonzero(counts[large_rows])
             # Models see counts of values only, so any atom with the value may stand for it.
-            table = self.atoms.table(
-                self._bearers[values], counts[large_rows][rows, values], rows, len(large_rows)
-            )
+            amounts = counts[large_rows][rows, values]
+            table = self.atoms.table(self._bearers[values], amounts, rows, len(large_rows))
             failing[large_rows] = self.failing(table)
         return failing
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal, Span, Step
 from sfumato.methods.steps.local.axes import Axis, axes_of, points_of, space_of
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
@@ -18,6 +18,7 @@ from sfumato.methods.steps.local.mondrian_cuts import blocks_of
 from sfumato.methods.steps.local.promises import Promises
 from sfumato.methods.steps.local.regions import ClassRecoding, Regions, recoding, release_regions
 from sfumato.methods.steps.recoding.lattice import normalised_weights
+from sfumato.methods.steps.step_fields import ColumnWeights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,11 +76,9 @@ class KMember(Step):
     ['25-26', '25-27', '27-28']
     """
 
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
-        Field(default_factory=dict)
-    )
+    weights: ColumnWeights = Field(default_factory=dict)
     start: Annotated[
-        Start, Field(description="where the next cluster starts, seen from the last one")
+        Start, Field(description="where the next cluster starts, relative to the last one")
     ] = "nearest"
     pool: Annotated[
         int,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
-from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal, Span, Step, over_budget
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
@@ -24,6 +24,7 @@ from sfumato.methods.steps.local.regions import (
 from sfumato.methods.steps.local.respecialise import respecialise
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.search_choice import auto
+from sfumato.methods.steps.step_fields import ColumnWeights, LevelBounds, SuppressionBudget
 
 if TYPE_CHECKING:
     from sfumato.core.schema import Schema
@@ -73,9 +74,10 @@ def with_attributes_dropped(lattice: Lattice) -> Lattice:
 def _two_levels(lattice: Lattice) -> Lattice:
     ladders = tuple(ends_of(ladder) for ladder in lattice.base.ladders)
     droppable = [h == top > 0 for h, top in zip(lattice.high, lattice.tops, strict=True)]
+    base = dataclasses.replace(lattice.base, ladders=ladders)
     return dataclasses.replace(
         lattice,
-        base=dataclasses.replace(lattice.base, ladders=ladders),
+        base=base,
         low=(0,) * len(ladders),
         high=tuple(int(yes) for yes in droppable),
         budget=lattice.records,
@@ -117,19 +119,11 @@ class LocalRecoding(Step):
     ] = "respecialise"
     suppress: Annotated[
         Literal["tuple", "attribute", "cell", "none"],
-        Field(description="what may be suppressed besides"),
+        Field(description="what may be suppressed in addition"),
     ] = "none"
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 0.0
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
-        Field(default_factory=dict)
-    )
-    levels: Annotated[
-        dict[str, int | tuple[int, int]],
-        COLUMNS,
-        Field(description="highest level, or lowest and highest"),
-    ] = Field(default_factory=dict)
+    budget: SuppressionBudget = 0.0
+    weights: ColumnWeights = Field(default_factory=dict)
+    levels: LevelBounds = Field(default_factory=dict)
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "local_recoding"
@@ -146,11 +140,12 @@ class LocalRecoding(Step):
             raise ParameterError("LocalRecoding: a budget of records needs suppress='tuple'")
         if self.method == "k_member" and self.suppress == "tuple":
             raise ParameterError(
-                "LocalRecoding: k_member drops no records; use respecialise or mondrian"
+                "LocalRecoding: k_member suppresses no records; use respecialise or mondrian"
             )
         if self.method != "respecialise" and (self.levels or self.suppress == "attribute"):
             raise ParameterError(
-                f"LocalRecoding: {self.method} has no levels and drops no columns; use respecialise"
+                f"LocalRecoding: {self.method} has no levels and suppresses no columns; "
+                "use respecialise"
             )
         if self.method == "respecialise" and self.grid:
             raise ParameterError(
@@ -192,7 +187,7 @@ class LocalRecoding(Step):
         than its budget allows.
         """
         if not str(plan_section["method"]).replace("-", "_").startswith(self.method):
-            return f"the plan of {self.name} tells of another method than {self.method}"
+            return f"the plan of {self.name} names another method than {self.method}"
         return over_budget(plan_section, self.budget, schema, records) or contradict_grid(
             self.name, plan_section, self.grid
         )

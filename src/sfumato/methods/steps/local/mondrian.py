@@ -20,6 +20,7 @@ from sfumato.methods.steps.local.mondrian_cuts import cut_by_crowd, cut_by_promi
 from sfumato.methods.steps.local.promises import Promises, without_outliers
 from sfumato.methods.steps.local.regions import ClassRecoding, Regions, recoding, release_regions
 from sfumato.methods.steps.recoding.lattice import normalised_weights
+from sfumato.methods.steps.step_fields import ColumnWeights, SuppressionBudget
 from sfumato.methods.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -131,7 +132,9 @@ class Medians:
         cut = self.cuts[a]
         losses = self.ground.cells(a, cut).losses
         # Rounded, so that sums in another order do not decide a tie.
-        return -round(self.weights[a] * float(losses[cut.index(low)]), 12), self.turn[a], low
+        loss = float(losses[cut.index(low)])
+        rounded_loss = round(self.weights[a] * loss, 12)
+        return -rounded_loss, self.turn[a], low
 
     def _proposed(self, interval: Range) -> Iterator[tuple[int, ...]]:
         """On a line both cuts at the cell of the median; in a tree the children of the node."""
@@ -157,14 +160,16 @@ class Medians:
         """The smallest rank of a range with half of its records at or below it."""
         ranks = self.ground.ranks[a]
         records = self.ground.classes.records
-        counts = np.bincount(ranks, weights=records, minlength=len(self.ground.axes[a].labels))[
-            low:high
-        ]
-        return low + int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+        length = len(self.ground.axes[a].labels)
+        counts = np.bincount(ranks, weights=records, minlength=length)[low:high]
+        half = np.searchsorted(np.cumsum(counts), counts.sum() / 2)
+        return low + int(half)
 
     def _after(self, interval: Range, starts: tuple[int, ...]) -> list[Cut]:
-        cut = tuple(sorted({*self.cuts[interval[0]], *starts}))
-        return [*self.cuts[: interval[0]], cut, *self.cuts[interval[0] + 1 :]]
+        starts_of_cut = {*self.cuts[interval[0]], *starts}
+        cut = tuple(sorted(starts_of_cut))
+        after_interval = self.cuts[interval[0] + 1 :]
+        return [*self.cuts[: interval[0]], cut, *after_interval]
 
     def _ranges(self, a: int, cut: Cut) -> Iterator[Range]:
         ends = (*cut[1:], len(self.ground.axes[a].labels))
@@ -238,12 +243,8 @@ class Mondrian(Step):
             )
         ),
     ] = "strict"
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
-        Field(default_factory=dict)
-    )
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 0.0
+    weights: ColumnWeights = Field(default_factory=dict)
+    budget: SuppressionBudget = 0.0
     order: Annotated[
         tuple[str, ...] | None,
         COLUMNS,

@@ -180,16 +180,17 @@ class Cutting:
         self.scratch = kernels.points.make_scratch(space, CHILDREN)
         # The tree of regions as arrays: start and end in points, records, parent; the root has
         # none.
-        whole = [
-            np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)
-        ]
+        whole = []
+        for n in (0, len(self.points), promises.classes.total, -1):
+            whole.append(np.array([n], dtype=np.int64))
         self.starts, self.ends, self.totals, self.parents = whole
         self.leaf = np.ones(1, dtype=np.bool_)
 
     def run(self, progress: Progress) -> Cutting:
         """Cut as long as the promises hold; refuse a table that does not hold as one region."""
         n = len(self.points)
-        alone = Regions(np.arange(n), self.promises.classes.records, np.array([n], dtype=np.int64))
+        end = np.array([n], dtype=np.int64)
+        alone = Regions(np.arange(n), self.promises.classes.records, end)
         if self.promises.failing_together(alone, self.axes, self.original).any():
             raise self.promises.refuse(self.original, "mondrian")
         waiting = np.zeros(1, dtype=np.int64)
@@ -205,8 +206,10 @@ class Cutting:
             children = self._cut(waiting[holds], cuts[holds])
             waiting = np.concatenate([waiting[~holds], children])
             # A refused cut is skipped next time; children start with their best one.
-            skips = np.concatenate([skips[~holds] + 1, np.zeros(len(children), dtype=np.int64)])
-            open_points = int((self.ends[waiting] - self.starts[waiting]).sum())
+            later_skips = skips[~holds] + 1
+            skips = np.concatenate([later_skips, np.zeros(len(children), dtype=np.int64)])
+            lengths = self.ends[waiting] - self.starts[waiting]
+            open_points = int(lengths.sum())
             progress(1 - open_points / len(self.points), WORDS)
         if not self.promises.settled:
             self._take_back()
@@ -249,7 +252,8 @@ class Cutting:
         self.leaf[waiting] = False
         self.starts = np.concatenate([self.starts, starts, middles])
         self.ends = np.concatenate([self.ends, middles, ends])
-        self.totals = np.concatenate([self.totals, left_totals, self.totals[waiting] - left_totals])
+        right_totals = self.totals[waiting] - left_totals
+        self.totals = np.concatenate([self.totals, left_totals, right_totals])
         self.parents = np.concatenate([self.parents, waiting, waiting])
         self.leaf = np.concatenate([self.leaf, np.ones(len(children), dtype=np.bool_)])
         return children
@@ -277,11 +281,13 @@ class Cutting:
         """Regions inside the joined ones are regions no more."""
         # Joined segments are nested or disjoint. Sorted by start, longest first, the running
         # maximum of ends tells for each leaf whether one of them covers it.
-        order = joined[np.lexsort((-self.ends[joined], self.starts[joined]))]
+        sort_keys = -self.ends[joined], self.starts[joined]
+        order = joined[np.lexsort(sort_keys)]
         reach = np.maximum.accumulate(self.ends[order])
         leaves = np.flatnonzero(self.leaf)
         at = np.searchsorted(self.starts[order], self.starts[leaves], side="right") - 1
-        inside = (at >= 0) & (reach[np.maximum(at, 0)] >= self.ends[leaves])
+        reach_before = reach[np.maximum(at, 0)]
+        inside = (at >= 0) & (reach_before >= self.ends[leaves])
         outermost = np.zeros(len(self.leaf), dtype=np.bool_)
         outermost[order[np.concatenate([[True], self.ends[order][1:] > reach[:-1]])]] = True
         self.leaf[leaves[inside & ~outermost[leaves]]] = False

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout
 from sfumato.core.evidence import needed
+from sfumato.core.groups import places_in_groups
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.model import ClassEvidence, Model, Needs
 from sfumato.core.population import count_needed
@@ -81,6 +82,7 @@ class Promises:
                 crowds.append(_crowd(model, step))
         needs = needed(class_models, schema) if class_models else Needs()
         classes = count_needed(dataset, needs, goal.population)
+        reference = {name: classes.counts[name].total() for name in needs.counts}
         return cls(
             classes=classes,
             schema=schema,
@@ -88,7 +90,7 @@ class Promises:
             crowd=max(crowds, default=1),
             tests=tuple(m for m in class_models if m.scope == "class"),
             wholes=tuple(m for m in class_models if m.scope == "table"),
-            reference={name: classes.counts[name].total() for name in needs.counts},
+            reference=reference,
         )
 
     def on(self, axes: Sequence[Axis]) -> Promises:
@@ -163,15 +165,16 @@ class Promises:
         n = len(self.classes)
         single_class = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
         evidence = ClassEvidence(single_class, self.schema, self.reference)
-        models = [
-            m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes
-        ]
+        models = []
+        for m in self.models:
+            if m.crowd is not None or m in self.tests or m in self.wholes:
+                models.append(m)
         verdicts = tuple(m.judge(evidence) for m in models)
         broken = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
-        advice = "lower the promise, or give the table more records"
+        advice = "lower the promise, or give a table with more records"
         return Unsatisfiable(
-            f"{step}: even with all records in one region the promise is not kept ({broken});"
-            f" {advice}",
+            f"{step}: even one region of all records does not hold the promise ({broken}); "
+            f"{advice}",
             closest=verdicts,
         )
 
@@ -197,10 +200,11 @@ class Promises:
         population = None
         if classes.population is not None:
             population = self._inside(members, groups, count, points)
+        records = kernels.keys.add_up(classes.records[members], groups, count)
         return dataclasses.replace(
             classes,
             keys=classes.keys[some_member],
-            records=kernels.keys.add_up(classes.records[members], groups, count),
+            records=records,
             counts=counts,
             weights=weights,
             population=population,
@@ -265,7 +269,11 @@ def _gathered(counts: Counts, members: Ints) -> Counts:
     shifts = np.repeat(counts.starts[members] - starts[:-1], lengths)
     positions = shifts + np.arange(starts[-1])
     return Counts(
-        starts, counts.codes[positions], counts.counts[positions], counts.labels, counts.worked_out
+        starts,
+        counts.codes[positions],
+        counts=counts.counts[positions],
+        labels=counts.labels,
+        worked_out=counts.worked_out,
     )
 
 
@@ -292,7 +300,9 @@ def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_R
         for c in cells
     )
     columns = tuple(axis.column for axis in axes)
-    return _Released(columns, ladders, (0,) * len(columns), layout, keys[first]), ids
+    return _Released(
+        columns, ladders, levels=(0,) * len(columns), layout=layout, keys=keys[first]
+    ), ids
 
 
 # Dropping outliers: records without which the others of their region can be told more precisely.
@@ -322,9 +332,10 @@ def drop_outliers(
         budget -= int(parts.amounts[going].sum())
         retained = np.ones(len(parts.atoms), dtype=np.bool_)
         retained[going] = False
-        parts = Parts(
+        retained_parts = Parts(
             parts.atoms[retained], parts.regions[retained], parts.amounts[retained]
-        ).tidy()
+        )
+        parts = retained_parts.tidy()
     return parts
 
 
@@ -347,7 +358,8 @@ def _candidates(
     region = parts.regions[dropped]
     lost = parts.amounts[dropped]
     # Loss before, less the loss of those who stay, less 1 for each dropped record.
-    gains = sizes[region] * before[region] - (sizes[region] - lost) * after - lost
+    lost_risk = (sizes[region] - lost) * after
+    gains = sizes[region] * before[region] - lost_risk - lost
     table = atoms.table(without.atoms, without.amounts, without.regions, len(dropped))
     good = (gains > GAIN) & ~failing(table)
     return _best_of_each(dropped[good], gains[good], region[good])
@@ -359,11 +371,7 @@ def _without(parts: Parts, dropped: Ints, lengths: Ints) -> Parts:
     first = parts.starts()[parts.regions[dropped]]
     number = np.repeat(np.arange(len(dropped)), group_sizes)
     # Row q of the list is the part at first[number[q]] plus its place within its group.
-    positions = (
-        np.arange(len(number))
-        - np.repeat(np.cumsum(group_sizes) - group_sizes, group_sizes)
-        + first[number]
-    )
+    positions = places_in_groups(group_sizes) + first[number]
     is_other = positions != dropped[number]
     return Parts(
         parts.atoms[positions[is_other]], number[is_other], parts.amounts[positions[is_other]]
@@ -434,8 +442,10 @@ class _Trimming:
 
     def _measure(self, regions: Ints) -> None:
         crowd = self.promises.crowd
+        starts = self.starts[regions]
+        ends = self.ends[regions]
         self.trims[regions] = kernels.partition.find_trims(
-            self.points, self.starts[regions], self.ends[regions], crowd, self.space, self.scratch
+            self.points, starts, ends, crowd, self.space, self.scratch
         )
 
     def _best(self, allowed: int) -> Ints:
@@ -443,7 +453,9 @@ class _Trimming:
         worth = self.trims[:, 0]
         gone = self.trims[:, 5]
         worthy = np.flatnonzero((worth > 1e-12) & (gone <= allowed))
-        worthy = worthy[np.argsort(-worth[worthy], kind="stable")][: -(-len(worthy) // AT_ONCE)]
+        batch = -(-len(worthy) // AT_ONCE)
+        by_worth = np.argsort(-worth[worthy], kind="stable")
+        worthy = worthy[by_worth][:batch]
         return worthy[np.cumsum(gone[worthy]) <= allowed]
 
     def _trim(self, regions: Ints) -> Ints:
@@ -458,9 +470,8 @@ class _Trimming:
         if self.promises.only_crowds:
             return regions
         lengths = self.ends[regions] - starts
-        positions = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(
-            int(lengths.sum())
-        )
+        shifts = starts - np.cumsum(lengths) + lengths
+        positions = np.repeat(shifts, lengths) + np.arange(int(lengths.sum()))
         groups = np.repeat(np.arange(len(regions)), lengths)
         members = self.points[positions, -1].astype(np.int64)
         failing = self.promises.failing(members, groups, len(regions), self.original)
@@ -471,9 +482,9 @@ class _Trimming:
         lengths = self.ends - self.starts
         whole = self.borders - self.starts
         within = np.arange(len(self.points)) - np.repeat(self.starts, whole)
-        numbers = np.where(
-            within < np.repeat(lengths, whole), np.repeat(np.arange(len(lengths)), whole), -1
-        )
+        is_inside = within < np.repeat(lengths, whole)
+        numbers_repeated = np.repeat(np.arange(len(lengths)), whole)
+        numbers = np.where(is_inside, numbers_repeated, -1)
         ordered = Regions.of(numbers, self.points[:, -2].astype(np.int64))
         members = self.points[ordered.members, -1].astype(np.int64)
         return Regions(members, ordered.amounts, ordered.ends)

@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Placement, pack_rows
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
 from sfumato.core.randomness import Marks
 from sfumato.core.schema import Kind, Missing
@@ -135,11 +136,12 @@ class ClassRecoding(Plan):
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
         changed = {**self.cells, **self.hidden}
+        regions = len(next(iter(changed.values()), ()))
         return {
             "kind": "class recoding",
             "method": self.method,
             "columns": [name for name in self.columns if name in changed],
-            "regions": len(next(iter(changed.values()), ())),
+            "regions": regions,
             **(
                 {"grid": {name: dict(grid_fields) for name, grid_fields in self.grid.items()}}
                 if self.grid
@@ -184,10 +186,10 @@ class ClassRecoding(Plan):
             return []
         records = np.bincount(regions, weights=amounts)
         weights = [self.weights.get(name, 1.0) for name in self.losses]
-        lost = np.average(
-            np.stack(list(self.losses.values())), axis=0, weights=weights if any(weights) else None
-        )
-        order = [r for r in np.lexsort((-records, -lost[: len(records)])).tolist() if records[r]]
+        losses = np.stack(list(self.losses.values()))
+        lost = np.average(losses, axis=0, weights=weights if any(weights) else None)
+        worst_first = np.lexsort((-records, -lost[: len(records)]))
+        order = [r for r in worst_first.tolist() if records[r]]
         return [{"records": int(records[r]), "loss": float(lost[r])} for r in order[:WORST]]
 
     def _released(self) -> tuple[Ints, Ints]:
@@ -211,10 +213,10 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
     if len(retained_rows) < len(dataset):
         dataset = dataset.take(retained_rows)
         regions = regions[retained_rows]
-    fresh = {
-        name: pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
-        for name, codes in plan.cells.items()
-    }
+    fresh = {}
+    for name, codes in plan.cells.items():
+        labels = pl.Series(name, plan.labels[name], dtype=pl.String)
+        fresh[name] = labels.gather(codes[regions])
     fresh = {
         name: labels
         for name, labels in fresh.items()
@@ -234,9 +236,8 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         column = dataset.column(name)
         if column.dtype.is_float():
             column = column.fill_nan(None)
-        blank = (
-            pl.select(pl.when(pl.Series(rows)).then(None).otherwise(column)).to_series().alias(name)
-        )
+        blanked = pl.when(pl.Series(rows)).then(None).otherwise(column)
+        blank = pl.select(blanked).to_series().alias(name)
         schema = dataset.schema.replace(name, missing=Missing.WILDCARD)
         dataset = dataset.with_columns({name: blank}).with_schema(schema)
     return dataset
@@ -271,11 +272,11 @@ class Borders:
     def passed(self, classes: Ints, marks: Marks) -> Ints:
         """Per row how many borders of its class lie below its mark: the number of its part."""
         is_border = np.repeat([0, 1], [len(classes), len(self.classes)])
-        coordinates = [
-            np.concatenate(pair)
-            for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys))
-        ]
-        order = np.lexsort((is_border, *coordinates, np.concatenate([classes, self.classes])))
+        coordinates = []
+        for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys)):
+            coordinates.append(np.concatenate(pair))
+        class_numbers = np.concatenate([classes, self.classes])
+        order = np.lexsort((is_border, *coordinates, class_numbers))
         below = np.empty(len(order), dtype=np.int64)
         below[order] = np.cumsum(is_border[order])
         return below[: len(classes)] - np.searchsorted(self.classes, classes)
@@ -306,7 +307,8 @@ class Dealing:
             raise InternalError(
                 "the rows of split classes are not those that the plan was made for"
             )
-        of = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))[inside]
+        region_numbers = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))
+        of = region_numbers[inside]
         inner = np.append(of[1:] == of[:-1], False)  # the last part of a class has no border
         last = order[np.cumsum(amounts)[inner] - 1]
         return dataclasses.replace(plan, borders=Borders(of[inner], keys[last], numbers[last]))
@@ -368,12 +370,8 @@ class RegionCells:
         codes: dict[str | None, int] = {}
         pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
         losses = np.array([loss for _, loss in pairs], dtype=np.float64)
-        return cls(
-            np.array([code for code, _ in pairs], dtype=np.int64)[which],
-            tuple(codes),
-            losses[which],
-            changed,
-        )
+        ranges = np.array([code for code, _ in pairs], dtype=np.int64)
+        return cls(ranges[which], tuple(codes), losses[which], changed)
 
 
 def cells_of(axis: Axis, ranks: Ints, ends: Ints) -> RegionCells:
@@ -385,11 +383,8 @@ def cells_of(axis: Axis, ranks: Ints, ends: Ints) -> RegionCells:
     highs = np.maximum.reduceat(ranks, starts)
     pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
     write = _tree_cell if axis.form == "tree" else _line_cell
-    return RegionCells.of(
-        [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()],
-        which,
-        changed=bool((lows < highs).any()),
-    )
+    written_cells = [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()]
+    return RegionCells.of(written_cells, which, changed=bool((lows < highs).any()))
 
 
 def _line_cell(axis: Axis, low: int, high: int) -> Cell:
@@ -413,13 +408,15 @@ def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
     while ladder.climb(0, level)[low] != ladder.climb(0, level)[high]:
         level += 1
     node = int(ladder.climb(0, level)[low])
-    return ladder.labels[level][node], float(ladder.loss[level][node])
+    loss = float(ladder.loss[level][node])
+    return ladder.labels[level][node], loss
 
 
 def _set_cells(axis: Axis, ranks: Ints, lengths: Ints) -> RegionCells:
     pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
     own_ranks = pairs & 0xFFFFFFFF
-    borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
+    first_pairs = np.arange(len(lengths) + 1) << 32
+    borders = np.searchsorted(pairs, first_pairs).tolist()
     set_numbers: dict[bytes, int] = {}
     sets: list[list[int]] = []
     which = np.empty(len(lengths), dtype=np.int64)
@@ -428,11 +425,8 @@ def _set_cells(axis: Axis, ranks: Ints, lengths: Ints) -> RegionCells:
         which[region] = set_numbers.setdefault(members.tobytes(), len(set_numbers))
         if len(set_numbers) > len(sets):
             sets.append(members.tolist())
-    return RegionCells.of(
-        [_set_cell(axis, members) for members in sets],
-        which,
-        changed=any(len(members) > 1 for members in sets),
-    )
+    set_cells = [_set_cell(axis, members) for members in sets]
+    return RegionCells.of(set_cells, which, changed=any(len(members) > 1 for members in sets))
 
 
 def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:
@@ -441,7 +435,8 @@ def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:
         return names[0], 0.0
     if None in names or len(names) == len(axis.labels):
         return TOP, 1.0
-    return "{" + ", ".join(str(name) for name in names) + "}", (len(names) - 1.0) / axis.span
+    listed = ", ".join(str(name) for name in names)
+    return "{" + listed + "}", (len(names) - 1.0) / axis.span
 
 
 # What counts as equal must look equal.
@@ -461,9 +456,8 @@ def written_alike(dataset: Table, name: str) -> Table:
         return dataset
     column = column.fill_nan(None)
     zero = pl.lit(0.0, dtype=column.dtype)
-    return dataset.with_columns(
-        {name: pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()}
-    )
+    cleaned = pl.select(pl.when(column == 0).then(zero).otherwise(column))
+    return dataset.with_columns({name: cleaned.to_series()})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -487,7 +481,8 @@ class Regions:
         """Class *i* goes to region ``groups[i]``, counted from 0 without gaps; below 0 it is
         suppressed.
         """
-        order = np.argsort(np.where(groups < 0, np.iinfo(np.int64).max, groups), kind="stable")
+        keys = np.where(groups < 0, np.iinfo(np.int64).max, groups)
+        order = np.argsort(keys, kind="stable")
         ends = np.cumsum(np.bincount(groups[groups >= 0]))
         return cls(order, amounts[order], ends.astype(np.int64))
 
@@ -498,9 +493,8 @@ class Regions:
         else:
             retained = 0
         numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
-        numbers[:retained] = np.repeat(
-            np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends]))
-        )
+        sizes = np.diff(self.ends, prepend=0)
+        numbers[:retained] = np.repeat(np.arange(len(self.ends)), sizes)
         return numbers
 
     def loss(self, axes: Sequence[Axis], classes: ClassTable) -> float:
@@ -512,7 +506,8 @@ class Regions:
     def cells(self, axis: Axis, classes: ClassTable) -> RegionCells:
         """What each region releases in one column."""
         retained = self.members[: int(self.ends[-1])]
-        return cells_of(axis, axis.ranks[classes.codes(axis.column)[retained]], self.ends)
+        codes = classes.codes(axis.column)[retained]
+        return cells_of(axis, axis.ranks[codes], self.ends)
 
 
 def recoding(
@@ -532,15 +527,18 @@ def recoding(
     whole = classes.records > 0
     starts, amounts, numbers = _by_class(regions, classes)
     changed_columns = [name for name, column in cells.items() if column.changed]
+    placement = Placement(classes.ladders, classes.levels, classes.layout)
+    codes = {name: cells[name].codes for name in changed_columns}
+    labels = {name: cells[name].labels for name in changed_columns}
     return ClassRecoding(
         columns=classes.columns,
-        placement=Placement(classes.ladders, classes.levels, classes.layout),
+        placement=placement,
         keys=classes.keys[whole],
         starts=starts,
         amounts=amounts,
         regions=numbers,
-        cells={name: cells[name].codes for name in changed_columns},
-        labels={name: cells[name].labels for name in changed_columns},
+        cells=codes,
+        labels=labels,
         losses={name: column.losses for name, column in cells.items()},
         method=method,
         notes={"regions": len(regions), **notes},
@@ -556,7 +554,7 @@ def _by_class(regions: Regions, classes: ClassTable) -> tuple[Ints, Ints, Ints]:
     order = np.argsort(regions.members, kind="stable")
     order = order[classes.records[regions.members[order]] > 0]
     per_class = np.bincount(regions.members[order], minlength=len(classes))[classes.records > 0]
-    starts = np.concatenate([[0], np.cumsum(per_class)]).astype(np.int64)
+    starts = group_starts(per_class)
     return starts, regions.amounts[order], regions.numbers()[order]
 
 

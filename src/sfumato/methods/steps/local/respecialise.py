@@ -14,6 +14,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.evidence import needed
+from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.words import join_words
 from sfumato.errors import Unsatisfiable
@@ -73,12 +74,15 @@ class Absorber:
 
     def _take(self, atom: int, amount: int) -> bool:
         ground = self.terrain
+        hierarchies = kernels.local.Hierarchies(
+            ground.climbs, ground.costs, ground.bases, ground.high
+        )
         new = kernels.local.price_widened_cells(
             self.atoms.codes,
             atom,
             self.levels,
             self.members,
-            kernels.local.Hierarchies(ground.climbs, ground.costs, ground.bases, ground.high),
+            hierarchies,
         )
         # What all records of the region and the atom lose after, less what the region's lose now.
         # A region that cannot widen far enough costs infinity; infinity minus infinity is no
@@ -99,15 +103,12 @@ class Absorber:
             return -1
         members, amounts = self._contents(regions.tolist())
         # Class i of the table is region i as it would be with the atom.
-        groups = np.repeat(
-            np.arange(len(regions)), [len(self.pieces[region][0]) for region in regions.tolist()]
-        )
-        table = self.atoms.table(
-            np.append(members, np.full(len(regions), atom)),
-            np.append(amounts, np.full(len(regions), amount)),
-            np.append(groups, np.arange(len(regions))),
-            len(regions),
-        )
+        piece_sizes = [len(self.pieces[region][0]) for region in regions.tolist()]
+        groups = np.repeat(np.arange(len(regions)), piece_sizes)
+        all_members = np.append(members, np.full(len(regions), atom))
+        all_amounts = np.append(amounts, np.full(len(regions), amount))
+        all_groups = np.append(groups, np.arange(len(regions)))
+        table = self.atoms.table(all_members, all_amounts, all_groups, len(regions))
         good = np.flatnonzero(~self.failing(table))
         if len(good):
             return int(regions[good[0]])
@@ -127,10 +128,10 @@ class Absorber:
         ground = self.terrain
         codes = self.atoms.codes
         base = ground.bases[a, self.levels[region, a]]
-        return bool(
-            ground.climbs[base + codes[atom, a]]
-            == ground.climbs[base + codes[self.members[region], a]]
-        )
+        member_codes = codes[self.members[region], a]
+        members_climbed = ground.climbs[base + member_codes]
+        atom_climbed = ground.climbs[base + codes[atom, a]]
+        return bool(atom_climbed == members_climbed)
 
     def gather(self, stubborn: Ints, remaining: Ints) -> bool:
         """Join the stubborn records with as few of the cheapest regions as keep the promises
@@ -144,7 +145,8 @@ class Absorber:
             order = np.lexsort((np.arange(len(price)), price))
             count = self._enough(order, stubborn, remaining)
             if count is not None:
-                gathered.append((float(whole[order[:count]].sum()), order[:count]))
+                cost = whole[order[:count]].sum()
+                gathered.append((float(cost), order[:count]))
         if gathered:
             self._unite(min(gathered, key=lambda f: f[0])[1], stubborn, remaining)
         return bool(gathered)
@@ -179,7 +181,8 @@ class Absorber:
         ground = self.terrain
         codes = self.atoms.codes
         for a in range(codes.shape[1]):
-            top = ground.climbs[ground.bases[a, ground.high[a]] + codes[members, a]]
+            positions = ground.bases[a, ground.high[a]] + codes[members, a]
+            top = ground.climbs[positions]
             if (top != top[0]).any():
                 return False
         return True
@@ -188,21 +191,21 @@ class Absorber:
         united = self._contents(regions.tolist(), (atoms, remaining[atoms]))
         # Regions keep their order; the new one comes last.
         gone = set(regions.tolist())
-        self.pieces = [p for region, p in enumerate(self.pieces) if region not in gone] + [united]
+        remaining_pieces = [p for region, p in enumerate(self.pieces) if region not in gone]
+        self.pieces = [*remaining_pieces, united]
 
     def _contents(self, regions: Sequence[int], *extra_pieces: Piece) -> Piece:
         """Atoms and amounts of some regions, and of what joins them."""
         pieces = [*(self.pieces[region] for region in regions), *extra_pieces]
-        return np.concatenate([piece[0] for piece in pieces]), np.concatenate(
-            [piece[1] for piece in pieces]
-        )
+        atoms = np.concatenate([piece[0] for piece in pieces])
+        amounts = np.concatenate([piece[1] for piece in pieces])
+        return atoms, amounts
 
     def parts(self) -> Parts:
         """What the regions hold now."""
-        parts = [
-            Parts(members, np.full(len(members), region), amounts)
-            for region, (members, amounts) in enumerate(self.pieces)
-        ]
+        parts = []
+        for region, (members, amounts) in enumerate(self.pieces):
+            parts.append(Parts(members, np.full(len(members), region), amounts))
         return Parts.joined(parts).tidy()
 
 
@@ -325,9 +328,8 @@ def column_of(ladder: Ladder, levels: Ints, codes: Ints) -> RegionColumn:
         )
         numbered[at] = numbers[np.searchsorted(np.unique(nodes), nodes)]
         losses[at] = ladder.loss[level][nodes]
-    return RegionColumn(
-        numbered, tuple(number_of), losses, bool(len(levels)) and bool(levels.max() > 0)
-    )
+    is_changed = bool(len(levels)) and bool(levels.max() > 0)
+    return RegionColumn(numbered, tuple(number_of), losses, is_changed)
 
 
 def columns_of(lattice: Lattice, atoms: Atoms, shape: Outline) -> dict[str, RegionColumn]:
@@ -359,9 +361,12 @@ def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -
     # Regions with equal labels are one class to whoever reads the release.
     ids, first = kernels.keys.group(keys)
     table = atoms.table(parts.atoms, parts.amounts, ids[parts.regions], len(first))
+    ladders = []
+    for column in columns.values():
+        ladders.append(_flat(column.labels))
     return dataclasses.replace(
         table,
-        ladders=tuple(_flat(column.labels) for column in columns.values()),
+        ladders=tuple(ladders),
         levels=(0,) * len(columns),
         layout=layout,
         keys=keys[first],
@@ -393,10 +398,10 @@ def plan_of(
     amounts = np.concatenate([parts.amounts, remaining[gone]])
     # Per atom its regions in order, the dropped records last.
     order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), atom_numbers))
-    starts = np.concatenate(
-        [[0], np.cumsum(np.bincount(atom_numbers, minlength=len(atoms)))]
-    ).astype(np.int64)
+    starts = group_starts(np.bincount(atom_numbers, minlength=len(atoms)))
     changed_columns = {name: column for name, column in columns.items() if column.changed}
+    codes = {name: column.codes for name, column in changed_columns.items()}
+    labels = {name: column.labels for name, column in changed_columns.items()}
     return LocalPlan(
         columns=atoms.columns,
         placement=atoms.placement,
@@ -404,8 +409,8 @@ def plan_of(
         starts=starts,
         amounts=amounts[order],
         regions=regions[order],
-        cells={name: column.codes for name, column in changed_columns.items()},
-        labels={name: column.labels for name, column in changed_columns.items()},
+        cells=codes,
+        labels=labels,
         losses={name: column.losses for name, column in columns.items()},
         method=method,
         notes={"regions": parts.count, **notes},
@@ -526,9 +531,13 @@ def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
     # Records can be left out by one sensitive column only; with two, trimming one spoils the
     # other.
     trimmed = names[0] if len(names) == 1 else None
-    return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, smallest_class).run(
-        goal.progress
-    )
+    return JudgedCover(
+        ground.atoms,
+        ground.terrain,
+        failing=ground.failing,
+        trimmed=trimmed,
+        smallest_class=smallest_class,
+    ).run(goal.progress)
 
 
 def _global(ground: LocalGround, best: Judged) -> Respecialisation:
@@ -554,7 +563,8 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
     passing = ~lattice.failing(classes)[homes]
     parts = Parts(np.flatnonzero(passing), homes[passing], atoms.amounts[passing]).tidy()
     levels = np.tile(np.array(best.node, dtype=np.int64), (parts.count, 1))
-    return parts, Outline(levels, parts.atoms[parts.starts()[:-1]])
+    first_parts = parts.starts()[:-1]
+    return parts, Outline(levels, parts.atoms[first_parts])
 
 
 def _why_not(lattice: Lattice) -> str:
@@ -567,8 +577,8 @@ def _why_not(lattice: Lattice) -> str:
             " suppress='cell'."
         )
     return (
-        f"no local recoding was found that keeps {promises} and drops at most {lattice.budget:,} of"
-        f" {lattice.records:,} records: not even the most general table"
-        f" does.{lattice.hopeless()}{lattice.caveat()} Lower the promise, raise the budget, or"
-        f" allow higher levels.{stuck}"
+        f"no local recoding was found that reaches {promises} and suppresses at most "
+        f"{lattice.budget:,} of {lattice.records:,} records: even the most general table does "
+        f"not.{lattice.hopeless()}{lattice.caveat()} Lower the promise, raise the budget, or allow "
+        f"higher levels.{stuck}"
     )

@@ -37,17 +37,17 @@ def ranks_of(dataset: Table, name: str) -> Floats:
     encoded = dataset.encoded(name)
     attribute = dataset.schema.attributes.get(name)
     order = attribute.order if attribute is not None else None
-    rank = {
-        value: float(i) for i, value in enumerate(order if order is not None else encoded.labels)
-    }
+    rank = {}
+    for i, value in enumerate(order if order is not None else encoded.labels):
+        rank[value] = float(i)
     unknown = [text for text in encoded.labels if text is not None and text not in rank]
     if unknown:
         raise SchemaError(
-            f"column {name!r} holds {len(unknown):,} value(s) that its order does not list"
+            f"column {name!r} holds {len(unknown):,} value(s) that its order does not "
+            "list; add them"
         )
-    return np.array([np.nan if text is None else rank[text] for text in encoded.labels])[
-        encoded.codes
-    ]
+    ranks = [np.nan if text is None else rank[text] for text in encoded.labels]
+    return np.array(ranks)[encoded.codes]
 
 
 def numbers_or_ranks(dataset: Table, name: str) -> Floats:

@@ -99,7 +99,8 @@ class MeansLearner:
             values = self.read(rows, name)
             present = np.flatnonzero(~np.isnan(values))
             # Whole numbers only if they are so in every piece of the table.
-            self.whole[j] &= bool((values[present] == np.rint(values[present])).all())
+            is_whole = values[present] == np.rint(values[present])
+            self.whole[j] &= bool(is_whole.all())
             self._add(fresh, j, values[present], weights[present], codes[present])
         for label, stratum in zip(labels, fresh, strict=True):
             if label in self.strata:
@@ -140,7 +141,7 @@ class MeansLearner:
                     # whole numbers of the same unit: their ratio is rounded once
                     means[g, j] = stratum.total[j] / weight
         flat = np.array([~(stratum.least < stratum.most) for stratum in strata])
-        return Moments(groups, pooled, means, flat, self.whole)
+        return Moments(groups, pooled, means=means, flat=flat, whole=self.whole)
 
 
 class CovarianceLearner:
@@ -167,13 +168,15 @@ class CovarianceLearner:
             weights = np.ones(len(rows))
         else:
             weights = weights_column
-        centred = [
-            self.read(rows, n) - self.moments.means[groups, j] for j, n in enumerate(self.columns)
-        ]
+        centred = []
+        for j, n in enumerate(self.columns):
+            centred.append(self.read(rows, n) - self.moments.means[groups, j])
         for j, left_column in enumerate(centred):
             # The matrix is symmetric: the lower half is enough.
             for k, right in enumerate(centred[: j + 1]):
-                present_rows = np.flatnonzero(~np.isnan(left_column) & ~np.isnan(right))
+                left_present = ~np.isnan(left_column)
+                right_present = ~np.isnan(right)
+                present_rows = np.flatnonzero(left_present & right_present)
                 at = groups[present_rows]
                 mass = weights[present_rows]
                 products = mass * (left_column[present_rows] * right[present_rows])

@@ -90,17 +90,18 @@ class Follow(ColumnStep):
         require_table(dataset, self.name, [*self.columns, *self.columns.values()])
         attributes = dataset.schema.attributes
         self._refuse(attributes)
+        actions = {
+            name: f"released through the labels of {quasi}" for name, quasi in self.columns.items()
+        }
+        columns = {name: dataset.column(quasi).alias(name) for name, quasi in self.columns.items()}
+        attributes_after = {}
+        for name in self.columns:
+            if name in attributes:
+                attributes_after[name] = _followed(attributes[name])
         return Masked(
-            actions={
-                name: f"released through the labels of {quasi}"
-                for name, quasi in self.columns.items()
-            },
-            columns={
-                name: dataset.column(quasi).alias(name) for name, quasi in self.columns.items()
-            },
-            attributes={
-                name: _followed(attributes[name]) for name in self.columns if name in attributes
-            },
+            actions=actions,
+            columns=columns,
+            attributes=attributes_after,
             public={"follows": dict(self.columns)},
         )
 
@@ -110,18 +111,18 @@ class Follow(ColumnStep):
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """The columns hold labels, which are nominal."""
-        changed = {
-            name: _followed(attribute)
-            for name, attribute in schema.attributes.items()
-            if name in self.columns
-        }
+        changed = {}
+        for name, attribute in schema.attributes.items():
+            if name in self.columns:
+                changed[name] = _followed(attribute)
         return Schema({**schema.attributes, **changed})
 
     def _refuse(self, attributes: Mapping[str, Attribute]) -> None:
         for name, quasi in self.columns.items():
             if quasi in attributes and not attributes[quasi].has(Role.QUASI):
                 raise SchemaError(
-                    f"follow: {quasi!r} is no quasi-identifier, so {name!r} cannot follow it"
+                    f"follow: {quasi!r} is not a quasi-identifier, so {name!r} cannot "
+                    "follow it; name one that is"
                 )
             if name in attributes and {Role.QUASI, *UNITS, Role.DROP} & set(attributes[name].roles):
                 role = join_words(attributes[name].roles)

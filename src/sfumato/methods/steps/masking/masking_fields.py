@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 def _once(names: Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
-        raise ValueError("names a column twice")
+        raise ValueError("names a column twice; name it once")
     return tuple(names)
 
 
 Names = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(_once)]
 """One or more columns, each once."""
+
+Strata = Annotated[
+    Names | None,
+    Field(description="columns that define the strata; by default those with that role"),
+]
 
 
 def require_table(dataset: Table, step: str, columns: Sequence[str]) -> None:

@@ -15,7 +15,12 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import Block, block_of, column_like, computable
 from sfumato.methods.steps.masking.category_ranks import is_category, numbers_or_ranks, values_at
 from sfumato.methods.steps.masking.exact_moments import CovarianceLearner, MeansLearner, Moments
-from sfumato.methods.steps.masking.masking_fields import Names, require_only_with, require_table
+from sfumato.methods.steps.masking.masking_fields import (
+    Names,
+    Strata,
+    require_only_with,
+    require_table,
+)
 from sfumato.methods.steps.masking.normal_noise import BlockNoise, standard_normals
 from sfumato.methods.steps.masking.preserved_moments import KeptNumbers
 from sfumato.methods.steps.masking.settling import Settling
@@ -35,7 +40,8 @@ TITLES = {"kim": "Kim", "sullivan": "Sullivan", "outliers": "outliers only"}
 LITTLE = 0.01
 CLOSE = 0.9
 ATTACK = (
-    "who knows alpha can link by likelihood (Mahalanobis distance with the covariance of the noise)"
+    "anyone who knows alpha can link by likelihood (Mahalanobis distance with the "
+    "covariance of the noise)"
 )
 
 
@@ -123,9 +129,7 @@ class AddNoise(ColumnStep):
         Field(gt=0, allow_inf_nan=False, description="variance of the noise by that of the column"),
     ]
     method: Annotated[Method, Field(description="how noise is drawn and added")] = "correlated"
-    within: Annotated[
-        Names | None, Field(description="columns that make the strata; None: those with that role")
-    ] = None
+    within: Strata = None
     keep_integers: Annotated[bool, Field(description="columns of whole numbers stay whole")] = False
     keep_zeros: Annotated[bool, Field(description="what is 0 stays 0")] = False
     keep_sums: Annotated[bool, Field(description="the sum of every stratum stays")] = False
@@ -137,12 +141,14 @@ class AddNoise(ColumnStep):
     ] = None
     quantile: Annotated[
         float | None,
-        Field(gt=0, lt=1, description="outliers: share of records that lie near enough; 0.95"),
+        Field(gt=0, lt=1, description="outliers: share of records that count as near; 0.95"),
     ] = None
     redraw: Annotated[
         float | None,
         Field(
-            ge=0, le=0.5, description="sullivan: share of records drawn anew for being near; 0.05"
+            ge=0,
+            le=0.5,
+            description="sullivan: share of records redrawn because they are near; 0.05",
         ),
     ] = None
 
@@ -176,10 +182,10 @@ class AddNoise(ColumnStep):
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
         if len(dataset) < 2 and goal.facts is None:
             raise SchemaError(
-                "add_noise: one row has no variance to measure noise by; there must be two at least"
+                "add_noise: one row has no variance to scale noise by; give at least two"
             )
         moments: Moments = self.facts(dataset, goal)
-        return _Adding(self, dataset, goal, self._block(dataset), moments).plan()
+        return _Adding(self, dataset, goal=goal, block=self._block(dataset), moments=moments).plan()
 
     def _block(self, dataset: Table) -> Block:
         return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
@@ -219,7 +225,11 @@ class _Adding:
             step.method == "sullivan" and is_category(dataset, name) for name in step.columns
         ]
         self.settling = Settling(
-            step.keep_integers, step.keep_zeros, step.lower, step.upper, step.keep_sums
+            step.keep_integers,
+            step.keep_zeros,
+            lower=step.lower,
+            upper=step.upper,
+            sums=step.keep_sums,
         )
         self.normals = standard_normals(block, goal, "add_noise")
         groups = moments.of_rows(dataset, step.within)[block.order]
@@ -243,11 +253,10 @@ class _Adding:
         masked = self._settled(self._noisy())
         preserved_numbers = KeptNumbers(self.block, masked)
         title = TITLES.get(self.step.method, self.step.method)
+        columns = {name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)}
         return Masked(
             actions=dict.fromkeys(self.step.columns, f"noise added ({title})"),
-            columns={
-                name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)
-            },
+            columns=columns,
             preserved=self._preserved(preserved_numbers),
             warnings=tuple(self._warnings(preserved_numbers)),
             public={"method": self.step.method, "alpha": self.step.alpha, "known_attack": ATTACK},
@@ -260,7 +269,14 @@ class _Adding:
         if step.method == "sullivan":
             # One record in twenty is redrawn where the recipe does not say.
             near = 0.05 if step.redraw is None else step.redraw
-            way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
+            way = Sullivan(
+                self.block,
+                self.goal,
+                normals=self.normals,
+                alpha=step.alpha,
+                near=near,
+                categories=self.categories,
+            )
             for rows in self.parts:
                 noisy[rows] = way.masked(rows)
             self.owner = {
@@ -290,13 +306,14 @@ class _Adding:
             # As many groups as rows: every row has a draw of its own.
             alone = int(block.groups[j].max()) + 1 == len(settled)
             for rows in self.parts:
+                scaled = self.step.method == "multiplicative"
                 settled[rows, j] = self.settling.settled(
                     noisy[rows, j],
                     block.values[rows, j],
                     block.weights[rows],
                     whole=whole,
                     alone=alone,
-                    scaled=self.step.method == "multiplicative",
+                    scaled=scaled,
                 )
         low = self.step.lower
         high = self.step.upper
@@ -343,43 +360,41 @@ class _Adding:
         if method == "multiplicative":
             always = ["signs", "zeros"]
         else:
-            always = ["all values but the outlying ones"]
+            always = ["all values but the outliers"]
         return [
             preserved_numbers.means(),
             *(preserved_numbers.exact(statistic) for statistic in always if free),
         ]
 
     def _warnings(self, preserved_numbers: KeptNumbers) -> list[str]:
-        warnings = [
-            f"column {name!r} does not vary: it was left as it is"
-            for j, name in enumerate(self.step.columns)
-            if not varies(self.block.values[:, j])
-        ]
+        warnings = []
+        for j, name in enumerate(self.step.columns):
+            if not varies(self.block.values[:, j]):
+                warnings.append(f"column {name!r} does not vary: it was left as it is")
         warnings += self._still()
         if self.pooled:
             warnings.append(
-                f"{self.pooled:,} strata are too small for moments of their own; they were put"
-                " together"
+                f"{self.pooled:,} strata are too small for moments of their own and were pooled"
             )
         if self.mended:
             warnings.append(
-                f"missing values made the correlations of {self.mended:,} strata impossible; they"
-                " were mended"
+                f"missing values made the correlations of {self.mended:,} strata impossible; they "
+                "were corrected"
             )
         if self.step.alpha < LITTLE:
             warnings.append(f"alpha is below {LITTLE}: such noise hides little")
         strong = correlation_of(preserved_numbers.before) - np.eye(len(self.step.columns))
         if self.step.method == "uncorrelated" and np.abs(strong).max() > CLOSE:
             warnings.append(
-                "columns are strongly correlated: independent noise can be filtered out of them;"
-                " take method correlated or kim"
+                "columns are strongly correlated, so independent noise can be filtered out; use "
+                "method correlated or kim"
             )
         if self.step.method == "multiplicative" and (self.block.values == 0).any():
-            warnings.append("multiplicative noise leaves every 0 as it is")
+            warnings.append("multiplicative noise leaves every 0 unchanged")
         if self.clipped:
             warnings.append(
-                f"{self.clipped:,} values lay beyond the bounds and were drawn in; they pile up"
-                " there"
+                f"{self.clipped:,} values were beyond the bounds and were moved to them; they "
+                "accumulate there"
             )
         return warnings
 
@@ -394,7 +409,7 @@ class _Adding:
             if still and varies(block.values[:, j]):
                 rows = sum(len(part) for part in still)
                 unmoved.append(
-                    f"column {name!r} does not vary in {len(still):,} strata: {rows:,} values were"
-                    " left as they are"
+                    f"column {name!r} is constant in {len(still):,} strata: {rows:,} values were "
+                    "left unchanged"
                 )
         return unmoved

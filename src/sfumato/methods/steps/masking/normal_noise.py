@@ -52,7 +52,8 @@ def with_covariance(normals: Array, covariance: Array, coarse: list[int]) -> Arr
     takes nothing from draws that differ within the unit.
     """
     shaped = np.empty_like(normals)
-    shaped[:, coarse] = normals[:, coarse] @ root_of(covariance[np.ix_(coarse, coarse)]).T
+    root = root_of(covariance[np.ix_(coarse, coarse)])
+    shaped[:, coarse] = normals[:, coarse] @ root.T
     return shaped
 
 
@@ -102,7 +103,8 @@ class BlockNoise:
 
     def uncorrelated(self, rows: Rows) -> Array:
         """Values x + e with independent e of variance αS_jj."""
-        spread = np.sqrt(self.alpha * np.diag(self.covariances[int(rows[0])]))
+        variances = np.diag(self.covariances[int(rows[0])])
+        spread = np.sqrt(self.alpha * variances)
         return self.block.values[rows] + self.normals[rows] * spread
 
     def correlated(self, rows: Rows) -> Array:
@@ -124,7 +126,8 @@ class BlockNoise:
     def multiplicative(self, rows: Rows) -> Array:
         """Values x·exp(e − s²/2) with e of variance s² = ln(1 + α)."""
         variance = float(np.log1p(self.alpha))
-        factors: Array = np.exp(np.sqrt(variance) * self.normals[rows] - variance / 2)
+        spread = np.sqrt(variance) * self.normals[rows]
+        factors: Array = np.exp(spread - variance / 2)
         return self.block.values[rows] * factors
 
     def outliers(self, rows: Rows, quantile: float) -> Array:
@@ -146,7 +149,8 @@ def shrinkage(count: NDArray[np.int64], alpha: float) -> Array:
     [0.755929]
     """
     n = count.astype(np.float64)
-    return np.sqrt(np.divide(n - 1, n * (1 + alpha) - 1, out=np.ones_like(n), where=n > 1))
+    divisor = n * (1 + alpha) - 1
+    return np.sqrt(np.divide(n - 1, divisor, out=np.ones_like(n), where=n > 1))
 
 
 def robust_distances(values: Array, weights: Array) -> Array:
@@ -161,7 +165,8 @@ def robust_distances(values: Array, weights: Array) -> Array:
     middle = _medians(values)
     # 1.4826 = 1/Φ⁻¹(3/4): makes the MAD the standard deviation of normal values.
     scale = 1.4826 * _medians(np.abs(values - middle))
-    scale = np.where(scale > 0, scale, np.sqrt(np.diag(covariance_of(values, weights))))
+    variances = np.diag(covariance_of(values, weights))
+    scale = np.where(scale > 0, scale, np.sqrt(variances))
     scores = np.divide(
         values - middle, scale, out=np.zeros_like(values), where=present & (scale > 0)
     )

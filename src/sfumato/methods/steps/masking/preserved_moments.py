@@ -31,9 +31,8 @@ class KeptNumbers:
 
     def means(self, *, exactly: bool = False) -> Preserved:
         """How many standard deviations the means moved."""
-        differences = means_of(self.masked, self.block.weights) - means_of(
-            self.block.values, self.block.weights
-        )
+        means_before = means_of(self.block.values, self.block.weights)
+        differences = means_of(self.masked, self.block.weights) - means_before
         return self._preserved("means", exactly, _relative(differences, self.spread))
 
     def sums(self, *, exactly: bool = False) -> Preserved:
@@ -50,9 +49,8 @@ class KeptNumbers:
 
     def variances(self) -> Preserved:
         """How far the variances moved, as a share of them."""
-        return self._preserved(
-            "variances", False, _relative(np.diag(self.after - self.before), np.diag(self.before))
-        )
+        differences = np.diag(self.after - self.before)
+        return self._preserved("variances", False, _relative(differences, np.diag(self.before)))
 
     def covariances(self) -> Preserved:
         """How far the covariances of different columns moved, as a share of the product of standard
@@ -72,10 +70,9 @@ class KeptNumbers:
     def distributions(self) -> Preserved:
         """How far the (weighted) distribution functions lie apart: Kolmogorov's distance."""
         columns = range(len(self.block.names))
-        apart = [
-            kolmogorov(self.block.values[:, j], self.masked[:, j], self.block.weights)
-            for j in columns
-        ]
+        apart = []
+        for j in columns:
+            apart.append(kolmogorov(self.block.values[:, j], self.masked[:, j], self.block.weights))
         return self._preserved("distribution functions", False, max(apart))
 
     def exact(self, statistic: str) -> Preserved:

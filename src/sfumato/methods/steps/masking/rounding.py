@@ -27,7 +27,7 @@ from sfumato.methods.steps.masking.block import (
     column_like,
     require_numbers,
 )
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Names, Strata, require_table
 from sfumato.methods.steps.masking.preserved_moments import KeptNumbers
 
 if TYPE_CHECKING:
@@ -76,15 +76,13 @@ class Round(ColumnStep):
 
     columns: Annotated[Names, Field(description="columns that are rounded")]
     base: Annotated[
-        float, Field(gt=0, allow_inf_nan=False, description="what the values become multiples of")
+        float, Field(gt=0, allow_inf_nan=False, description="the base of the multiples")
     ]
     method: Annotated[
         Literal["deterministic", "random", "controlled"],
         Field(description="which neighbour a value becomes"),
     ] = "deterministic"
-    within: Annotated[
-        Names | None, Field(description="columns that make the strata; None: those with that role")
-    ] = None
+    within: Strata = None
 
     name: ClassVar[str] = "round"
     accounting: ClassVar[Declaration] = Declaration(
@@ -127,20 +125,21 @@ class Round(ColumnStep):
         up = self._up(block, fractions, goal)
         rounded_values = _multiples(below + up, self.base)
         changed = np.abs(rounded_values - block.values) > 1e-9 * self.base
-        unchanged = [
-            n for n, is_changed in zip(self.columns, changed.T, strict=True) if not is_changed.any()
-        ]
+        unchanged = []
+        for n, is_changed in zip(self.columns, changed.T, strict=True):
+            if not is_changed.any():
+                unchanged.append(n)
+        columns = {}
+        for j, n in enumerate(self.columns):
+            columns[n] = column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"rounded to multiples of {self.base:g} ({self.method})"
             ),
-            columns={
-                n: column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
-                for j, n in enumerate(self.columns)
-            },
+            columns=columns,
             preserved=self._preserved(block, rounded_values),
             warnings=tuple(
-                f"column {n!r} has multiples of the base only: rounding changed nothing"
+                f"column {n!r} already has multiples of the base only; rounding changed nothing"
                 for n in unchanged
             ),
             public={"base": self.base, "method": self.method},
@@ -172,17 +171,16 @@ class Round(ColumnStep):
             return preserved_numbers.exact("order"), preserved_numbers.means()
         if self.method == "random":
             return preserved_numbers.means(), preserved_numbers.sums()
-        totals = [
-            np.abs(np.nansum(rounded_values[rows] - block.values[rows], axis=0)).max()
-            for rows in block.parts()
-        ]
+        totals = []
+        for rows in block.parts():
+            changes = rounded_values[rows] - block.values[rows]
+            errors = np.abs(np.nansum(changes, axis=0))
+            totals.append(errors.max())
         words = f"totals, to the next multiple of {self.base:g},"
-        return (
-            Preserved(
-                words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
-            ),
-            preserved_numbers.means(),
+        preserved_totals = Preserved(
+            words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
         )
+        return (preserved_totals, preserved_numbers.means())
 
 
 def _split(values: Array, base: float) -> tuple[Array, Array]:
@@ -191,9 +189,9 @@ def _split(values: Array, base: float) -> tuple[Array, Array]:
     """
     scaled = values / base
     whole = np.rint(scaled)
-    scaled = np.where(
-        np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole)), whole, scaled
-    )
+    tolerance = 1e-9 * np.maximum(1.0, np.abs(whole))
+    is_whole = np.abs(scaled - whole) <= tolerance
+    scaled = np.where(is_whole, whole, scaled)
     below = np.floor(scaled)
     return below, np.nan_to_num(scaled - below)
 

@@ -20,13 +20,14 @@ from sfumato.core.design import (
     weights_of,
 )
 from sfumato.core.encoding import numbers_of
+from sfumato.core.groups import places_in_groups
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Keyed, Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import LARGEST, SMALLEST, by_appearance
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Strata, require_table
 from sfumato.methods.steps.masking.weighted_moments import means_of, varies
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 USUAL = 0.1
 WHOLE = (
-    "the sample is the whole table: who is unique in it is unique among all its people; sample a"
-    " part to be protected"
+    "the sample is the whole table, so a unique record in it is unique among all its people; "
+    "sample a smaller part"
 )
 _WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
 
@@ -140,15 +141,13 @@ class Sample(Step):
     method: Annotated[
         Literal["simple", "stratified", "systematic"], Field(description="how units are drawn")
     ] = "simple"
-    within: Annotated[
-        Names | None, Field(description="columns that make the strata; None: those with that role")
-    ] = None
+    within: Strata = None
     allocation: Annotated[
         Literal["proportional", "equal"], Field(description="stratified: how many of each stratum")
     ] = "proportional"
     unit: Annotated[
         Literal["person", "household", "row"] | None,
-        Field(description="what is drawn and kept whole; None: units if any"),
+        Field(description="what is sampled as a whole; by default the units, if any"),
     ] = None
     weight: Annotated[
         str | None, Field(min_length=1, description="name of a weight column to add")
@@ -207,8 +206,8 @@ class Sample(Step):
             sample_size = self.size
         if sample_size > count:
             raise ParameterError(
-                f"Sample: {sample_size:,} {kind}s are asked for, the table has {count:,}; lower the"
-                " size"
+                f"Sample: {sample_size:,} {kind}s are asked for, but the table has {count:,}; "
+                "lower the size"
             )
         return sample_size
 
@@ -216,8 +215,8 @@ class Sample(Step):
         """How many units are drawn of each stratum."""
         if len(sizes) > sample_size:
             raise ParameterError(
-                f"Sample: {sample_size:,} {kind}s cannot cover {len(sizes):,} strata; take more, or"
-                " systematic"
+                f"Sample: {sample_size:,} {kind}s cannot cover {len(sizes):,} strata; raise the "
+                "size, or use systematic"
             )
         return allocated(sample_size, sizes, equal=self.allocation == "equal")
 
@@ -227,7 +226,9 @@ class Sample(Step):
         if self.method == "simple" and self.within is not None:
             raise ParameterError("Sample: within is for stratified and systematic, not for simple")
         if self.method != "stratified" and self.allocation != "proportional":
-            raise ParameterError(f"Sample: allocation is for stratified, not for {self.method}")
+            raise ParameterError(
+                f"Sample: allocation is for stratified, not for {self.method}; leave it out"
+            )
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw the units."""
@@ -240,8 +241,8 @@ class Sample(Step):
             )
         if self.weight in dataset.columns:
             raise ParameterError(
-                f"Sample: the table has a column {self.weight!r} already; name the weights"
-                " otherwise"
+                f"Sample: the table already has a column {self.weight!r}; choose another name for "
+                "the weights"
             )
         sample = _draw(self, dataset, goal)
         rows = np.flatnonzero(sample.chances)
@@ -252,22 +253,31 @@ class Sample(Step):
         if old is not None:
             weights = weights * old
         share = sample.taken / sample.units
+        if sample.kind == "row":
+            rows_taken = sample.taken
+        else:
+            rows_taken = len(rows)
         facts = {
             "fraction": share,
             "method": self.method,
             "unit": sample.kind,
-            "rows": sample.taken if sample.kind == "row" else len(rows),
+            "rows": rows_taken,
         }
         exact = sample.kind == "row" and old is None
+        if self.weight is not None:
+            attributes = {self.weight: _WEIGHT}
+        else:
+            attributes = {}
+        owner = {"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata}
         return Masked(
             actions=dict(self._actions(dataset)),
             columns=self._weight_column(dataset, weights),
             rows=rows,
-            attributes={self.weight: _WEIGHT} if self.weight is not None else {},
+            attributes=attributes,
             preserved=tuple(_preserved(dataset, weights, self.weight, exact=exact)),
             warnings=tuple(self._warnings(dataset, sample)),
             public=facts,
-            owner={"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata},
+            owner=owner,
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -286,7 +296,7 @@ class Sample(Step):
             plan_section["unit"] != "row" or self.taken(round(rows / share), "row") == rows
         ):
             return None
-        return f"{self.name}: {rows:,} rows are not the share that the recipe asks for"
+        return f"{self.name}: {rows:,} rows do not match the share that the recipe asks for"
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table with these columns is, when ``schema`` says what the original
@@ -359,8 +369,8 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
         torn = len(np.unique(units[unit_strata[units] != rows]))
         if torn:
             raise SchemaError(
-                f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep"
-                " them whole"
+                f"sample: {torn:,} {kind}(s) are in more than one stratum; choose strata that keep "
+                "them whole"
             )
         strata = np.unique(unit_strata, return_inverse=True)[1]
     if step.method == "systematic":
@@ -382,7 +392,7 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     unit_chances[picked] = chances[picked]
     per_row = np.empty(len(dataset))
     per_row[order] = unit_chances[units]
-    return _Drawn(per_row, kind, count, sample_size, int(strata.max()) + 1)
+    return _Drawn(per_row, kind, units=count, taken=sample_size, strata=int(strata.max()) + 1)
 
 
 # Rows drawn one by one: those with the smallest words of their stratum.
@@ -437,7 +447,8 @@ class _Smallest:
         codes, names = labelled_strata(rows, self.step.strata(rows.schema))
         words = self.draws.words(Marks.of(rows))
         order = np.argsort(codes, kind="stable")
-        parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+        ends = np.cumsum(np.bincount(codes, minlength=len(names)))
+        parts = np.split(words[order], ends[:-1])
         for name, part in zip(names, parts, strict=True):
             candidates = np.concatenate([self.kept[name], part])
             quota = self.quotas.each[name]
@@ -469,14 +480,18 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     total = sum(quotas.sizes.values())
     sample_size = sum(quotas.each.values())
     return _Drawn(
-        np.where(is_drawn, chances[codes], 0.0), "row", total, sample_size, len(quotas.sizes)
+        np.where(is_drawn, chances[codes], 0.0),
+        "row",
+        units=total,
+        taken=sample_size,
+        strata=len(quotas.sizes),
     )
 
 
 def _first_of_each(sequence: Rows, sizes: Rows, allocation: Rows) -> Rows:
     """The first ``allocation[h]`` of every stratum in a sequence that is sorted by stratum."""
     # The position of each unit within its stratum.
-    position = np.arange(len(sequence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    position = places_in_groups(sizes)
     return sequence[position < np.repeat(allocation, sizes)]
 
 
@@ -502,28 +517,29 @@ def _preserved(
         before = np.ones(len(dataset))
     else:
         before = old
-    off = abs(float(weights.sum()) - float(before.sum())) / max(float(before.sum()), 1e-300)
+    gap = abs(float(weights.sum()) - float(before.sum()))
+    off = gap / max(float(before.sum()), 1e-300)
     weight_name = dataset.schema.only(Role.WEIGHT) or weight
     if weight_name is None:
         preserved = []
     else:
         preserved = [Preserved("size of the population as the sum", (weight_name,), exact, off)]
-    numbers = [
-        n
-        for n, a in dataset.schema.attributes.items()
-        if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles
-    ]
+    numbers = []
+    for n, a in dataset.schema.attributes.items():
+        if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles:
+            numbers.append(n)
     numbers = [n for n in numbers if dataset.dtype(n).is_numeric()]
     values = [(n, numbers_of(dataset, n)) for n in numbers]
-    usable_columns = [
-        (n, v) for n, v in values if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST
-    ]
+    usable_columns = []
+    for n, v in values:
+        if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST:
+            usable_columns.append((n, v))
     if usable_columns:
         table = np.stack([v for _, v in usable_columns], axis=1)
-        mean_shifts = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(
-            table, axis=0
+        gaps = np.abs(means_of(table, weights) - means_of(table, before))
+        mean_shifts = gaps / np.nanstd(table, axis=0)
+        preserved_means = Preserved(
+            "means", tuple(n for n, _ in usable_columns), False, float(mean_shifts.max())
         )
-        preserved.append(
-            Preserved("means", tuple(n for n, _ in usable_columns), False, float(mean_shifts.max()))
-        )
+        preserved.append(preserved_means)
     return preserved

@@ -110,7 +110,8 @@ class Settling:
         if scaled and one_sign and target_sum * now > 0:
 
             def shift(t: float) -> Array:
-                return np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds)
+                rescaled = masked * math.exp(min(max(t, -MOST), MOST))
+                return np.clip(rescaled, *bounds)
 
             guess = math.log(target_sum / now)
         else:
@@ -139,7 +140,11 @@ def _at(shift: Callable[[float], Array], weights: Array, target_sum: float, gues
     # Larger t need not give a larger sum: negative numbers shrink when they are scaled up.
     rising = missing(guess + 1.0) >= missing(guess)
     near, far = guess, guess
-    step = max(abs(guess), 1.0) * (1.0 if (missing(guess) < 0) == rising else -1.0)
+    if (missing(guess) < 0) == rising:
+        direction = 1.0
+    else:
+        direction = -1.0
+    step = max(abs(guess), 1.0) * direction
     # Double the step until the sum has passed the target.
     for _ in range(64):
         far += step

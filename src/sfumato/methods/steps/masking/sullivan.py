@@ -100,9 +100,8 @@ class NormalScale:
     def _step(self, scores: Array) -> Rows:
         from scipy.special import ndtr
 
-        steps: Rows = np.minimum(
-            np.searchsorted(self.ends, ndtr(scores), side="left"), len(self.ends) - 1
-        )
+        positions = np.searchsorted(self.ends, ndtr(scores), side="left")
+        steps: Rows = np.minimum(positions, len(self.ends) - 1)
         return steps
 
 
@@ -137,31 +136,30 @@ class Sullivan:
         self.categories = categories
         self.coarse = coarse_first(block)
         pairs = zip(self.block.names, self.block.marks, strict=True)
-        self.ties = np.stack(
-            [self.goal.keyed(f"ties of {name}").uniforms(marks) for name, marks in pairs], axis=1
-        )
+        uniforms = [self.goal.keyed(f"ties of {name}").uniforms(marks) for name, marks in pairs]
+        self.ties = np.stack(uniforms, axis=1)
         self.redrawn = self.left = self.mended = 0
         self.gap = 0.0
 
     def masked(self, rows: Rows) -> Array:
         """One stratum with noise."""
         block = self.block
-        scales = [
-            NormalScale.of(
+        scales = []
+        for j, is_category in enumerate(self.categories):
+            scale_of_column = NormalScale.of(
                 block.values[rows, j],
                 block.weights[rows],
                 block.groups[j][rows],
                 self.ties[rows, j],
                 stepped=is_category,
             )
-            for j, is_category in enumerate(self.categories)
-        ]
+            scales.append(scale_of_column)
         noisy = self._noisy(rows, scales)
         pairs = enumerate(zip(scales, self.categories, strict=True))
-        columns = np.stack(
-            [scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs],
-            axis=1,
-        )
+        columns_back = []
+        for j, (scale, is_category) in pairs:
+            columns_back.append(scale.back(noisy[:, j], stepped=is_category))
+        columns = np.stack(columns_back, axis=1)
         return np.where(np.isnan(block.values[rows]), np.nan, columns)
 
     def _noisy(self, rows: Rows, scales: list[NormalScale]) -> Array:
@@ -171,7 +169,8 @@ class Sullivan:
         scores = np.stack([scale.scores for scale in scales], axis=1)
         gaps = np.isnan(self.block.values[rows])
         weights = self.block.weights[rows]
-        shrink = float(shrinkage(np.array([len(rows)]), self.alpha)[0])
+        rows_in_part = np.array([len(rows)])
+        shrink = float(shrinkage(rows_in_part, self.alpha)[0])
         # Compared as they are seen after the way back, where ties move correlations.
         target_correlations = self._correlations([s.seen(s.scores) for s in scales], gaps, weights)
         shape, mended = semidefinite(self._correlations([s.scores for s in scales], gaps, weights))
@@ -186,9 +185,8 @@ class Sullivan:
             noisy = shrink * (scores + noise)
             if turn == 0 and self.near > 0:
                 noisy = self._away(rows, scores, noisy, shape, shrink)
-            correlations = self._correlations(
-                [s.seen(noisy[:, j]) for j, s in enumerate(scales)], gaps, weights
-            )
+            normals_seen = [s.seen(noisy[:, j]) for j, s in enumerate(scales)]
+            correlations = self._correlations(normals_seen, gaps, weights)
             apart = target_correlations - correlations
             gap = float(np.abs(apart).max())
             if gap < best_gap:
@@ -198,7 +196,8 @@ class Sullivan:
                 break
             # Released correlations mix those of scores and noise as 1 : α, so the noise must make
             # up for (1 + α)/α times the gap.
-            shape = semidefinite(_limited(shape + apart * (1 + self.alpha) / self.alpha))[0]
+            corrected = shape + apart * (1 + self.alpha) / self.alpha
+            shape = semidefinite(_limited(corrected))[0]
         moved = _distances(best - scores, start, self.alpha, shrink)
         self.left += int((moved < self._threshold(len(scales))).sum())
         self.gap = max(self.gap, best_gap)

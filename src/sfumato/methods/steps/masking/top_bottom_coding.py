@@ -67,7 +67,8 @@ def quantile_of(values: NDArray[np.float64], weights: NDArray[np.float64], share
     present = np.flatnonzero(~np.isnan(values))
     order = present[np.argsort(values[present], kind="stable")]
     below = np.cumsum(weights[order])
-    position = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
+    sought = share * below[-1] * (1 - 1e-12)
+    position = int(np.searchsorted(below, sought))
     return float(values[order[min(position, len(order) - 1)]])
 
 
@@ -123,7 +124,12 @@ class TopBottomCoding(ColumnStep):
         str | None, Field(min_length=1, description="label of the lower tail")
     ] = None
     least: Annotated[
-        int, Field(ge=1, description="fewer in a tail than this: its mean or median is warned of")
+        int,
+        Field(
+            ge=1,
+            description="a warning appears for fewer values in a tail: their mean or median is "
+            "revealing",
+        ),
     ] = 3
 
     name: ClassVar[str] = "top_bottom_coding"
@@ -166,7 +172,7 @@ class TopBottomCoding(ColumnStep):
         mean or median.
         """
         if self.top_quantile is not None or self.bottom_quantile is not None:
-            return Account(why="quantiles are found in the data")
+            return Account(why="quantiles are computed from the data")
         if self.replacement in ("mean", "median"):
             return Account(why=f"a tail becomes the {self.replacement} of its values")
         return Account(Effect.DATA_INDEPENDENT)
@@ -266,8 +272,8 @@ class _Coding:
             return numbers_of(dataset, name)
         if self.step.replacement == "mean":
             raise ParameterError(
-                f"top_bottom_coding: {name!r} is ordinal and has no mean; take the median or the"
-                " threshold"
+                f"top_bottom_coding: {name!r} is ordinal and has no mean; use the median or the "
+                "threshold"
             )
         return ranks_of(dataset, name)
 
@@ -283,9 +289,9 @@ class _Coding:
             self._require_some(name, tails, counts)
             self.counts[name] = {end: counts[end] for end in tails}
             for threshold, rows in tails.values():
-                coded_values[rows, j] = self._replaced(
-                    name, self.block.values[rows, j], self.block.weights[rows], threshold, rows
-                )
+                values = self.block.values[rows, j]
+                weights = self.block.weights[rows]
+                coded_values[rows, j] = self._replaced(name, values, weights, threshold, rows)
             columns[name] = self._column(j, name, coded_values[:, j], tails)
         coded = [name for name in self.step.columns if sum(self.counts[name].values())]
         before = self.dataset.schema.attributes
@@ -337,7 +343,8 @@ class _Coding:
             copies = self.dataset.copies
         present = ~np.isnan(self.block.values[:, column_number])
         groups = {end: beyond for end, (_, beyond) in tails.items()}
-        stays = present & ~np.logical_or.reduce([np.zeros_like(present), *groups.values()])
+        is_coded = np.logical_or.reduce([np.zeros_like(present), *groups.values()])
+        stays = present & ~is_coded
         # Tails may overlap where thresholds cross; that is refused later.
         groups |= {"present": present, "stays": stays}
         return {end: int(copies[self.block.order][rows].sum()) for end, rows in groups.items()}
@@ -349,12 +356,12 @@ class _Coding:
         of empty tails.
         """
         if not counts["present"] and not self.fixed:
-            raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
+            raise SchemaError(f"top_bottom_coding: column {name!r} has no values; drop it")
         crossed = len(tails) == 2 and tails["bottom"][0] >= tails["top"][0]
         if crossed or not (counts["stays"] or self.fixed):
             raise ParameterError(
-                f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose"
-                " thresholds further apart"
+                f"top_bottom_coding: no value of column {name!r} would stay unchanged; choose "
+                "thresholds further apart"
             )
         self.warnings += [
             f"column {name!r} has no value at or beyond its {end} threshold: nothing was coded"
@@ -373,14 +380,14 @@ class _Coding:
         if order is not None:
             if label(value) not in order:
                 raise ParameterError(
-                    f"top_bottom_coding: the order of {name!r} does not list the threshold"
+                    f"top_bottom_coding: the order of {name!r} does not list the threshold; add it"
                 )
             return float(order.index(label(value)))
         try:
             return float(value)
         except ValueError:
             raise ParameterError(
-                f"top_bottom_coding: {name!r} holds numbers, its threshold must be one"
+                f"top_bottom_coding: {name!r} holds numbers, so its threshold must be a number"
             ) from None
 
     def _replaced(
@@ -397,8 +404,8 @@ class _Coding:
             count = len(tail)
         if count < self.step.least:
             self.warnings.append(
-                f"the {self.step.replacement} of {count} in a tail of {name!r} is released: it"
-                " tells almost what they are"
+                f"the {self.step.replacement} of {count} in a tail of {name!r} is released and "
+                "nearly reveals them"
             )
         if not (weights.sum() > 0):
             weights = np.ones_like(weights)
@@ -418,9 +425,13 @@ class _Coding:
         encoded = encode(column)
         texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
         for end, (threshold, rows) in tails.items():
-            threshold_text = label(threshold) if order is None else order[int(threshold)]
+            if order is None:
+                threshold_text = label(threshold)
+            else:
+                threshold_text = order[int(threshold)]
             text = self.step.label(end, threshold_text)
-            texts = texts.set(pl.Series(self.block.back(rows.astype(float)) > 0), text)
+            is_coded = self.block.back(rows.astype(float)) > 0
+            texts = texts.set(pl.Series(is_coded), text)
         return texts
 
     def _ordered(self, column: pl.Series, column_number: int, coded: Array) -> pl.Series:
@@ -430,10 +441,10 @@ class _Coding:
         ranks = self.block.values[:, column_number]
         if np.isin(coded[~np.isnan(coded)], ranks).all():
             return values_at(column, self.block.back(ranks), self.block.back(coded))
-        order = pl.Series([*(self.orders[column.name] or ()), None], dtype=pl.String)
-        return order.gather(
-            np.where(np.isnan(coded), len(order) - 1, coded).astype(np.int64)
-        ).alias(column.name)
+        listed_order = self.orders[column.name] or ()
+        order = pl.Series([*listed_order, None], dtype=pl.String)
+        positions = np.where(np.isnan(coded), len(order) - 1, coded)
+        return order.gather(positions.astype(np.int64)).alias(column.name)
 
     def _preserved(self, coded_values: Array) -> tuple[Preserved, ...]:
         names = self.block.names

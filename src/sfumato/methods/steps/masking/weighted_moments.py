@@ -16,12 +16,8 @@ def means_of(values: Array, weights: Array) -> Array:
     """Weighted mean per column over the known values; 0 for a column without any."""
     present = ~np.isnan(values)
     total = weights @ present
-    return np.divide(
-        weights @ np.where(present, values, 0.0),
-        total,
-        out=np.zeros(values.shape[1]),
-        where=total > 0,
-    )
+    sums = weights @ np.where(present, values, 0.0)
+    return np.divide(sums, total, out=np.zeros(values.shape[1]), where=total > 0)
 
 
 def covariance_of(values: Array, weights: Array) -> Array:
@@ -47,7 +43,8 @@ def covariance_of(values: Array, weights: Array) -> Array:
     share = np.divide(
         counts, (counts - 1) * pair_weights, out=np.zeros_like(pair_weights), where=enough
     )
-    covariance: Array = (centred * weights[:, None]).T @ centred * share
+    weighted = centred * weights[:, None]
+    covariance: Array = weighted.T @ centred * share
     # Rounding leaves 1e-17 where there is no variance, and correlations would blow it up.
     flat = [j for j in range(values.shape[1]) if not varies(values[:, j])]
     covariance[flat, :] = 0.0
@@ -95,7 +92,8 @@ def semidefinite(covariance: Array) -> tuple[Array, bool]:
         return covariance, False
     shape = (vectors * np.maximum(values, 0.0)) @ vectors.T
     scale = np.sqrt(np.diag(shape))
-    return shape / np.outer(scale, scale) * np.outer(spread, spread), True
+    correlation = shape / np.outer(scale, scale)
+    return correlation * np.outer(spread, spread), True
 
 
 def root_of(covariance: Array) -> Array:
@@ -115,5 +113,6 @@ def root_of(covariance: Array) -> Array:
         if remaining <= 1e-12 * covariance[j, j]:
             continue
         root[j, j] = np.sqrt(remaining)
-        root[j + 1 :, j] = (covariance[j + 1 :, j] - root[j + 1 :] @ root[j]) / root[j, j]
+        explained = root[j + 1 :] @ root[j]
+        root[j + 1 :, j] = (covariance[j + 1 :, j] - explained) / root[j, j]
     return root

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import places_in_groups
 from sfumato.core.model import TOLERANCE
 from sfumato.errors import InternalError
 from sfumato.methods.formulas.bucket_counts import count_bounds, whole_counts
@@ -44,7 +45,7 @@ class Limits:
         """The same classes with counts that are known to work out."""
         counts = whole_counts(self.sizes.tolist(), shares, self.low, self.high)
         if counts is None:
-            raise InternalError("there are no counts for classes that were planned")
+            raise InternalError("the planned classes have no counts")
         return Limits(self.sizes, counts, counts)
 
 
@@ -90,7 +91,7 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
     while waiting:
         rows = waiting.pop()
         part_buckets = [bucket_codes[rows] for bucket_codes in buckets]
-        upper = _cut(points[rows], cells[rows], part_buckets, shares, k, t)
+        upper = _cut(points[rows], cells[rows], part_buckets, shares=shares, k=k, t=t)
         if upper is None:
             groups[rows] = classes
             classes += 1
@@ -138,7 +139,7 @@ def _upper_halves(values: Points, parts: Labels) -> Flags:
     odd = sizes % 2
     # Odd parts take turns in which half gets one more, so that both halves stay equal in all.
     below = sizes // 2 + odd * (np.cumsum(odd) % 2)
-    position = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    position = places_in_groups(sizes)
     upper = np.zeros(len(order), dtype=np.bool_)
     upper[order] = position >= np.repeat(below, sizes)
     return upper
@@ -147,4 +148,6 @@ def _upper_halves(values: Points, parts: Labels) -> Flags:
 def _close(buckets: Labels, shares: Points, t: float) -> bool:
     expected = len(buckets) * shares
     counts = np.bincount(buckets, minlength=len(shares))
-    return bool(((counts >= expected / t - TOLERANCE) & (counts <= expected * t + TOLERANCE)).all())
+    above = counts >= expected / t - TOLERANCE
+    below = counts <= expected * t + TOLERANCE
+    return bool((above & below).all())

@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 def points_of(dataset: Table, columns: Sequence[str]) -> Points:
     """Columns of any kind as points: see :mod:`sfumato.methods.steps.microaggregation.inputs`."""
     forms = {name: form_of(dataset, name, "taxonomy") for name in columns}
-    lines = {
-        name: computable(line_of(dataset, name, form), name)
-        for name, form in forms.items()
-        if form in ON_A_LINE
-    }
+    lines = {}
+    for name, form in forms.items():
+        if form in ON_A_LINE:
+            lines[name] = computable(line_of(dataset, name, form), name)
     return embedded(dataset, forms, lines, standardize=True)
 
 
@@ -76,9 +75,8 @@ def clusters(points: Points, sizes: Sequence[int]) -> Labels:
     remaining = np.arange(len(points))
     for number, size in enumerate(sizes):
         remaining_points = points[remaining]
-        seed = remaining_points[
-            int(_squared(remaining_points - remaining_points.mean(axis=0)).argmax())
-        ]
+        distances = _squared(remaining_points - remaining_points.mean(axis=0))
+        seed = remaining_points[int(distances.argmax())]
         nearest = np.argsort(_squared(remaining_points - seed), kind="stable")[:size]
         cluster_of[remaining[nearest]] = number
         remaining = np.delete(remaining, nearest)

@@ -61,7 +61,9 @@ def means(values: Array, groups: Labels, weights: Array) -> Array:
         return values
     group_weights = np.bincount(of, weights[inside])
     row_weights = np.where(group_weights[of] > 0, weights[inside], 1.0)
-    mean_of = np.bincount(of, own * row_weights) / np.maximum(np.bincount(of, row_weights), 1e-300)
+    sums = np.bincount(of, own * row_weights)
+    totals = np.bincount(of, row_weights)
+    mean_of = sums / np.maximum(totals, 1e-300)
     low = np.full(len(mean_of), np.inf)
     high = np.full(len(mean_of), -np.inf)
     np.minimum.at(low, of, own)
@@ -92,9 +94,9 @@ def medians(values: Array, groups: Labels, weights: Array) -> Array:
             else:
                 row_weights = np.ones(len(rows))
             below = np.cumsum(row_weights)
-            released[rows] = values[
-                rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]
-            ]
+            half = below[-1] / 2 - 1e-12 * below[-1]
+            middle = int(np.searchsorted(below, half))
+            released[rows] = values[rows[middle]]
     return released
 
 
@@ -105,9 +107,8 @@ def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
     rows = np.arange(len(codes))
     inside = np.flatnonzero(groups >= 0)
     code_count = int(codes.max(initial=0)) + 1
-    pairs, first, of = np.unique(
-        groups[inside] * code_count + codes[inside], return_index=True, return_inverse=True
-    )
+    keys = groups[inside] * code_count + codes[inside]
+    pairs, first, of = np.unique(keys, return_index=True, return_inverse=True)
     weight = np.bincount(of, weights[inside])
     count = np.bincount(of)
     best = np.lexsort((pairs, -count, -weight, pairs // code_count))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 from sfumato.core.model import TOLERANCE
 from sfumato.errors import InternalError
 from sfumato.methods.formulas.closeness import distance_bounds, needed_size
@@ -54,7 +55,7 @@ class RecordLine:
     def distances(self, groups: Labels) -> Points:
         """The distance of every class to the table."""
         members = self.ranks[np.lexsort((self.ranks, groups))]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
+        starts = group_starts(np.bincount(groups))
         distances = kernels.buckets.measure_classes(starts, members, self.reach, self.moved)
         return np.asarray(np.maximum(distances, 0.0))
 
@@ -77,7 +78,7 @@ def close_classes(
     groups = merged(points, line, start, t)
     classes = int(start.max()) + 1
     if float(line.distances(groups).max()) > t + TOLERANCE or int(np.bincount(groups).min()) < k:
-        raise InternalError("classes were made that do not keep k and t")
+        raise InternalError("some classes do not hold k and t; report this as a bug")
     return groups, {**notes, "merged": classes - int(groups.max()) - 1}
 
 
@@ -99,7 +100,10 @@ def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
     leftover_count = n - classes * size
     parts = np.full(size, classes, dtype=np.int64)
     counts = np.ones((classes, size), dtype=np.int64)
-    middle = [size // 2] if size % 2 else [size // 2 - 1, size // 2]
+    if size % 2:
+        middle = [size // 2]
+    else:
+        middle = [size // 2 - 1, size // 2]
     # Left over records stand in the middle parts, where they move the distance least.
     for extra in range(leftover_count):
         at = middle[extra % len(middle)]
@@ -134,7 +138,8 @@ class _Merging:
         self.n = len(points)
         count = int(groups.max()) + 1
         order = np.argsort(groups, kind="stable")
-        self.members = np.split(order, np.cumsum(np.bincount(groups))[:-1])
+        ends = np.cumsum(np.bincount(groups))
+        self.members = np.split(order, ends[:-1])
         self.sizes = np.bincount(groups).astype(np.float64)
         self.sums = np.stack([np.bincount(groups, column, count) for column in points.T], axis=1)
         self.distances = line.distances(groups)
@@ -145,7 +150,8 @@ class _Merging:
         candidates = self.alive[self.alive != class_number]
         # Sums and sizes make the centre of a joined class without looking at its records.
         centres = self.sums[candidates] / self.sizes[candidates, None]
-        away = ((centres - self.sums[class_number] / self.sizes[class_number]) ** 2).sum(axis=1)
+        class_means = self.sums[class_number] / self.sizes[class_number]
+        away = ((centres - class_means) ** 2).sum(axis=1)
         partner = int(candidates[int(away.argmin())])
         members = np.concatenate([self.members[class_number], self.members[partner]])
         self.members[class_number] = members

@@ -60,8 +60,8 @@ def form_of(dataset: Table, name: str, nominal: str) -> Form:
     if attribute.kind is Kind.DATE or (attribute.kind is Kind.NUMERIC and dtype.is_temporal()):
         if not (dtype.is_temporal() or _days_as_text(dataset.column(name))):
             raise SchemaError(
-                f"column {name!r} must hold dates to be averaged, or text like YYYY-MM-DD; it is"
-                f" {dtype}: read it as dates first"
+                f"column {name!r} must hold dates to be averaged, or text like YYYY-MM-DD, but it "
+                f"holds {dtype}; read it as dates first"
             )
         return "dates"
     if attribute.kind is Kind.NUMERIC:
@@ -119,7 +119,8 @@ def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
         unit = DAY
     else:
         unit = 1
-    rounded = pl.Series(column.name, np.rint(ticks / unit) * unit).fill_nan(None).cast(pl.Int64)
+    whole_units = np.rint(ticks / unit) * unit
+    rounded = pl.Series(column.name, whole_units).fill_nan(None).cast(pl.Int64)
     dates = rounded.cast(own.to_physical().dtype).cast(own.dtype)
     if column.dtype == pl.String:
         return dates.dt.strftime("%Y-%m-%d")
@@ -152,8 +153,8 @@ def embedded(
             parts += _levels(dataset, name)
         if sum(part.shape[1] for part in parts) > MOST_DIMENSIONS:
             raise SchemaError(
-                f"column {name!r} has too many different values to be compared one by one; recode"
-                f" it first, or leave it out (more than {MOST_DIMENSIONS:,} in all)"
+                f"column {name!r} has too many different values to compare one by one; recode it "
+                f"first, or leave it out (more than {MOST_DIMENSIONS:,} in all)"
             )
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
@@ -164,7 +165,10 @@ def _scaled(values: Array, *, standardize: bool) -> Array:
     scores = np.zeros(len(values))
     if present.any():
         centred = values[present] - values[present].mean()
-        spread = float(values[present].std()) if standardize else 1.0
+        if standardize:
+            spread = float(values[present].std())
+        else:
+            spread = 1.0
         # Equal numbers may have a spread of 1e-17 by rounding: compare them instead.
         if np.ptp(values[present]) > 0 and spread > 0:
             scores[present] = centred / spread

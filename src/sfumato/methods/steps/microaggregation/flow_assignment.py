@@ -68,16 +68,19 @@ def _arcs(points: Points, groups: Labels, classes: int, near: int) -> tuple[Labe
     from scipy.spatial import KDTree
 
     sizes = np.bincount(groups, minlength=classes)
-    centres = np.stack(
-        [np.bincount(groups, column, classes) / sizes for column in points.T], axis=1
-    )
+    class_means = [np.bincount(groups, column, classes) / sizes for column in points.T]
+    centres = np.stack(class_means, axis=1)
     reach = min(near, classes)
-    nearest = np.asarray(KDTree(centres).query(points, k=reach)[1]).reshape(len(points), reach)
-    pairs = np.repeat(np.arange(len(points)), reach) * classes + nearest.ravel()
+    neighbours = KDTree(centres).query(points, k=reach)
+    nearest = np.asarray(neighbours[1]).reshape(len(points), reach)
+    repeated_points = np.repeat(np.arange(len(points)), reach)
+    pairs = repeated_points * classes + nearest.ravel()
     # Its own class is always among them, so the present assignment is a solution.
-    pairs = np.union1d(pairs, np.arange(len(points)) * classes + groups)
+    own_pairs = np.arange(len(points)) * classes + groups
+    pairs = np.union1d(pairs, own_pairs)
     records, to = np.divmod(pairs, classes)
-    return records, to, np.asarray(((points[records] - centres[to]) ** 2).sum(axis=1))
+    squared = ((points[records] - centres[to]) ** 2).sum(axis=1)
+    return records, to, np.asarray(squared)
 
 
 def _solver() -> tuple[Solve, str]:
@@ -101,19 +104,23 @@ def by_network(
     ends = n + count * shares + np.repeat(np.arange(count), shares)
     largest = max(float(costs.max(initial=0.0)), 1e-300)
     whole = np.rint(costs * (FINENESS / largest)).astype(np.int64)
-    network.add_arcs_with_capacity_and_unit_cost(
-        np.concatenate([records, inner]),
-        np.concatenate([n + classes * shares + buckets[records], ends]),
-        np.concatenate([np.ones(len(records), dtype=np.int64), (limits.high - limits.low).ravel()]),
-        np.concatenate([whole, np.zeros(count * shares, dtype=np.int64)]),
-    )
+    from_nodes = np.concatenate([records, inner])
+    bucket_nodes = n + classes * shares + buckets[records]
+    to_nodes = np.concatenate([bucket_nodes, ends])
+    spare_room = (limits.high - limits.low).ravel()
+    capacities = np.concatenate([np.ones(len(records), dtype=np.int64), spare_room])
+    all_costs = np.concatenate([whole, np.zeros(count * shares, dtype=np.int64)])
+    network.add_arcs_with_capacity_and_unit_cost(from_nodes, to_nodes, capacities, all_costs)
     # What a bucket must give is taken at its node; the remainder of a class may come from any
     # bucket.
     free_capacity = limits.sizes - limits.low.sum(axis=1)
-    supplies = np.concatenate([np.ones(n, dtype=np.int64), -limits.low.ravel(), -free_capacity])
+    least_amounts = limits.low.ravel()
+    supplies = np.concatenate([np.ones(n, dtype=np.int64), -least_amounts, -free_capacity])
     network.set_nodes_supplies(np.arange(len(supplies)), supplies)
     if network.solve() != network.OPTIMAL:
-        raise InternalError("no flow was found, though the present classes are one")
+        raise InternalError(
+            "no flow was found, although the present classes are one; report this as a bug"
+        )
     used = np.asarray(network.flows(np.arange(len(records)))) > 0
     return _picked(records[used], classes[used], n)
 
@@ -133,23 +140,27 @@ def by_linear_program(
     coefficients = np.ones(len(records))
     of_record = csr_array((coefficients, (records, arcs)), shape=(n, len(arcs)))
     of_class = csr_array((coefficients, (classes, arcs)), shape=(count, len(arcs)))
-    of_bucket = csr_array(
-        (coefficients, (classes * shares + buckets[records], arcs)),
-        shape=(count * shares, len(arcs)),
-    )
+    positions = (classes * shares + buckets[records], arcs)
+    of_bucket = csr_array((coefficients, positions), shape=(count * shares, len(arcs)))
     # The constraints are those of a network, so corners are whole and the dual simplex ends in
     # one.
+    upper_rows = vstack([of_bucket, -of_bucket], format="csr")
+    upper_limits = np.concatenate([limits.high.ravel(), -limits.low.ravel()])
+    equal_rows = vstack([of_record, of_class], format="csr")
+    equal_limits = np.concatenate([np.ones(n), limits.sizes])
     flow = linprog(
         costs,
-        A_ub=vstack([of_bucket, -of_bucket], format="csr"),
-        b_ub=np.concatenate([limits.high.ravel(), -limits.low.ravel()]),
-        A_eq=vstack([of_record, of_class], format="csr"),
-        b_eq=np.concatenate([np.ones(n), limits.sizes]),
+        A_ub=upper_rows,
+        b_ub=upper_limits,
+        A_eq=equal_rows,
+        b_eq=equal_limits,
         bounds=(0, 1),
         method="highs-ds",
     )
     if not flow.success:
-        raise InternalError("no flow was found, though the present classes are one")
+        raise InternalError(
+            "no flow was found, although the present classes are one; report this as a bug"
+        )
     # A whole solution up to rounding: 0 or 1.
     used = flow.x > 0.5
     return _picked(records[used], classes[used], n)
@@ -159,5 +170,5 @@ def _picked(records: Labels, classes: Labels, n: int) -> Labels:
     groups = np.full(n, -1, dtype=np.int64)
     groups[records] = classes
     if len(records) != n or (groups < 0).any():
-        raise InternalError("a flow did not give every record one class")
+        raise InternalError("a flow did not assign every record to one class; report this as a bug")
     return groups

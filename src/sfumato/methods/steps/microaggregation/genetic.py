@@ -55,5 +55,6 @@ def macro_clusters(ground: PointGround, groups: Labels, part: Labels) -> list[La
     sums = np.zeros((len(sizes), ground.points.shape[1]))
     np.add.at(sums, own, ground.points[part])
     # About FEW records: FEW // k groups of k, clustered by their means.
-    together = mdav_of(sums / sizes[:, None], min(len(sizes), max(2, FEW // ground.k)))
+    cluster_size = min(len(sizes), max(2, FEW // ground.k))
+    together = mdav_of(sums / sizes[:, None], cluster_size)
     return [part[together[own] == cluster] for cluster in range(int(together.max()) + 1)]

@@ -48,18 +48,16 @@ def require_ranges(step: str, grid: Collection[str], ranges: Collection[str]) ->
     unknown_names = [name for name in grid if name not in ranges]
     if unknown_names:
         raise SchemaError(
-            f"{step}: grid names {', '.join(unknown_names[:8])}, not released as ranges; leave them"
-            " out there"
+            f"{step}: grid names {', '.join(unknown_names[:8])}, not released as ranges; remove "
+            "them there"
         )
 
 
 def grids_of(columns: Mapping[str, BucketColumn]) -> dict[str, Any]:
     """The grids on which numbers and dates of these columns are labelled, as a plan tells them."""
-    grids = {
-        name: grid_fields
-        for column in columns.values()
-        for name, grid_fields in column.grid.items()
-    }
+    grids: dict[str, object] = {}
+    for column in columns.values():
+        grids.update(column.grid)
     return {"grid": grids} if grids else {}
 
 
@@ -80,11 +78,19 @@ def as_ranges(
     texts = pl.Series(name, cells.labels, dtype=pl.String).gather(cells.codes[groups])
     before = dataset.schema[name]
     still_listed = {TOP, None}.union(*axis.ladder.labels).issuperset(cells.labels)
+    if before.kind in IN_ORDER:
+        kind = Kind.ORDINAL
+    else:
+        kind = Kind.NOMINAL
+    if still_listed:
+        order = before.order
+    else:
+        order = None
     after = dataclasses.replace(
         before,
-        kind=Kind.ORDINAL if before.kind in IN_ORDER else Kind.NOMINAL,
+        kind=kind,
         hierarchy=before.hierarchy if still_listed else None,
-        order=before.order if still_listed else None,
+        order=order,
     )
     return BucketColumn(texts, after, describe_grids([axis], [name]) if cells.changed else {})
 
@@ -103,33 +109,30 @@ def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     before = dataset.schema[name]
     gone = form in ("numbers", "dates", "taxonomy")
     after = dataclasses.replace(before, hierarchy=None) if gone else before
-    return BucketColumn(centres(dataset, name, form, line, groups, weights), after)
+    return BucketColumn(
+        centres(dataset, name, form, line=line, groups=groups, weights=weights), after
+    )
 
 
 def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     """The number of the group, from 1."""
-    texts = pl.Series(
-        name,
-        [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)],
-        dtype=pl.String,
-    )
+    numbers = [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)]
+    texts = pl.Series(name, numbers, dtype=pl.String)
     after = dataclasses.replace(dataset.schema[name], kind=Kind.NOMINAL, hierarchy=None, order=None)
     return BucketColumn(texts.gather(groups), after)
 
 
 def require_values(step: str, dataset: Table, columns: Sequence[str]) -> None:
     """Refuse missing values where a centre is to be taken."""
-    gaps = {
-        name: (
-            dataset.column(name).fill_nan(None).null_count()
-            if dataset.dtype(name).is_float()
-            else dataset.column(name).null_count()
-        )
-        for name in columns
-    }
+    gaps = {}
+    for name in columns:
+        if dataset.dtype(name).is_float():
+            gaps[name] = dataset.column(name).fill_nan(None).null_count()
+        else:
+            gaps[name] = dataset.column(name).null_count()
     incomplete = [name for name, count in gaps.items() if count]
     if incomplete:
         raise SchemaError(
-            f"{step}: {', '.join(incomplete[:8])} lack values, and there is no centre with what is"
-            " missing; release ranges, or fill them first"
+            f"{step}: {', '.join(incomplete[:8])} lack values, so their centre is unknown; release "
+            "ranges, or fill the values first"
         )

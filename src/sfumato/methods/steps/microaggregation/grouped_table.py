@@ -70,13 +70,18 @@ def table_of(
     order = canonical_order(dataset)
     ordered = dataset.take(order)
     forms = {name: form_of(ordered, name, nominal) for name in columns}
-    lines = {
-        name: line_of(ordered, name, form) for name, form in forms.items() if form in ON_A_LINE
-    }
+    lines = {}
+    for name, form in forms.items():
+        if form in ON_A_LINE:
+            lines[name] = line_of(ordered, name, form)
     absent = np.stack([_absent(ordered, name, lines.get(name)) for name in columns], axis=1)
     parts, left_out = _parts(strata_of(ordered, within)[0], absent, missing, columns)
     _require_crowds(parts, k, len(dataset))
     weights_column = weights_of(ordered)
+    if weights_column is None:
+        row_weights = np.ones(len(order))
+    else:
+        row_weights = weights_column
     return GroupedTable(
         dataset=ordered,
         order=order,
@@ -84,7 +89,7 @@ def table_of(
         lines=lines,
         points=embedded(ordered, forms, lines, standardize=standardize),
         parts=parts,
-        weights=np.ones(len(order)) if weights_column is None else weights_column,
+        weights=row_weights,
         weighted=weights_column is not None,
         left_out=left_out,
     )
@@ -127,14 +132,15 @@ def _require_crowds(parts: Sequence[Labels], k: int, records: int) -> None:
     small = [len(part) for part in parts if len(part) < k]
     if not parts:
         raise SchemaError(
-            "microaggregate: every record lacks a value in the columns; there is nothing to average"
+            "microaggregate: every record lacks a value in the columns, so there is "
+            "nothing to average; fill them first"
         )
     if not small:
         return
     if len(parts) == 1:
         raise SchemaError(
-            f"microaggregate: k = {k} needs as many records; there are {small[0]:,} of {records:,}"
-            " to group"
+            f"microaggregate: k = {k} needs as many records, but there are {small[0]:,} of "
+            f"{records:,} to group; lower k"
         )
     raise SchemaError(
         f"microaggregate: {len(small):,} of {len(parts):,} strata (or patterns of missing values)"

@@ -19,7 +19,7 @@ from sfumato.core.schema import Attribute, Schema
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import computable
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Names, Strata, require_table
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import grouping
 from sfumato.methods.steps.microaggregation.microaggregation import Microaggregate
@@ -71,8 +71,10 @@ def redrawn(values: Array, draws: Array) -> Array:
     dimensions = draws.shape[-1]
     variances = variances[..., ::-1][..., :dimensions]
     directions = directions[..., ::-1][..., :dimensions]
-    retained_variances = np.where(variances > RANK * variances[..., :1], variances, 0.0)
-    root = directions * np.sqrt(np.maximum(retained_variances, 0.0))[..., None, :]
+    floor = RANK * variances[..., :1]
+    retained_variances = np.where(variances > floor, variances, 0.0)
+    spreads = np.sqrt(np.maximum(retained_variances, 0.0))
+    root = directions * spreads[..., None, :]
     synthetic_values: Array = means + orthonormal(draws) @ np.swapaxes(root, -1, -2)
     return synthetic_values
 
@@ -84,8 +86,10 @@ def redrawn_groups(values: Array, groups: Labels, rng: np.random.Generator) -> A
     starts = np.cumsum(sizes) - sizes
     synthetic_values = values.copy()
     for size in np.unique(sizes[sizes > 0]).tolist():
-        rows = order[starts[sizes == size][:, None] + np.arange(size)]
-        draws = rng.standard_normal((*rows.shape, min(size - 1, values.shape[1])))
+        first_rows = starts[sizes == size][:, None]
+        rows = order[first_rows + np.arange(size)]
+        shape = (*rows.shape, min(size - 1, values.shape[1]))
+        draws = rng.standard_normal(shape)
         synthetic_values[rows] = redrawn(values[rows], draws)
     return synthetic_values
 
@@ -96,21 +100,19 @@ def apart(before: Array, after: Array, groups: Labels) -> tuple[float, float]:
     means, covariances = 0.0, 0.0
     centred = []
     for values in (before, after):
-        sums = (
-            np.stack([np.bincount(groups, column) for column in values.T], axis=1)
-            / group_sizes[:, None]
-        )
+        column_sums = [np.bincount(groups, column) for column in values.T]
+        sums = np.stack(column_sums, axis=1) / group_sizes[:, None]
         centred.append((sums, values - sums[groups]))
-    means = float(np.abs(centred[0][0] - centred[1][0]).max(initial=0.0))
+    difference = centred[0][0] - centred[1][0]
+    means = float(np.abs(difference).max(initial=0.0))
     for i in range(before.shape[1]):
         for j in range(i + 1):
-            products = [
-                np.bincount(groups, part[:, i] * part[:, j]) / (group_sizes - 1)
-                for _, part in centred
-            ]
-            covariances = max(
-                covariances, float(np.abs(products[0] - products[1]).max(initial=0.0))
-            )
+            products = []
+            for _, part in centred:
+                products_of_columns = part[:, i] * part[:, j]
+                products.append(np.bincount(groups, products_of_columns) / (group_sizes - 1))
+            difference = np.abs(products[0] - products[1])
+            covariances = max(covariances, float(difference.max(initial=0.0)))
     return means, covariances
 
 
@@ -152,7 +154,7 @@ class HybridMicrodata(ColumnStep):
     (47.5, [True, True])
     """
 
-    columns: Annotated[Names, Field(description="columns of numbers that are redrawn together")]
+    columns: Annotated[Names, Field(description="numeric columns that are redrawn together")]
     k: Annotated[int, Field(ge=LEAST, description="least number of records of a group")]
     method: Annotated[
         Literal[
@@ -166,17 +168,18 @@ class HybridMicrodata(ColumnStep):
         ],
         Field(description="how groups are found, as in microaggregate"),
     ] = "mdav"
-    within: Annotated[
-        Names | None, Field(description="columns that make the strata; None: those with that role")
-    ] = None
+    within: Strata = None
     missing: Annotated[
         Literal["refuse", "leave"], Field(description="what to do with records that lack values")
     ] = "refuse"
     keep_integers: Annotated[
-        bool, Field(description="round columns of whole numbers; ends exactness")
+        bool, Field(description="round columns of whole numbers; moments are then only approximate")
     ] = False
     clip: Annotated[
-        bool, Field(description="cut values off at the bounds of the schema; ends exactness")
+        bool,
+        Field(
+            description="cut values off at the bounds of the schema; moments are then approximate"
+        ),
     ] = False
 
     name: ClassVar[str] = "hybrid_microdata"
@@ -184,7 +187,8 @@ class HybridMicrodata(ColumnStep):
     def __post_init__(self) -> None:
         if self.within is not None and set(self.within) & set(self.columns):
             raise ParameterError(
-                "HybridMicrodata: a column cannot both make the strata and be redrawn within them"
+                "HybridMicrodata: a column cannot both define the strata and be redrawn "
+                "within them; name it once"
             )
 
     @property
@@ -200,11 +204,11 @@ class HybridMicrodata(ColumnStep):
             self.columns, k=self.k, method=self.method, within=self.within, missing=self.missing
         )
         groups = grouping(means, table, goal)[self.columns[0]].groups
-        before = np.stack(
-            [computable(table.lines[name][table.rows], name) for name in self.columns], axis=1
-        )
+        columns_before = [computable(table.lines[name][table.rows], name) for name in self.columns]
+        before = np.stack(columns_before, axis=1)
         after, notes = self._redrawn(before, groups, dataset, goal)
         sizes = np.bincount(groups)
+        owner = {"smallest_group": int(sizes.min()), "largest_group": int(sizes.max())}
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"redrawn within groups of at least {self.k} ({self.method})"
@@ -214,7 +218,7 @@ class HybridMicrodata(ColumnStep):
             preserved=self._preserved(before, after, groups),
             warnings=(*notes, *self._warnings(dataset, table, sizes)),
             public={"method": self.method, "k": self.k, "groups": len(sizes)},
-            owner={"smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
+            owner=owner,
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -226,9 +230,10 @@ class HybridMicrodata(ColumnStep):
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
-        attributes = {
-            name: schema.attributes[name] for name in self.columns if name in schema.attributes
-        }
+        attributes = {}
+        for name in self.columns:
+            if name in schema.attributes:
+                attributes[name] = schema.attributes[name]
         return {
             name: dataclasses.replace(a, hierarchy=None)
             for name, a in attributes.items()
@@ -247,7 +252,10 @@ class HybridMicrodata(ColumnStep):
         )
         wrong = [name for name, form in table.forms.items() if form != "numbers"]
         if wrong:
-            raise SchemaError(f"{self.name}: {', '.join(wrong[:5])} must be columns of numbers")
+            raise SchemaError(
+                f"{self.name}: {', '.join(wrong[:5])} must be columns of numbers; leave them "
+                "out or convert them"
+            )
         return table
 
     def _redrawn(
@@ -263,19 +271,15 @@ class HybridMicrodata(ColumnStep):
             redrawn_groups((before - centre) / spread, groups, goal.stream("redraw")) * spread
             + centre
         )
-        synthetic_values[:, (before == before[:1]).all(axis=0)] = before[
-            0, (before == before[:1]).all(axis=0)
-        ]
+        constant = (before == before[:1]).all(axis=0)
+        synthetic_values[:, constant] = before[0, constant]
         notes = []
         for column_number, name in enumerate(self.columns):
             if self.clip:
                 low, high = self._bounds(dataset, name)
-                outside = int(
-                    (
-                        (synthetic_values[:, column_number] < low)
-                        | (synthetic_values[:, column_number] > high)
-                    ).sum()
-                )
+                is_below = synthetic_values[:, column_number] < low
+                is_above = synthetic_values[:, column_number] > high
+                outside = int((is_below | is_above).sum())
                 synthetic_values[:, column_number] = np.clip(
                     synthetic_values[:, column_number], low, high
                 )
@@ -291,8 +295,8 @@ class HybridMicrodata(ColumnStep):
         attribute = dataset.schema.attributes.get(name)
         if attribute is None or attribute.bounds is None:
             raise SchemaError(
-                f"{self.name}: clip needs bounds of column {name!r}; say 'bounds: [lowest,"
-                " highest]'"
+                f"{self.name}: clip needs bounds of column {name!r}; add 'bounds: [lowest, "
+                "highest]'"
             )
         return attribute.bounds
 
@@ -330,16 +334,17 @@ class HybridMicrodata(ColumnStep):
         small_groups = int((sizes < len(self.columns) + 2).sum())
         if small_groups:
             yield (
-                f"{self.name}: {small_groups:,} group(s) have fewer than {len(self.columns) + 2}"
-                f" records for {len(self.columns)} columns: so few values are left to draw that"
-                " originals can be worked out; raise k"
+                f"{self.name}: {small_groups:,} group(s) have fewer than {len(self.columns) + 2} "
+                f"records for {len(self.columns)} columns, so originals can be computed; raise k"
             )
         if table.left_out:
             yield (
-                f"{table.left_out:,} record(s) with missing values are left as they are: they are"
-                " not protected"
+                f"{table.left_out:,} record(s) with missing values are unchanged and not protected"
             )
         if weights_of(dataset) is not None:
-            yield f"{self.name}: means and covariances are kept of records, not of weighted ones"
+            yield (
+                f"{self.name}: means and covariances are preserved for records, not for "
+                "weighted records"
+            )
         if dataset.schema.person is not None:
-            yield "groups have so many records, not persons: one person may fill a group"
+            yield "groups count records, not persons: one person may fill a group"

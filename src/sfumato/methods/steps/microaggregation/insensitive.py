@@ -25,14 +25,15 @@ from sfumato.methods.steps.microaggregation.noisy_means import (
     together,
 )
 from sfumato.methods.steps.privacy_claims import facts, require_one_row_each, warnings
+from sfumato.methods.steps.step_fields import GroupSize
 
 if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
 LINKED = (
-    "rows that keep their values show in which group a record is, and no noise hides that: there is"
-    " no ε"
+    "rows that keep their values show which group a record is in, and no noise hides that, so "
+    "there is no ε"
 )
 
 
@@ -86,7 +87,7 @@ class InsensitiveMicroaggregate(ColumnStep):
     """
 
     columns: Annotated[Names, Field(description="columns of numbers")]
-    k: Annotated[int, Field(ge=2, description="least number of records of a group")]
+    k: GroupSize
     epsilon: Annotated[
         float, Field(gt=0, allow_inf_nan=False, description="ε of all columns together")
     ]
@@ -95,14 +96,14 @@ class InsensitiveMicroaggregate(ColumnStep):
         COLUMNS,
         Field(
             description=(
-                "lowest and highest value by column, known without the data; None: those of the"
-                " schema"
+                "lowest and highest value by column, known without the data; by default those of "
+                "the schema"
             )
         ),
     ] = None
     method: Annotated[
         Literal["individual_ranking", "total_order"],
-        Field(description="what is sorted into groups"),
+        Field(description="whether records or values are sorted into groups"),
     ] = "individual_ranking"
     linked: Annotated[bool, Field(description="keep values in their rows: no ε is certified")] = (
         False
@@ -118,8 +119,8 @@ class InsensitiveMicroaggregate(ColumnStep):
         unknown = [name for name in self.bounds or () if name not in self.columns]
         if unknown:
             raise ParameterError(
-                f"InsensitiveMicroaggregate: bounds for {', '.join(unknown[:5])}, which is not in"
-                " columns"
+                f"InsensitiveMicroaggregate: bounds for {', '.join(unknown[:5])}, which is not in "
+                "columns; add it or remove the bounds"
             )
         for column_bounds in (self.bounds or {}).values():
             checked_bounds(column_bounds)
@@ -141,20 +142,19 @@ class InsensitiveMicroaggregate(ColumnStep):
         require_table(dataset, self.name, self.columns)
         attributes = dataset.schema.attributes
         declared = {name: attributes[name].bounds for name in self.columns if name in attributes}
-        bounds = {
-            name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns
-        }
+        bounds = {}
+        for name in self.columns:
+            bounds[name] = (self.bounds or {}).get(name) or declared.get(name)
         unbounded = [name for name, column_bounds in bounds.items() if column_bounds is None]
         if unbounded:
             raise SchemaError(
-                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without"
-                " looking at the data: say bounds: {column: [lowest, highest]}"
+                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without "
+                "looking at the data; add bounds: {column: [lowest, highest]}"
             )
-        scales = {
-            name: Scale(*column_bounds)
-            for name, column_bounds in bounds.items()
-            if column_bounds is not None
-        }
+        scales = {}
+        for name, column_bounds in bounds.items():
+            if column_bounds is not None:
+                scales[name] = Scale(*column_bounds)
         require_numbers(dataset, self.columns, goal, self.name)
         self._require(dataset)
         draws = Draws.of(goal, self.name)
@@ -163,15 +163,16 @@ class InsensitiveMicroaggregate(ColumnStep):
         make = individually if self.method == "individual_ranking" else together
         released = make(dataset, scales, starts, share, draws, linked=self.linked)
         broken = LINKED if self.linked else None
+        public = {
+            **self._public_facts(draws, broken),
+            "noise_scale": self._noise(scales, len(starts)),
+        }
         return Masked(
             actions=dict.fromkeys(self.columns, f"averaged over groups of {self.k} with noise"),
             columns=released,
             attributes=self._attributes(dataset.schema),
             warnings=warnings(draws, self.name, broken),
-            public={
-                **self._public_facts(draws, broken),
-                "noise_scale": self._noise(scales, len(starts)),
-            },
+            public=public,
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -185,9 +186,10 @@ class InsensitiveMicroaggregate(ColumnStep):
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Any]:
-        attributes = {
-            name: schema.attributes[name] for name in self.columns if name in schema.attributes
-        }
+        attributes = {}
+        for name in self.columns:
+            if name in schema.attributes:
+                attributes[name] = schema.attributes[name]
         return {
             name: dataclasses.replace(a, hierarchy=None)
             for name, a in attributes.items()
@@ -197,19 +199,20 @@ class InsensitiveMicroaggregate(ColumnStep):
     def _require(self, dataset: Table) -> None:
         if self.k > len(dataset):
             raise SchemaError(
-                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of"
-                f" {dataset.source.name}"
+                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of "
+                f"{dataset.source.name}; lower k"
             )
         require_one_row_each(dataset, self.name)
         direct = dataset.schema.columns(Role.DROP)
-        other_columns = [
-            name for name in dataset.columns if name not in self.columns and name not in direct
-        ]
+        other_columns = []
+        for name in dataset.columns:
+            if name not in self.columns and name not in direct:
+                other_columns.append(name)
         if self.method == "total_order" and other_columns and not self.linked:
             raise SchemaError(
-                f"{self.name}: total_order releases whole records; {', '.join(other_columns[:8])}"
-                " would stay beside means of other people. Put all columns in, drop them, or use"
-                " individual_ranking"
+                f"{self.name}: total_order releases whole records, so "
+                f"{', '.join(other_columns[:8])} would stay beside means of other people. Include "
+                "all columns, drop them, or use individual_ranking"
             )
 
     def _noise(self, scales: Mapping[str, Scale], groups: int) -> dict[str, float]:
@@ -219,7 +222,8 @@ class InsensitiveMicroaggregate(ColumnStep):
         return {name: times * scale.width * unit_scale for name, scale in scales.items()}
 
     def _public_facts(self, draws: Draws, broken: str | None) -> dict[str, Any]:
-        return facts(
+        own_facts = {"method": self.method, "k": self.k, "columns_share_epsilon": len(self.columns)}
+        claim = facts(
             draws,
             epsilon=self.epsilon,
             delta=0.0,
@@ -227,7 +231,11 @@ class InsensitiveMicroaggregate(ColumnStep):
             assumptions=[
                 "the bounds were chosen without looking at the data",
                 "the number of records is public",
-                "ε is about these columns; whatever else is released of a record is not covered",
+                (
+                    "ε is about these columns; everything else that is released of a record "
+                    "is not covered"
+                ),
             ],
             broken=broken,
-        ) | {"method": self.method, "k": self.k, "columns_share_epsilon": len(self.columns)}
+        )
+        return claim | own_facts

@@ -85,6 +85,7 @@ def _with_leftovers(points: Array, parts: list[Labels], k: int) -> list[Labels]:
         small = min(range(len(parts)), key=lambda g: (len(parts[g]), int(parts[g][0])))
         gone = parts.pop(small)
         means = np.array([points[part].mean(axis=0) for part in parts])
-        near = int(((means - points[gone].mean(axis=0)) ** 2).sum(axis=1).argmin())
+        distances = ((means - points[gone].mean(axis=0)) ** 2).sum(axis=1)
+        near = int(distances.argmin())
         parts[near] = np.sort(np.concatenate([parts[near], gone]))
     return parts

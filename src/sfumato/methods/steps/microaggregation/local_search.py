@@ -133,7 +133,8 @@ class AnnealingSearch:
         """Changes that a second stands for: what one core tries in it, which falls with group size
         and dimensions.
         """
-        return 1.0 / (PER_CHANGE + PER_CELL * self.k * int(self.made.points.shape[1]))
+        cell_work = PER_CELL * self.k * int(self.made.points.shape[1])
+        return 1.0 / (PER_CHANGE + cell_work)
 
     def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
         return {
@@ -150,7 +151,8 @@ class AnnealingSearch:
         # A thousandth of the mean error a record: below it no change matters.
         last = 1e-3 * self.start_error / len(order)
         # Hot enough to move the third farthest record; the farthest may be alone.
-        first = max(0.3 * self.scales[order[-min(3, len(order))]], 10 * last)
+        small_scale = self.scales[order[-min(3, len(order))]]
+        first = max(0.3 * small_scale, 10 * last)
         steps, before = STEPS, 0
         for turn in range(10**9):
             before = self.tried
@@ -176,7 +178,8 @@ class AnnealingSearch:
             if high - low < FEW:
                 high = min(len(order), low + FEW)
                 low = max(0, high - FEW)
-            waiting = TRIES * max(int(high - low), int(LEAST_TRIES * len(order)))
+            least_tries = int(LEAST_TRIES * len(order))
+            waiting = TRIES * max(int(high - low), least_tries)
             while waiting:
                 tries = min(waiting, AT_ONCE)
                 kernels.microaggregation.anneal(
@@ -191,13 +194,16 @@ class AnnealingSearch:
         self.made.groups[:] = self.groups
         kernels.group_changes.fill_groups(self.made)
         centre = self._centre()
-        away = ((self.made.points - self.made.points[centre]) ** 2).sum(axis=1)
+        differences = self.made.points - self.made.points[centre]
+        away = (differences**2).sum(axis=1)
         # Between a third of and eight times LOCAL_RECORDS.
-        count = min(len(away), int(LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)))
+        local_count = LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)
+        count = min(len(away), int(local_count))
         region = np.sort(np.argpartition(away, count - 1)[:count])
         order = region[np.argsort(self.scales[region], kind="stable")]
         # Nine in ten records of the region have a smaller scale.
-        typical = max(float(self.scales[order[int(0.9 * (count - 1))]]), 2 * last)
+        large_scale = self.scales[order[int(0.9 * (count - 1))]]
+        typical = max(float(large_scale), 2 * last)
         high = typical * 10 ** self.random.uniform(-1, 0.5)
         low = max(min(last, high / 2), high * 1e-3)
         yield from self._anneal(order, high, low, LOCAL_STEPS)
@@ -210,7 +216,8 @@ class AnnealingSearch:
         errors = errors_of(groups.points, groups.groups)
         # Drawn in proportion to its error: the place of a random number on the running sum.
         shares = errors.cumsum()
-        return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
+        position = shares.searchsorted(self.random.random() * shares[-1])
+        return min(int(position), len(errors) - 1)
 
     def _keep(self) -> None:
         """Cross the groups with the best so far, and remember what comes of it when it is
@@ -231,11 +238,13 @@ def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups
     """Groups with all that the loops keep about them."""
     n, d = ground.points.shape
     # Padded with zeros to a multiple of four columns: vector instructions take four at a time.
-    points = np.zeros((n, -(-max(d, 1) // 4) * 4))
+    padded_width = -(-max(d, 1) // 4) * 4
+    points = np.zeros((n, padded_width))
     points[:, :d] = ground.points
     count = max(n // ground.k, int(groups.max()) + 1)
     # A group may grow to 3k while it is changed, and one row more for a record on its way.
-    room = max(3 * ground.k, int(np.bincount(groups).max())) + 1
+    largest_group = int(np.bincount(groups).max())
+    room = max(3 * ground.k, largest_group) + 1
     groups_at_work = kernels.group_changes.Groups(
         points=points,
         near=neighbours(ground),
@@ -298,19 +307,22 @@ def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Label
     size = int(first.max()) + 1
     nodes = size + int(second.max()) + 1
     # Groups are nodes, records the edges between the two groups they belong to.
-    links = coo_array((np.ones(len(first)), (first, second + size)), shape=(nodes, nodes))
+    entries = np.ones(len(first)), (first, second + size)
+    links = coo_array(entries, shape=(nodes, nodes))
     part = connected_components(links, directed=False)[1][first]
     errors = [np.bincount(part, weights=errors_of(points, groups)) for groups in (first, second)]
     # Groups of the second way get numbers that no group of the first has.
-    return numbered(np.where((errors[1] < errors[0])[part], second + size, first))
+    is_better = (errors[1] < errors[0])[part]
+    return numbered(np.where(is_better, second + size, first))
 
 
 def errors_of(points: Array, groups: Labels) -> Array:
     """Per record its squared distance from the mean of its group."""
     sizes = np.bincount(groups)
-    means = np.stack(
-        [np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T], axis=1
-    )
+    class_means = [
+        np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T
+    ]
+    means = np.stack(class_means, axis=1)
     errors: Array = ((points - means[groups]) ** 2).sum(axis=1)
     return errors
 
@@ -319,10 +331,11 @@ def scales_of(groups: Groups, k: int) -> Array:
     """How far the records of a group around each record would lie apart: the (k − 1)-th neighbour,
     or the first that differs.
     """
-    away = np.stack(
-        [((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T],
-        axis=1,
-    )
+    squared = []
+    for column in groups.near.T:
+        differences = groups.points - groups.points[column]
+        squared.append((differences**2).sum(axis=1))
+    away = np.stack(squared, axis=1)
     # Neighbours before the (k − 1)-th do not count; the first positive distance from there on
     # does.
     away[:, : min(k - 2, away.shape[1] - 1)] = 0.0

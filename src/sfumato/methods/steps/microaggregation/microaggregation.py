@@ -12,11 +12,12 @@ from pydantic import Field
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Centres, Clue, ColumnStep, Goal, Masked, Runs
-from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Names, Strata, require_table
 from sfumato.methods.steps.microaggregation.centres import centres
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import Method, grouping, require_options
 from sfumato.methods.steps.microaggregation.preserved_groups import preserved_facts
+from sfumato.methods.steps.step_fields import GroupSize
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 INDIVIDUAL = (
-    "individual ranking protects little: columns averaged one by one are re-identified by plain"
-    " record linkage"
+    "individual ranking protects little: columns averaged one by one are re-identified by simple "
+    "record linkage"
 )
 
 
@@ -113,11 +114,9 @@ class Microaggregate(ColumnStep):
     """
 
     columns: Annotated[Names, Field(description="columns that are averaged together")]
-    k: Annotated[int, Field(ge=2, description="least number of records of a group")]
+    k: GroupSize
     method: Annotated[Method, Field(description="how groups are found")] = "mdav"
-    within: Annotated[
-        Names | None, Field(description="columns that make the strata; None: those with that role")
-    ] = None
+    within: Strata = None
     standardize: Annotated[
         bool, Field(description="compare z-scores instead of the numbers themselves")
     ] = True
@@ -142,13 +141,13 @@ class Microaggregate(ColumnStep):
     block: Annotated[
         int | None, Field(ge=100, description="partitioned: most records of a block")
     ] = None
-    effort: Annotated[int | None, Field(ge=1, description="best: changes that are tried")] = None
+    effort: Annotated[int | None, Field(ge=1, description="best: changes to try")] = None
     seconds: Annotated[
         float | None,
         Field(
             gt=0,
             allow_inf_nan=False,
-            description="best: work of so many seconds of one core, in place of effort",
+            description="best: work as seconds of one core, instead of effort",
         ),
     ] = None
 
@@ -169,11 +168,8 @@ class Microaggregate(ColumnStep):
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and their means."""
-        require_table(
-            dataset,
-            self.name,
-            [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())],
-        )
+        required = [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())]
+        require_table(dataset, self.name, required)
         table = table_of(
             dataset,
             self.columns,
@@ -187,13 +183,14 @@ class Microaggregate(ColumnStep):
         groups = _with_gaps(table, groupings)
         columns = {name: _released(table, name, groups[name]) for name in self.columns}
         facts = preserved_facts(table, columns, groups)
+        columns_in_order = {
+            name: _in_table_order(column, table.order) for name, column in columns.items()
+        }
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"averaged over groups of at least {self.k} ({self.method})"
             ),
-            columns={
-                name: _in_table_order(column, table.order) for name, column in columns.items()
-            },
+            columns=columns_in_order,
             attributes=self._attributes(dataset.schema),
             preserved=facts.preserved,
             warnings=tuple(self._warnings(dataset.schema, table)),
@@ -219,9 +216,10 @@ class Microaggregate(ColumnStep):
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
         """The columns whose hierarchies do not list what is released."""
-        attributes = {
-            name: schema.attributes[name] for name in self.columns if name in schema.attributes
-        }
+        attributes = {}
+        for name in self.columns:
+            if name in schema.attributes:
+                attributes[name] = schema.attributes[name]
         gone = (
             Kind.NUMERIC,
             Kind.DATE,
@@ -240,17 +238,16 @@ class Microaggregate(ColumnStep):
         unaveraged = [name for name in schema.quasi if name not in (*self.columns, *strata)]
         if unaveraged and set(schema.quasi) & set(self.columns):
             yield (
-                f"only some of the quasi-identifiers are averaged together, {len(unaveraged)} are"
-                f" not: this does not make the table {self.k}-anonymous, and groups of different"
-                " subsets can be intersected"
+                f"only some of the quasi-identifiers are averaged together, {len(unaveraged)} are "
+                f"not: the table is not {self.k}-anonymous, and groups of different subsets can be "
+                "intersected"
             )
         if table.left_out:
             yield (
-                f"{table.left_out:,} record(s) with missing values are left as they are: they are"
-                " not protected"
+                f"{table.left_out:,} record(s) with missing values are unchanged and not protected"
             )
         if schema.person is not None:
-            yield "groups have so many records, not persons: one person may fill a group"
+            yield "groups count records, not persons: one person may fill a group"
 
 
 def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str, Labels]:
@@ -265,7 +262,12 @@ def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str,
 
 def _released(table: GroupedTable, name: str, groups: Labels) -> pl.Series:
     return centres(
-        table.dataset, name, table.forms[name], table.lines.get(name), groups, table.weights
+        table.dataset,
+        name,
+        table.forms[name],
+        line=table.lines.get(name),
+        groups=groups,
+        weights=table.weights,
     )
 
 

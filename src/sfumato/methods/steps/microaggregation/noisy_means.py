@@ -41,7 +41,8 @@ class Scale:
     def steps(self, values: Numbers) -> Whole:
         """Values cut off at the bounds, in whole steps from the lower one."""
         inside = np.clip(values, self.low, self.high)
-        return np.clip(np.rint((inside - self.low) / self.width * STEPS), 0, STEPS).astype(np.int64)
+        positions = (inside - self.low) / self.width * STEPS
+        return np.clip(np.rint(positions), 0, STEPS).astype(np.int64)
 
     def values(self, steps: Numbers) -> Numbers:
         """Steps as values again, cut off at the bounds."""
@@ -64,7 +65,8 @@ def noisy_means(ordered: Whole, starts: Whole, scale: Fraction, draws: Draws) ->
     [2.0, 7.0]
     """
     sums = np.add.reduceat(ordered, starts) + draws.laplace(scale, len(starts))
-    return np.asarray(sums / np.diff(np.append(starts, len(ordered))))
+    group_sizes = np.diff(np.append(starts, len(ordered)))
+    return np.asarray(sums / group_sizes)
 
 
 def individually(
@@ -109,12 +111,12 @@ def together(
     steps = {
         name: scale.steps(_known_values(dataset, name, scale)) for name, scale in scales.items()
     }
-    order = _by_value([np.sum(list(steps.values()), axis=0), *steps.values()], dataset)
+    total_steps = np.sum(list(steps.values()), axis=0)
+    order = _by_value([total_steps, *steps.values()], dataset)
     columns = {}
     for name, scale in scales.items():
-        means = noisy_means(
-            steps[name][order], starts, Fraction(STEPS * len(starts)) / epsilon, draws
-        )
+        noise_scale = Fraction(STEPS * len(starts)) / epsilon
+        means = noisy_means(steps[name][order], starts, noise_scale, draws)
         released = np.empty(n)
         released[order if linked else np.arange(n)] = _spread(scale.values(means), starts, n)
         columns[name] = pl.Series(name, released)

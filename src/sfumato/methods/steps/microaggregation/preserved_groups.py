@@ -71,10 +71,10 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
     if not names:
         return
     before = np.stack([table.lines[name] for name in names], axis=1)
-    after = np.stack(
-        [columns[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names],
-        axis=1,
-    )
+    columns_after = [
+        columns[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names
+    ]
+    after = np.stack(columns_after, axis=1)
     present = ~np.isnan(before)
     weights = np.where(present, table.weights[:, None], 0.0)
     share = weights / np.maximum(weights.sum(axis=0), 1e-300)
@@ -87,14 +87,15 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
     varies = was > 0
     scale = np.sqrt(np.where(varies, was, 1.0))
     statistic = "weighted means" if table.weighted else "means"
-    yield Preserved(statistic, names, True, float((np.abs(new - old) / scale).max()))
-    yield Preserved(
-        "variances", names, False, float(np.abs(1 - is_now[varies] / was[varies]).max(initial=0.0))
-    )
+    largest_change = (np.abs(new - old) / scale).max()
+    yield Preserved(statistic, names, True, float(largest_change))
+    relative_changes = 1 - is_now[varies] / was[varies]
+    changes = np.abs(relative_changes).max(initial=0.0)
+    yield Preserved("variances", names, False, float(changes))
     if varies.sum() > 1 and (is_now[varies] > 0).all() and present.all():
-        apart = _correlations(from_new[:, varies], share) - _correlations(
-            from_old[:, varies], share
-        )
+        new_correlations = _correlations(from_new[:, varies], share)
+        old_correlations = _correlations(from_old[:, varies], share)
+        apart = new_correlations - old_correlations
         yield Preserved("correlations", names, False, float(np.abs(apart).max()))
 
 

@@ -27,7 +27,8 @@ def runs_of(scores: Array, k: int) -> Labels:
     """
     groups = np.empty(len(scores), dtype=np.int64)
     # With 5 records and k = 2: 0 0 1 1 1.
-    runs = np.minimum(np.arange(len(scores)) // k, len(scores) // k - 1)
+    run_numbers = np.arange(len(scores)) // k
+    runs = np.minimum(run_numbers, len(scores) // k - 1)
     groups[np.argsort(scores, kind="stable")] = runs
     return groups
 
@@ -63,7 +64,8 @@ def first_component(points: Array) -> Array:
     centred = points - points.mean(axis=0)
     axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     # The sign of an eigenvector is arbitrary; fixed, so that all machines agree.
-    scores: Array = centred @ axis * np.sign(axis[np.abs(axis).argmax()])
+    largest_entry = np.abs(axis).argmax()
+    scores: Array = centred @ axis * np.sign(axis[largest_entry])
     return scores
 
 

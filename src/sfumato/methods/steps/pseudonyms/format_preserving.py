@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.core.keys import derived, digests
 from sfumato.errors import ParameterError
 
@@ -84,13 +85,13 @@ def refuse_shared(codes: Sequence[str], stored_codes: Mapping[str, str], remedy:
 def encode_digests(digest_bytes: NDArray[np.uint8], encoding: Encoding, length: int) -> list[str]:
     """The first bits of every digest as text (RFC 4648 alphabets, without padding)."""
     if encoding == "hex":
-        text = np.ascontiguousarray(digest_bytes[:, : (length + 1) // 2]).tobytes().hex()
+        needed_bytes = np.ascontiguousarray(digest_bytes[:, : (length + 1) // 2])
+        text = needed_bytes.tobytes().hex()
         width = 2 * ((length + 1) // 2)
     else:
         width = length
-        bits = np.unpackbits(digest_bytes, axis=1)[:, : 5 * length].reshape(
-            len(digest_bytes), length, 5
-        )
+        all_bits = np.unpackbits(digest_bytes, axis=1)
+        bits = all_bits[:, : 5 * length].reshape(len(digest_bytes), length, 5)
         fives = bits @ np.array([16, 8, 4, 2, 1], dtype=np.uint8)
         text = np.frombuffer(ALPHABET, dtype=np.uint8)[fives].tobytes().decode("ascii")
     return [text[start : start + length] for start in range(0, width * len(digest_bytes), width)]
@@ -139,17 +140,20 @@ class CharacterTable:
         alphabets = [alphabet_of(chr(point)) for point in self.points.tolist()]
         self.alphabets = sorted(set(alphabets))
         number = {alphabet: i for i, alphabet in enumerate(self.alphabets)}
-        positions = [
-            alphabet.index(chr(p))
-            for alphabet, p in zip(alphabets, self.points.tolist(), strict=True)
-        ]
+        positions = []
+        for alphabet, p in zip(alphabets, self.points.tolist(), strict=True):
+            positions.append(alphabet.index(chr(p)))
         self.numbers = np.array([number[a] for a in alphabets], dtype=np.int64)
         self.places = np.array(positions, dtype=np.int64)
         self.sizes = np.array([len(a) for a in alphabets], dtype=np.int64)
         self.first = np.array([ord(a[0]) for a in alphabets], dtype=np.int64)
-        starts = np.cumsum([0, *(len(a) for a in self.alphabets)])
+        starts = group_starts([len(a) for a in self.alphabets])
         self.starts = starts[self.numbers]
-        self.flat = np.array([ord(c) for a in self.alphabets for c in a], dtype=np.uint32)
+        code_points = []
+        for a in self.alphabets:
+            for c in a:
+                code_points.append(ord(c))
+        self.flat = np.array(code_points, dtype=np.uint32)
 
     def rows(self, points: NDArray[np.uint32]) -> Ints:
         """The row of this table for each code point."""
@@ -186,7 +190,8 @@ def aes_blocks(
 def shuffled(key: bytes, tweak: int, size: int) -> Ints:
     """A permutation of 0 … size − 1, for sizes up to 2^16."""
     images = aes_blocks(key, np.full(size, tweak, dtype=np.uint64), np.arange(size), ROUNDS)
-    return np.lexsort((images[:, 1], images[:, 0])).astype(np.int64)
+    sort_keys = images[:, 1], images[:, 0]
+    return np.lexsort(sort_keys).astype(np.int64)
 
 
 def feistel(
@@ -207,7 +212,10 @@ def feistel(
         other_side = 1 - turn % 2
         words = aes_blocks(key, tweaks, mixed[other_side], turn)
         size = limits[side]
-        shifted = (mixed[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
+        first_shift = words[:, 0] % size
+        second_shift = words[:, 1] % size
+        moved_once = mixed[side].astype(np.uint64) + first_shift
+        shifted = (moved_once + second_shift) % size
         mixed[side] = shifted.astype(np.int64)
     return mixed[0], mixed[1]
 
@@ -222,9 +230,8 @@ def feistel_wide(
         other_side = 1 - turn % 2
         width = (sizes[other_side].bit_length() + 7) // 8
         message = tweak + bytes([turn]) + mixed[other_side].to_bytes(width, "big")
-        mixed[side] = (
-            mixed[side] + _wide_number(key, message, sizes[side].bit_length() + 64)
-        ) % sizes[side]
+        wide_number = _wide_number(key, message, sizes[side].bit_length() + 64)
+        mixed[side] = (mixed[side] + wide_number) % sizes[side]
     return mixed[0], mixed[1]
 
 
@@ -278,7 +285,8 @@ def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[s
     form = np.where(sizes > 1, table.first[rows], points).astype("<u4")
     tweaks, form_number = _tweaks(form, keys.forms)
     varying = sizes > 1
-    left_half = varying & (np.cumsum(varying, axis=1) <= varying.sum(axis=1, keepdims=True) // 2)
+    places_so_far = np.cumsum(varying, axis=1)
+    left_half = varying & (places_so_far <= varying.sum(axis=1, keepdims=True) // 2)
     masks = (left_half, varying & ~left_half)
     with np.errstate(over="ignore"):
         widths = [np.where(mask, sizes, 1).astype(np.float64).prod(axis=1) for mask in masks]
@@ -286,7 +294,8 @@ def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[s
     small = widths[0] <= SMALL / widths[1]
     wide = np.maximum(widths[0], widths[1]) >= WIDEST
     _permute_small(positions, sizes, np.flatnonzero(small), (keys.blocks, tweaks, form_number))
-    _permute_many(positions, sizes, masks, np.flatnonzero(~small & ~wide), (keys.blocks, tweaks))
+    middle_sized = np.flatnonzero(~small & ~wide)
+    _permute_many(positions, sizes, masks, middle_sized, (keys.blocks, tweaks))
     _permute_wide(positions, sizes, masks, np.flatnonzero(wide), (keys.wide, tweaks))
     text = table.flat[table.starts[rows] + positions].astype("<u4").tobytes().decode("utf-32-le")
     return [text[start : start + length] for start in range(0, len(text), length)]
@@ -297,9 +306,9 @@ def _tweaks(form: NDArray[np.uint32], secret: bytes) -> tuple[NDArray[np.uint64]
     width = form.shape[1] * 4
     whole = np.ascontiguousarray(form).tobytes()
     numbers: dict[bytes, int] = {}
-    of_row = [
-        numbers.setdefault(whole[s : s + width], len(numbers)) for s in range(0, len(whole), width)
-    ]
+    of_row = []
+    for s in range(0, len(whole), width):
+        of_row.append(numbers.setdefault(whole[s : s + width], len(numbers)))
     keyed = digests(secret, (number.decode("utf-32-le") for number in numbers))[:, :8]
     words = np.ascontiguousarray(keyed).view(">u8").ravel().astype(np.uint64)
     index = np.array(of_row, dtype=np.int64)
@@ -310,7 +319,8 @@ def _ranked(positions: Ints, sizes: Ints, mask: Flags) -> Ints:
     """The characters under a mask as one number a row, first character first."""
     rank = np.zeros(len(positions), dtype=np.int64)
     for c in range(positions.shape[1]):
-        rank = np.where(mask[:, c], rank * sizes[:, c] + positions[:, c], rank)
+        longer_rank = rank * sizes[:, c] + positions[:, c]
+        rank = np.where(mask[:, c], longer_rank, rank)
     return rank
 
 
@@ -322,7 +332,8 @@ def _unrank(
 ) -> None:
     """Write numbers back as characters: the inverse of ranking."""
     for c in reversed(range(positions.shape[1])):
-        positions[:, c] = np.where(mask[:, c], rank % sizes[:, c], positions[:, c])
+        last_digits = rank % sizes[:, c]
+        positions[:, c] = np.where(mask[:, c], last_digits, positions[:, c])
         rank = np.where(mask[:, c], rank // sizes[:, c], rank)
 
 
@@ -359,7 +370,9 @@ def _permute_many(
     inside = positions[rows]
     within = sizes[rows]
     (left_half, right) = (masks[0][rows], masks[1][rows])
-    limits = (np.where(left_half, within, 1).prod(axis=1), np.where(right, within, 1).prod(axis=1))
+    left_limits = np.where(left_half, within, 1).prod(axis=1)
+    right_limits = np.where(right, within, 1).prod(axis=1)
+    limits = (left_limits, right_limits)
     halves = (_ranked(inside, within, left_half), _ranked(inside, within, right))
     permuted = feistel(keyed[0], keyed[1][rows], halves, limits)
     for mask, rank in zip((left_half, right), permuted, strict=True):

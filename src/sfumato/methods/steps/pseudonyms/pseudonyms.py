@@ -63,23 +63,24 @@ class Identities:
 
     def written(self, name: str, codes: Sequence[str], dtype: pl.DataType) -> pl.Series:
         """A column with the code of each row's identity; missing stays missing."""
-        return pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype).gather(self.rows[name])
+        texts = pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype)
+        return texts.gather(self.rows[name])
 
     def counted(self, name: str, copies: Ints | None = None) -> Ints:
         """How many rows of a column every identity has; ``copies`` says how many records each row
         stands for.
         """
-        return np.bincount(self.rows[name], copies, len(self.texts) + 1)[:-1].astype(np.int64)
+        amounts = np.bincount(self.rows[name], copies, len(self.texts) + 1)
+        return amounts[:-1].astype(np.int64)
 
 
 def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> Identities:
     """The identities of some columns, all in one list; together, the columns make one identity
     under the first's name.
     """
-    identities = {
-        name: _encoded(dataset, columns if together else (name,))
-        for name in (columns[:1] if together else columns)
-    }
+    identities = {}
+    for name in columns[:1] if together else columns:
+        identities[name] = _encoded(dataset, columns if together else (name,))
     lists = [[text for text in texts if text is not None] for texts, _ in identities.values()]
     every = sorted(
         lists[0] if len(lists) == 1 else set().union(*lists)
@@ -91,7 +92,8 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
                 **{text: i for i, text in enumerate(every)},
                 None: len(every),
             }
-            rows[name] = np.array([number_of_text[text] for text in texts], dtype=np.int64)[codes]
+            number_of_code = np.array([number_of_text[text] for text in texts], dtype=np.int64)
+            rows[name] = number_of_code[codes]
         else:
             rows[name] = codes
     return Identities(every, rows)
@@ -175,7 +177,9 @@ class Given:
     def codes_of(self, step: Pseudonymize, identities: Sequence[str], goal: Goal) -> Sequence[str]:
         """The pseudonyms of some identities."""
         if self.codes is None:
-            return made_by(step, Asked(identities, {}, self.key, step.domain, goal)).codes
+            return made_by(
+                step, Asked(identities, {}, key=self.key, domain=step.domain, goal=goal)
+            ).codes
         requested = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
         table = pl.DataFrame({"text": self.texts, "code": self.codes})
         return requested.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
@@ -202,11 +206,9 @@ class People:
         counts = {name: people.counted(name, rows.copies) for name in self.step.replaced}
         self.cells += int(sum(count.sum() for count in counts.values()))
         if not self.many:
-            self._merge(
-                pl.DataFrame(
-                    {"": pl.Series(people.texts, dtype=pl.String)} | _numbered(counts.values())
-                )
-            )
+            columns = {"": pl.Series(people.texts, dtype=pl.String)}
+            numbered_people = pl.DataFrame(columns | _numbered(counts.values()))
+            self._merge(numbered_people)
 
     def _merge(self, fresh: pl.DataFrame) -> None:
         if self.merged is None:
@@ -233,10 +235,12 @@ class People:
             identities = pl.DataFrame({"": []}, schema={"": pl.String})
         else:
             identities = self.merged.sort("")
-        repeated = {
-            name: int((identities[str(position)] > 1).sum()) if identities.width > 1 else 0
-            for position, name in enumerate(self.step.replaced)
-        }
+        repeated = {}
+        for position, name in enumerate(self.step.replaced):
+            if identities.width > 1:
+                repeated[name] = int((identities[str(position)] > 1).sum())
+            else:
+                repeated[name] = 0
         return self.step.given(identities[""].to_list(), repeated, self.key, self.goal).held()
 
     def _too_many(self) -> Given:
@@ -244,14 +248,26 @@ class People:
         if step.method == "keyed":
             step.require_apart(self.cells)
         warning = (
-            f"more than {MOST_IDENTITIES:,} people were pseudonymized: it was not counted how many"
-            " have several rows, nor whether two share a pseudonym. Rows of one person can be"
-            " linked"
+            f"more than {MOST_IDENTITIES:,} people were pseudonymized, so several rows of one "
+            "person and shared pseudonyms were not counted. Rows of one person can be linked"
         )
         exactly = step.method != "fake"
-        preserved = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
+        preserved = Preserved(
+            "which values are equal",
+            step.replaced,
+            exactly=exactly,
+            off_by=0.0,
+            measured="not counted",
+        )
         owner = {"identities": f"more than {MOST_IDENTITIES:,}"}
-        return Given(None, None, (preserved,), (warning, *step.key_warnings()), owner, self.key)
+        return Given(
+            None,
+            None,
+            preserved=(preserved,),
+            warnings=(warning, *step.key_warnings()),
+            owner=owner,
+            key=self.key,
+        )
 
 
 def _numbered(counts: Iterable[Ints]) -> dict[str, pl.Series]:
@@ -339,17 +355,17 @@ class Pseudonymize(ColumnStep):
     ([2, 1, None, 2], 'keep')
     """
 
-    columns: Annotated[Columns, Field(description="what names people: one column or several")]
+    columns: Annotated[Columns, Field(description="the column, or several, that name people")]
     method: Annotated[Method, Field(description="how pseudonyms are made")] = "keyed"
     key: Annotated[
         Reference | None, Field(description="where the key is: {file: path} or {env: NAME}")
     ] = None
     domain: Annotated[
-        str, Field(max_length=200, description="what shall be linkable: one domain, one pseudonym")
+        str, Field(max_length=200, description="what can be linked: one domain, one pseudonym")
     ] = ""
-    together: Annotated[bool, Field(description="several columns make one identity")] = False
+    together: Annotated[bool, Field(description="several columns form one identity")] = False
     length: Annotated[
-        int | None, Field(ge=4, le=64, description="characters of a code; 16 when not said")
+        int | None, Field(ge=4, le=64, description="characters of a code; 16 by default")
     ] = None
     encoding: Annotated[
         Encoding | None, Field(description="letters and 2-7, or hexadecimal digits")
@@ -360,13 +376,13 @@ class Pseudonymize(ColumnStep):
         Field(min_length=1, description="encrypted file that remembers pseudonyms"),
     ] = None
     kind: Annotated[
-        Fake | None, Field(description="fake only: what the fakes are; a name when not said")
+        Fake | None, Field(description="fake only: what the fakes are; a name by default")
     ] = None
     locale: Annotated[
-        str | None, Field(description="fake only: language and country; en_US when not said")
+        str | None, Field(description="fake only: language and country; en_US by default")
     ] = None
     algorithm: Annotated[
-        Algorithm | None, Field(description="unkeyed_hash only: sha256 when not said")
+        Algorithm | None, Field(description="unkeyed_hash only: sha256 by default")
     ] = None
 
     name: ClassVar[str] = "pseudonymize"
@@ -392,7 +408,7 @@ class Pseudonymize(ColumnStep):
             f"{self.method} takes no key unless there is a vault": (
                 self.key is not None and not keyed
             ),
-            "unkeyed_hash has no domain and no vault": (
+            "unkeyed_hash has no domain and no vault; leave them out": (
                 self.method == "unkeyed_hash" and bool(self.domain or self.vault)
             ),
             "length and encoding are for keyed and random_table": (
@@ -404,10 +420,10 @@ class Pseudonymize(ColumnStep):
             "algorithm is for unkeyed_hash": (
                 self.method != "unkeyed_hash" and self.algorithm is not None
             ),
-            "format_preserving keeps the form of one column; it cannot take several together": (
+            "format_preserving keeps the form of one column and cannot combine several": (
                 self.together and self.method == "format_preserving"
             ),
-            "together takes two columns or more": self.together and len(self.columns) < 2,
+            "together needs two columns or more": self.together and len(self.columns) < 2,
             f"length is at most {LONGEST[encoding]} in {encoding}": (
                 (self.length or 0) > LONGEST[encoding]
             ),
@@ -460,9 +476,10 @@ class Pseudonymize(ColumnStep):
         else:
             assignment = goal.facts
             codes = assignment.codes_of(self, people.texts, goal)
+        columns = {name: people.written(name, codes, self._dtype()) for name in self.replaced}
         return Pseudonymized(
             actions=dict.fromkeys(self.replaced, f"pseudonymized ({self.method})"),
-            columns={name: people.written(name, codes, self._dtype()) for name in self.replaced},
+            columns=columns,
             attributes=attributes,
             preserved=assignment.preserved,
             warnings=assignment.warnings,
@@ -481,15 +498,17 @@ class Pseudonymize(ColumnStep):
             remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method)
         else:
             remembered = {}
-        request = Asked(texts, remembered, key, self.domain, goal)
+        request = Asked(texts, remembered, key=key, domain=self.domain, goal=goal)
         pseudonyms = made_by(self, request)
         ordered = request.ordered(pseudonyms.codes)
+        warnings = (*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal))
+        owner = {"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)}
         return Given(
             texts,
             ordered,
             preserved=(_preserved_equality(self.replaced, ordered),),
-            warnings=(*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal)),
-            owner={"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)},
+            warnings=warnings,
+            owner=owner,
             storing=self._storing(key, texts, ordered),
         )
 
@@ -511,8 +530,8 @@ class Pseudonymize(ColumnStep):
         encoding = self.encoding or "base32"
         if people * people / 2.0 > RARELY * 2.0 ** (BITS[encoding] * length):
             raise ParameterError(
-                f"two of {people:,} people may have one code of length {length}, and they are too"
-                " many to look; raise length"
+                f"two of {people:,} people may share a code of length {length}, and they are too "
+                "many to check; raise length"
             )
 
     def apply(self, dataset: Table, plan: Any) -> Table:
@@ -560,16 +579,17 @@ class Pseudonymize(ColumnStep):
 
     def _linkable(self, repeated: Mapping[str, int], goal: Goal) -> Sequence[str]:
         """Warnings about what pseudonyms do not hide."""
-        warnings = [
-            f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one person"
-            " can be linked, and who knows some of them finds the others. Declare a person unit if"
-            " classes should count persons"
-            for name, count in repeated.items()
-            if count
-        ]
+        warnings = []
+        for name, count in repeated.items():
+            if count:
+                warnings.append(
+                    f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one"
+                    " person can be linked, and who knows some of them finds the others. Declare a"
+                    " person unit if classes should count persons"
+                )
         if self.vault and not Path(self.vault).exists():
             warnings.append(
-                f"there is no vault {self.vault} yet; it is made when the release is written"
+                f"vault {self.vault} does not exist yet; it is created when the release is written"
             )
         if (
             self.method in ("counter", "random_table")
@@ -578,7 +598,8 @@ class Pseudonymize(ColumnStep):
             and goal.seed.rehearsal
         ):
             warnings.append(
-                "the seed is short: who guesses it can compute these pseudonyms. Leave the seed out"
+                "the seed is short: somebody who guesses it can compute these "
+                "pseudonyms. Leave the seed out"
             )
         return warnings
 
@@ -587,8 +608,9 @@ def _after(name: str, attribute: Attribute) -> Attribute:
     """What a column is once it holds pseudonyms."""
     if attribute.identifies or attribute.has(Role.WEIGHT):
         raise SchemaError(
-            f"column {name!r} is a {' '.join(attribute.roles)}: weights are numbers, and units are"
-            " renumbered at random in every release anyway; pseudonymize a direct identifier"
+            f"column {name!r} is a {' '.join(attribute.roles)}: weights are numbers, and units are "
+            "renumbered at random in every release anyway; pseudonymize a direct identifier "
+            "instead"
         )
     return dataclasses.replace(attribute, **_changes(attribute))
 

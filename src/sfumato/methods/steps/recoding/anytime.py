@@ -56,8 +56,20 @@ class Bounds:
         self.lattice = lattice
         self.rest = [0.0] * (len(lattice.columns) + 1)
         # Nothing suppressed, every column at its lowest level: no node costs less.
-        nothing = Tally(lattice.low, lattice.tops, lattice.records, 0, 1, 0.0, (), lattice.weights)
-        self.floor = _score_alone(lattice, nothing, 0) if lattice.objective.bounded else -math.inf
+        nothing = Tally(
+            lattice.low,
+            lattice.tops,
+            records=lattice.records,
+            suppressed=0,
+            classes=1,
+            squares=0.0,
+            cells=(),
+            weights=lattice.weights,
+        )
+        if lattice.objective.bounded:
+            self.floor = _score_alone(lattice, nothing, 0)
+        else:
+            self.floor = -math.inf
 
     @property
     def of_all(self) -> float:
@@ -77,10 +89,9 @@ class Bounds:
             return -math.inf
         # Two lower bounds, each proved; the larger one holds. The second adds what the other
         # columns cost whatever the prefix: legal where the objective is a sum over columns.
-        return max(
-            float(lattice.objective.score(tally)),
-            _score_alone(lattice, tally, decided) + self.rest[decided],
-        )
+        least_score = float(lattice.objective.score(tally))
+        own_score = _score_alone(lattice, tally, decided) + self.rest[decided]
+        return max(least_score, own_score)
 
     def refine(self, share: int) -> Iterator[None]:
         """Search the last column alone, then the last two, and so on; yields once for every table
@@ -135,7 +146,8 @@ class Bounds:
                 # the budget.
                 if tally.suppressed <= block.budget:
                     above = _score_alone(block, tally, decided) - self.floor
-                    heapq.heappush(queue, (max(cost, above + inside[first + decided]), longer))
+                    least = max(cost, above + inside[first + decided])
+                    heapq.heappush(queue, (least, longer))
         return math.inf, True
 
 
@@ -153,20 +165,24 @@ def _score_alone(lattice: Lattice, tally: Tally, decided: int) -> float:
     """The score if only the first ``decided`` columns cost anything above their lowest level."""
     open_columns = range(decided, len(lattice.columns))
     # Undecided columns at the cost of their lowest level: what cancels against ``floor``.
-    cheapest = [
-        lattice.totals[a][lattice.low[a]] / lattice.records if lattice.records else 0.0
-        for a in open_columns
-    ]
-    return float(
-        lattice.objective.score(
-            dataclasses.replace(tally, cells=[*tally.cells[:decided], *cheapest])
-        )
-    )
+    cheapest = []
+    for a in open_columns:
+        if lattice.records:
+            lowest_total = lattice.totals[a][lattice.low[a]]
+            cheapest.append(lowest_total / lattice.records)
+        else:
+            cheapest.append(0.0)
+    cheapest_tally = dataclasses.replace(tally, cells=[*tally.cells[:decided], *cheapest])
+    return float(lattice.objective.score(cheapest_tally))
 
 
 def _put_first(lattice: Lattice, leading: range) -> Lattice:
     """The same lattice with some columns before the others."""
-    order = [*leading, *(a for a in range(len(lattice.columns)) if a not in leading)]
+    remaining = []
+    for a in range(len(lattice.columns)):
+        if a not in leading:
+            remaining.append(a)
+    order = [*leading, *remaining]
     return dataclasses.replace(
         lattice,
         base=lattice.base.reordered([lattice.columns[a] for a in order]),
@@ -226,7 +242,10 @@ class Anytime:
 
     def run(self, progress: Progress, effort: int, seconds: float | None) -> Outcome:
         """Let hunt and proof take turns until all is decided or the effort is spent."""
-        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        if seconds is None:
+            deadline = math.inf
+        else:
+            deadline = time.monotonic() + seconds
         # Effort is counted, time only checked: the effort reached reproduces the result.
         for _ in self._turns():
             self.looked_at += 1
@@ -317,7 +336,10 @@ class Anytime:
         """
         lattice = self.lattice
         towers = Towers(self.lattice)
-        queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())] if lattice.columns else []
+        if lattice.columns:
+            queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())]
+        else:
+            queue = []
         # Best first branch and bound: the head of the queue bounds every node that is not decided.
         while queue and not self._hopeless(queue[0][0]):
             bound, prefix = heapq.heappop(queue)
@@ -408,4 +430,5 @@ def _promise(lattice: Lattice, node: Judged) -> float:
     budget.
     """
     beyond = max(0, node.tally.suppressed - lattice.budget)
-    return node.score * (1 + beyond / max(1, lattice.records)) + beyond / max(1, lattice.records)
+    excess_share = beyond / max(1, lattice.records)
+    return node.score * (1 + excess_share) + excess_share

@@ -48,7 +48,8 @@ def datafly(lattice: Lattice, progress: Progress = silent) -> Outcome:
     # Greedy, at most one table a level of the lattice; each is rolled up from the one before.
     while not climbed[-1].feasible and classes.levels != lattice.high:
         column = most_values(lattice, classes)
-        classes = classes.roll_up({column: classes.levels[lattice.columns.index(column)] + 1})
+        level = classes.levels[lattice.columns.index(column)]
+        classes = classes.roll_up({column: level + 1})
         climbed.append(lattice.judge(classes))
         progress((len(climbed) - 1) / rungs, "climbing")
     return Outcome(best_of(lattice, climbed), closest_of(climbed), len(climbed))
@@ -61,7 +62,10 @@ def most_values(lattice: Lattice, classes: ClassTable, among: Sequence[str] | No
     levels = zip(lattice.columns, classes.levels, lattice.high, strict=True)
     able = [c for c, level, high in levels if level < high and (among is None or c in among)]
     # Classes that only a population has hold no records, and their values do not count.
-    counts = {c: len(np.unique(classes.codes(c)[classes.records > 0])) for c in able}
+    counts = {}
+    for c in able:
+        codes = classes.codes(c)[classes.records > 0]
+        counts[c] = len(np.unique(codes))
     return max(counts, key=counts.__getitem__)
 
 
@@ -89,7 +93,8 @@ def argus(lattice: Lattice, progress: Progress = silent) -> Outcome:
     # Greedy as Datafly; every step counts O(c³) tables of up to three columns.
     while not climbed[-1].feasible and classes.levels != lattice.high:
         column = worst_column(lattice, classes)
-        classes = classes.roll_up({column: classes.levels[lattice.columns.index(column)] + 1})
+        level = classes.levels[lattice.columns.index(column)]
+        classes = classes.roll_up({column: level + 1})
         climbed.append(lattice.judge(classes))
         progress((len(climbed) - 1) / rungs, "climbing")
     return Outcome(best_of(lattice, climbed), closest_of(climbed), len(climbed))
@@ -100,11 +105,10 @@ def worst_column(lattice: Lattice, classes: ClassTable) -> str:
     most values.
     """
     unsafe = unsafe_combinations(lattice, classes.levels)
-    able = [
-        a
-        for a, (level, high) in enumerate(zip(classes.levels, lattice.high, strict=True))
-        if level < high
-    ]
+    able = []
+    for a, (level, high) in enumerate(zip(classes.levels, lattice.high, strict=True)):
+        if level < high:
+            able.append(a)
     largest = max(unsafe[a] for a in able)
     worst = [lattice.columns[a] for a in able if unsafe[a] == largest]
     if len(worst) == 1:
@@ -115,16 +119,15 @@ def worst_column(lattice: Lattice, classes: ClassTable) -> str:
 def unsafe_combinations(lattice: Lattice, node: Node) -> list[int]:
     """Per column, how many unsafe combinations of values it takes part in."""
     every = range(len(lattice.columns))
-    sets = {
-        s
-        for size in (*range(1, WIDEST + 1), len(node))
-        for s in itertools.combinations(every, size)
-    }
+    sets: set[tuple[int, ...]] = set()
+    for size in (*range(1, WIDEST + 1), len(node)):
+        sets.update(itertools.combinations(every, size))
     counts = [0] * len(node)
     # Columns outside a set are at their highest level, where they tell nothing apart; sorted, so
     # that tables are asked for in an order that does not depend on hashes.
     for subset in sorted(sets):
-        table = lattice.at(tuple(node[a] if a in subset else lattice.high[a] for a in every))
+        node_of_subset = tuple(node[a] if a in subset else lattice.high[a] for a in every)
+        table = lattice.at(node_of_subset)
         count = int((lattice.failing(table) & (table.records > 0)).sum())
         for a in subset:
             counts[a] += count
@@ -195,7 +198,7 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
     # No rule prunes here; each table is rolled up from a neighbour.
     for classes in every_table(lattice):
         nodes.append(lattice.judge(classes))
-        tell(progress, len(nodes), lattice.size, "looking at every node")
+        tell(progress, len(nodes), lattice.size, "evaluating every node")
     feasible = [j for j in nodes if j.feasible]
     notes = minimal_notes(lattice, k_minimal(feasible)) if lattice.objective.minimal else {}
     return Outcome(best_of(lattice, nodes), closest_of(nodes), len(nodes), notes)
@@ -252,15 +255,14 @@ def decide(tags: Tags, bottom: Node, top: Node) -> None:
 
 
 def _why_not(lattice: Lattice) -> str:
-    promises = [
-        m.promise
-        for m in lattice.models
-        if not m.shrinking and not (m.monotone and lattice.budget == 0)
-    ]
+    promises = []
+    for m in lattice.models:
+        if not m.shrinking and not (m.monotone and lattice.budget == 0):
+            promises.append(m.promise)
     return (
-        "ola concludes from one node to others, which is wrong for"
-        f" {join_words(promises)}{' with suppression' if lattice.budget else ''}; use the algorithm"
-        " optimal, or suppress nothing"
+        "ola infers one node from others, which is wrong for "
+        f"{join_words(promises)}{' with suppression' if lattice.budget else ''}; use the algorithm "
+        "optimal, or suppress nothing"
     )
 
 
@@ -282,9 +284,10 @@ def samarati(lattice: Lattice, progress: Progress = silent) -> Outcome:
         candidates = all_minimal(tags)
     else:
         height = least_height(tags)
-        candidates = (
-            [] if height is None else [tags.judge(node) for node in tags.nodes(height=height)]
-        )
+        if height is None:
+            candidates = []
+        else:
+            candidates = [tags.judge(node) for node in tags.nodes(height=height)]
     notes = minimal_notes(lattice, candidates) if lattice.objective.minimal else {}
     return Outcome(
         best_of(lattice, candidates), closest_of(tags.judged.values()), tags.looked_at, notes
@@ -374,12 +377,13 @@ def choose(
     """
     if name == "anytime":
         return functools.partial(anytime, effort=effort, seconds=seconds)
-    arguments = [
-        limit for limit, value in (("effort", effort), ("seconds", seconds)) if value is not None
-    ]
+    arguments = []
+    for limit, value in (("effort", effort), ("seconds", seconds)):
+        if value is not None:
+            arguments.append(limit)
     if arguments:
         raise ParameterError(
-            f"{join_words(arguments)} belongs to the algorithm anytime; {name} has no use for it"
+            f"{join_words(arguments)} belongs to the algorithm anytime, not to {name}; leave it out"
         )
     if name == "auto":
         return auto

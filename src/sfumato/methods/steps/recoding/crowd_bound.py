@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.groups import group_starts
 from sfumato.core.objective import objective_named
 
 if TYPE_CHECKING:
@@ -222,24 +223,26 @@ class CrowdPrices:
         """The hierarchies and terms as arrays, see :mod:`sfumato.kernels.crowd_costs`."""
         spans = [range(low, high + 1) for low, high in zip(lattice.low, lattice.high, strict=True)]
         ladders = lattice.base.ladders
-        climbs = [
-            np.column_stack([ladder.climb(span[0], level) for level in span])
-            for ladder, span in zip(ladders, spans, strict=True)
-        ]
+        climbs = []
+        for ladder, span in zip(ladders, spans, strict=True):
+            climbs.append(np.column_stack([ladder.climb(span[0], level) for level in span]))
         self._levels = np.array([len(span) for span in spans], dtype=np.int64)
-        self._terms = np.full((len(spans), int(self._levels.max()) + 1), math.inf)
+        level_count = int(self._levels.max()) + 1
+        self._terms = np.full((len(spans), level_count), math.inf)
         for a, span in enumerate(spans):
             # A node may be above the level at which two classes meet: the least of all levels from
             # there on counts.
             costs = np.array([terms[a][level] for level in span])
-            self._terms[a, : len(span)] = np.minimum.accumulate(costs[::-1])[::-1]
+            cheapest = np.minimum.accumulate(costs[::-1])
+            self._terms[a, : len(span)] = cheapest[::-1]
         sizes = [len(climb) for climb in climbs]
         # One array for all columns: of code c of column a, its codes on all levels from ``starts[a]
         # + c * levels[a]`` on.
         self._paths = np.concatenate([climb.reshape(-1) for climb in climbs]).astype(np.int32)
         self._starts = np.cumsum([0, *(climb.size for climb in climbs[:-1])]).astype(np.int64)
-        self._offsets = np.cumsum([0, *sizes]).astype(np.int64)
-        self._meets = np.zeros((GROUP, int(self._offsets[-1])), dtype=np.int8)
+        self._offsets = group_starts(sizes)
+        code_count = int(self._offsets[-1])
+        self._meets = np.zeros((GROUP, code_count), dtype=np.int8)
         self._sums = np.empty((GROUP, len(self.codes)))
 
     def choose(self) -> Iterator[None]:
@@ -253,12 +256,14 @@ class CrowdPrices:
         """
         group_target = max(64, math.ceil(SPARE * (self.budget + 1)))
         # Few classes cannot outweigh a large budget in groups.
-        size = GROUP if group_target <= len(self.codes) // GROUP else 1
+        if group_target <= len(self.codes) // GROUP:
+            size = GROUP
+        else:
+            size = 1
         count = min(group_target, len(self.codes) // size)
         everybody = np.arange(len(self.codes))
-        rough = yield from self._guess_prices(
-            everybody, max(1, len(self.codes) // SAMPLE), SAMPLE_CROWD
-        )
+        every_nth = max(1, len(self.codes) // SAMPLE)
+        rough = yield from self._guess_prices(everybody, every_nth, SAMPLE_CROWD)
         # Twice as many as are needed: the sample ranks roughly.
         likely = np.argsort(-rough, kind="stable")[: LIKELY * count * size]
         guesses = yield from self._guess_prices(likely, 1, self.k)
@@ -333,7 +338,9 @@ class CrowdPrices:
             near = min(NEAREST, len(sums) - 1)
             nearest = self.codes[np.argpartition(sums, near)[: near + 1]]
             for a in range(len(amounts)):
-                amounts[a] += float(self._terms[a][meets[self._offsets[a] + nearest[:, a]]].sum())
+                meeting_levels = self._offsets[a] + nearest[:, a]
+                terms_at = self._terms[a][meets[meeting_levels]]
+                amounts[a] += float(terms_at.sum())
         return np.argsort(-amounts, kind="stable").astype(np.int64)
 
     def common(self) -> float:

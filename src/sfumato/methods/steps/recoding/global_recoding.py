@@ -14,6 +14,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows, remap_to
+from sfumato.core.encoding import code_type
 from sfumato.core.evidence import needed
 from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import COLUMNS, Naming, parameters
@@ -33,6 +34,7 @@ from sfumato.methods.steps.recoding.lattice import (
 from sfumato.methods.steps.recoding.optimal import Outcome
 from sfumato.methods.steps.recoding.search_choice import warnings_of
 from sfumato.methods.steps.recoding.whole_lattice import survey
+from sfumato.methods.steps.step_fields import ColumnWeights, LevelBounds, SuppressionBudget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,12 +80,11 @@ class Recoding(Plan):
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
+        levels = {c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()}
         return {
             "kind": "column recoding",
             "algorithm": self.algorithm,
-            "levels": {
-                c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()
-            },
+            "levels": levels,
             "suppressed_records": self.suppressed,
             "suppressed_classes": len(self.dropped),
             **({"warning": self.warnings[0]} if self.warnings else {}),
@@ -175,27 +176,19 @@ class GlobalRecoding(Step):
     suppress: Annotated[
         Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed")
     ] = "tuple"
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 0.02
+    budget: SuppressionBudget = 0.02
     objective: Annotated[
         str,
         Naming("words", words=tuple(o.name for o in OBJECTIVES)),
-        Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES)),
+        Field(description="what is minimised: " + ", ".join(o.name for o in OBJECTIVES)),
     ] = "loss"
     label: Annotated[
         str | None,
         COLUMNS,
         Field(min_length=1, description="objective classification: what is predicted"),
     ] = None
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
-        Field(default_factory=dict)
-    )
-    levels: Annotated[
-        dict[str, int | tuple[int, int]],
-        COLUMNS,
-        Field(description="highest level, or lowest and highest"),
-    ] = Field(default_factory=dict)
+    weights: ColumnWeights = Field(default_factory=dict)
+    levels: LevelBounds = Field(default_factory=dict)
     algorithm: Annotated[
         AlgorithmName, Field(description="how the lattice of levels is searched")
     ] = "auto"
@@ -222,18 +215,18 @@ class GlobalRecoding(Step):
         choose(self.algorithm, effort=self.effort, seconds=self.seconds)
         if objective.labelled != (self.label is not None):
             raise ParameterError(
-                "label goes with the objective classification, and that needs one; the objective"
-                f" is {self.objective}"
+                "label belongs to the objective classification, which requires it; the objective "
+                f"is {self.objective}"
             )
         if self.algorithm in CLIMBING and (self.weights or self.objective != "loss"):
             raise ParameterError(
-                f"{self.algorithm} follows {CLIMBING[self.algorithm]}; it has no objective and no"
-                " weights"
+                f"{self.algorithm} follows {CLIMBING[self.algorithm]}, so it has no objective and "
+                "no weights; leave them out"
             )
         if self.algorithm == "anytime" and objective.minimal:
             raise ParameterError(
-                f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use"
-                " optimal"
+                f"anytime cannot tell which nodes are k-minimal, as {self.objective} requires; use "
+                "optimal"
             )
 
     @property
@@ -268,10 +261,9 @@ class GlobalRecoding(Step):
         """The same step at the levels that were chosen: what fails there is suppressed within the
         budget, nothing is searched.
         """
-        levels: dict[str, int | tuple[int, int]] = {
-            column: (int(entry["level"]), int(entry["level"]))
-            for column, entry in described["levels"].items()
-        }
+        levels: dict[str, int | tuple[int, int]] = {}
+        for column, entry in described["levels"].items():
+            levels[column] = (int(entry["level"]), int(entry["level"]))
         return dataclasses.replace(self, levels=levels, algorithm="auto", effort=None, seconds=None)
 
     def plan(self, dataset: Table, goal: Goal) -> Recoding | RecodedCells:
@@ -349,8 +341,8 @@ class GlobalRecoding(Step):
         dataset.require([str(self.label)])
         if self.label in dataset.schema.quasi:
             raise SchemaError(
-                f"global_recoding: the label {self.label!r} is a quasi-identifier, and would"
-                " predict itself"
+                f"global_recoding: the label {self.label!r} is a quasi-identifier and would "
+                "predict itself; choose another label"
             )
 
     def survey(
@@ -413,7 +405,7 @@ class GlobalRecoding(Step):
             encoded = dataset.encoded(name)
             # A map from codes to codes of the level, as narrow as the labels allow.
             table = remap_to(ladder, encoded, level)
-            narrow = table.astype(np.min_scalar_type(max(1, len(ladder.labels[level])) - 1))
+            narrow = table.astype(code_type(len(ladder.labels[level])))
             dataset = dataset.recoded(
                 name, ladder.labels[level], kernels.keys.map_codes(encoded.narrow, narrow)
             )
@@ -444,13 +436,12 @@ class GlobalRecoding(Step):
         without_level = [name for name in schema.quasi if name not in told["levels"]]
         if without_level:
             return f"the plan of {self.name} tells no level of {', '.join(without_level)}"
-        beyond = [
-            c
-            for c, (low, high) in self._bounds.items()
-            if c in told["levels"] and not low <= told["levels"][c]["level"] <= high
-        ]
+        beyond = []
+        for c, (low, high) in self._bounds.items():
+            if c in told["levels"] and not low <= told["levels"][c]["level"] <= high:
+                beyond.append(c)
         if beyond:
-            return f"the level of {', '.join(beyond)} is not one that the recipe allows"
+            return f"the level of {', '.join(beyond)} is not allowed by the recipe"
         gone = told["suppressed_records"]
         classes = told.get("suppressed_classes", told["suppressed_records"])
         # Suppressed records and classes go together, and each class has a record.
@@ -484,11 +475,15 @@ class GlobalRecoding(Step):
 
 def _recoding(lattice: Lattice, best: Judged, outcome: Outcome, algorithm: str) -> Recoding:
     classes = lattice.at(best.node)
+    levels = dict(zip(lattice.columns, best.node, strict=True))
+    tops = dict(zip(lattice.columns, lattice.tops, strict=True))
+    placement = Placement(lattice.base.ladders, best.node, lattice.base.layout)
+    is_failing = lattice.failing(classes)
     return Recoding(
-        levels=dict(zip(lattice.columns, best.node, strict=True)),
-        tops=dict(zip(lattice.columns, lattice.tops, strict=True)),
-        placement=Placement(lattice.base.ladders, best.node, lattice.base.layout),
-        dropped=classes.keys[lattice.failing(classes) & (classes.records > 0)],
+        levels=levels,
+        tops=tops,
+        placement=placement,
+        dropped=classes.keys[is_failing & (classes.records > 0)],
         suppressed=best.tally.suppressed,
         records=lattice.records,
         score=best.score,
@@ -512,16 +507,14 @@ def _why_not(lattice: Lattice, outcome: Outcome) -> str:
         )
     advice = " Raise the budget, lower the promise, or allow higher levels."
     if fixed:
-        names = ", ".join(fixed[:NAMED]) + (
-            f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else ""
-        )
+        listed = ", ".join(fixed[:NAMED])
+        names = listed + (f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else "")
         advice += f" Column(s) without a hierarchy cannot be generalised: {names}."
     stopped = outcome.notes.get("stopped_by")
-    beginning = (
-        f"no generalization was found before the {stopped} ran out that"
-        if stopped
-        else "no generalization"
-    )
+    if stopped:
+        beginning = f"no generalization was found before the {stopped} ran out that"
+    else:
+        beginning = "no generalization"
     return (
         f"{beginning} keeps {promises} within the suppression"
         f" budget.{near}{lattice.hopeless()}{lattice.caveat()}{advice}"

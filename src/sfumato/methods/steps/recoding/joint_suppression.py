@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.groups import places_in_groups
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -37,8 +39,9 @@ def fewest_together(
     Of classes that are alike those go first whose values come first, so the order of the rows does
     not matter.
     """
+    numbers = [classes.records, *(gains for gains, _ in sums)]
     kinds, of, counts = np.unique(
-        np.column_stack([classes.records, *(gains for gains, _ in sums)]),
+        np.column_stack(numbers),
         axis=0,
         return_inverse=True,
         return_counts=True,
@@ -51,7 +54,7 @@ def fewest_together(
     of = of.reshape(-1)
     order = np.lexsort((*classes.keys.T[::-1], of))
     rank = np.empty(len(of), dtype=np.int64)
-    rank[order] = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rank[order] = places_in_groups(counts)
     dropped: NDArray[np.bool_] = rank < gone[of]
     # The solver works with floating-point numbers: its answer is checked against the sums.
     if all(_holds(sum_, dropped) for sum_ in sums):
@@ -65,12 +68,16 @@ def _how_many(
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     # What must go: the whole sum beyond its limit, less what rounding may hide.
-    needs = [gains.sum() - slack - NEAR * np.abs(gains).sum() for gains, slack in sums]
+    needs = []
+    for gains, slack in sums:
+        tolerance = NEAR * np.abs(gains).sum()
+        needs.append(gains.sum() - slack - tolerance)
+    constraint = LinearConstraint(kinds[:, 1:].T, lb=needs)
     solution = milp(
         kinds[:, 0],
         integrality=np.ones(len(kinds)),
         bounds=Bounds(0, counts),
-        constraints=LinearConstraint(kinds[:, 1:].T, lb=needs),
+        constraints=constraint,
         options={"mip_rel_gap": 0.0},
     )
     if solution.x is None:
@@ -81,4 +88,5 @@ def _how_many(
 
 def _holds(limit: tuple[NDArray[np.float64], float], dropped: NDArray[np.bool_]) -> bool:
     gains, slack = limit
-    return bool(gains[~dropped].sum() <= slack + NEAR * np.abs(gains).sum())
+    tolerance = NEAR * np.abs(gains).sum()
+    return bool(gains[~dropped].sum() <= slack + tolerance)

@@ -114,10 +114,12 @@ class Lattice:
     @cached_property
     def cell_costs(self) -> list[list[NDArray[np.float64]]]:
         """Per column and level, what the objective says a cell with each code costs."""
-        return [
-            self.objective.costs(ladder, self.records_per_code[a])
-            for a, ladder in enumerate(self.base.ladders)
-        ]
+        costs = []
+        for a, ladder in enumerate(self.base.ladders):
+            levels = self.objective.costs(ladder, self.records_per_code[a])
+            # loops take them; a number that all codes of a level share may be there only once
+            costs.append([np.ascontiguousarray(level) for level in levels])
+        return costs
 
     @cached_property
     def _flat_costs(self) -> tuple[NDArray[np.float64], list[list[int]]]:
@@ -195,9 +197,9 @@ class Lattice:
         if classes.population is None:
             return self._failing(classes, models, 0)
         failing: NDArray[np.bool_] = classes.records == 0
-        failing[~failing] = self._failing(
-            classes.take(~failing), models, int(classes.population.sum())
-        )
+        passing = classes.take(~failing)
+        population = int(classes.population.sum())
+        failing[~failing] = self._failing(passing, models, population)
         return failing
 
     def _failing(
@@ -275,7 +277,10 @@ class Lattice:
         return forced
 
     def _evidence(self, classes: ClassTable, population: int) -> ClassEvidence:
-        absent = 0 if classes.population is None else population - int(classes.population.sum())
+        if classes.population is None:
+            absent = 0
+        else:
+            absent = population - int(classes.population.sum())
         return ClassEvidence(classes, self.schema, self.reference, absent=absent)
 
     def tally(
@@ -293,17 +298,18 @@ class Lattice:
         # Undecided columns are not priced here; :meth:`tally_of` adds their lower bound.
         offsets = np.array([starts[a][classes.levels[a]] for a in range(decided)], dtype=np.int64)
         lost = np.zeros(decided)
+        costed_columns = kernels.lattice.CostedColumns(
+            layout.words[:decided],
+            layout.shifts[:decided],
+            layout.widths[:decided],
+            flat,
+            offsets,
+        )
         kept_classes, kept_records, squares = kernels.lattice.tally(
             classes.keys,
             classes.records,
             gone,
-            kernels.lattice.CostedColumns(
-                layout.words[:decided],
-                layout.shifts[:decided],
-                layout.widths[:decided],
-                flat,
-                offsets,
-            ),
+            costed_columns,
             lost,
         )
         own = 0.0
@@ -333,21 +339,25 @@ class Lattice:
         decided = len(levels)
         lowest = self.low if lowest is None else lowest
         # Mean cost per record: kept cells cost what the level says, suppressed ones 1.
-        cells = [
-            (self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(decided)
-        ]
+        cells = []
+        for a in range(decided):
+            if n:
+                lost_costs = self.totals[a][levels[a]] - lost[a] + gone
+                cells.append(lost_costs / n)
+            else:
+                cells.append(0.0)
         open_columns = range(decided, len(self.columns))
         cells += [self.least_cost(a, gone, lowest[a]) / n if n else 0.0 for a in open_columns]
         return Tally(
             levels + lowest[decided:],
             self.tops,
-            n,
-            gone,
-            classes,
-            squares,
-            cells,
-            self.weights,
-            own,
+            records=n,
+            suppressed=gone,
+            classes=classes,
+            squares=squares,
+            cells=cells,
+            weights=self.weights,
+            own=own,
         )
 
     def _spread(self, classes: ClassTable, gone: NDArray[np.int64]) -> Spread:
@@ -356,21 +366,28 @@ class Lattice:
         for a, name in enumerate(self.columns):
             costs += self.cell_costs[a][classes.levels[a]][classes.codes(name)]
         all_leaves = sum(all_values(ladder) for ladder in self.base.ladders)
-        labels = None if self.label is None else classes.counts[self.label]
-        majority = None if labels is None else np.zeros(len(classes), dtype=np.int64)
+        if self.label is None:
+            labels = None
+        else:
+            labels = classes.counts[self.label]
+        if labels is None:
+            majority = None
+        else:
+            majority = np.zeros(len(classes), dtype=np.int64)
         if labels is not None and majority is not None:
+            class_of_count = np.arange(len(classes))
             np.maximum.at(
-                majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts
+                majority, np.repeat(class_of_count, np.diff(labels.starts)), labels.counts
             )
         kept_records = classes.records - gone
         return Spread(
             costs,
             classes.records,
-            kept_records,
-            all_leaves,
-            self.base.records,
-            majority,
-            self._spanned,
+            kept=kept_records,
+            most=all_leaves,
+            finest=self.base.records,
+            majority=majority,
+            spanned=self._spanned,
         )
 
     @cached_property
@@ -395,7 +412,8 @@ class Lattice:
         """
         # Two lower bounds: suppressed cells cost 1 and kept ones at least the cheapest; and no
         # level from the lowest on costs less in all than the least total.
-        return max(gone + (self.records - gone) * self.cheapest[a], self.least_totals[a][lowest])
+        least_loss = (self.records - gone) * self.cheapest[a]
+        return max(gone + least_loss, self.least_totals[a][lowest])
 
     @cached_property
     def least_totals(self) -> tuple[tuple[float, ...], ...]:
@@ -409,7 +427,8 @@ class Lattice:
         for sums, high in zip(self.totals, self.high, strict=True):
             # Running minimum from the highest level down.
             within = np.array(sums[: high + 1])
-            minima.append(tuple(np.minimum.accumulate(within[::-1])[::-1].tolist()))
+            suffix_minima = np.minimum.accumulate(within[::-1])[::-1].tolist()
+            minima.append(tuple(suffix_minima))
         return tuple(minima)
 
     @cached_property
@@ -438,9 +457,9 @@ class Lattice:
         if not self.missing_apart:
             return ""
         return (
-            f" Missing values of {', '.join(self.missing_apart)} were counted as a category of"
-            " their own, though they may match everything; the step suppression of cells counts"
-            " them so."
+            f" Missing values of {', '.join(self.missing_apart)} counted as a category of their "
+            "own, although they may match everything; the step that suppresses cells counts them "
+            "so."
         )
 
     def hopeless(self) -> str:
@@ -452,14 +471,16 @@ class Lattice:
         """
         classes = self.at(self.high)
         inside = classes.take(classes.records > 0)
-        people = 0 if classes.population is None else int(classes.population.sum())
+        if classes.population is None:
+            people = 0
+        else:
+            people = int(classes.population.sum())
         counting = [model for model in self.models if model.needs(self.schema).counts]
         verdicts = [model.judge(self._evidence(inside, people)) for model in counting]
-        sentences = [
-            f"{v.promise}: {v.sentence}"
-            for v in verdicts
-            if not v.holds and v.records == self.records
-        ]
+        sentences = []
+        for v in verdicts:
+            if not v.holds and v.records == self.records:
+                sentences.append(f"{v.promise}: {v.sentence}")
         if sentences:
             return f" Even at the highest levels, {'; '.join(sentences)}."
         return ""
@@ -478,11 +499,10 @@ def seen_by_classes(models: Sequence[Model], schema: Schema) -> tuple[Model, ...
     """
     about_pairs = [model for model in models if model.needs(schema).pairs]
     about_classes = [model for model in models if model not in about_pairs]
-    implied = [
-        model
-        for model in about_pairs
-        if any(model_of_classes.implies(model) for model_of_classes in about_classes)
-    ]
+    implied = []
+    for model in about_pairs:
+        if any(model_of_classes.implies(model) for model_of_classes in about_classes):
+            implied.append(model)
     return tuple(model for model in models if model not in implied)
 
 
@@ -498,9 +518,10 @@ def forced_by(model: Model, evidence: ClassEvidence, budget: int) -> NDArray[np.
     if not model.shrinking and not (model.monotone and (model.scope == "class" or budget == 0)):
         return np.zeros(len(evidence.classes), dtype=np.int64)
     # A shrinking model fails on every part of a failing class, a monotone one on some part of it.
-    records = (
-        evidence.classes.records if model.shrinking else np.minimum(evidence.classes.records, 1)
-    )
+    if model.shrinking:
+        records = evidence.classes.records
+    else:
+        records = np.minimum(evidence.classes.records, 1)
     return records * model.failing(evidence)
 
 
@@ -508,12 +529,13 @@ def level_bounds(
     columns: Sequence[str], tops: Sequence[int], bounds: Mapping[str, tuple[int, int]]
 ) -> tuple[Node, Node]:
     """The lowest and highest level of each column, from the caps of a recipe."""
-    problems = [
-        f"level bounds name a column {name!r} that is no"
-        f" quasi-identifier.{did_you_mean(name, columns)}"
-        for name in bounds
-        if name not in columns
-    ]
+    problems = []
+    for name in bounds:
+        if name not in columns:
+            problems.append(
+                f"level bounds name a column {name!r} that is no"
+                f" quasi-identifier.{did_you_mean(name, columns)}"
+            )
     low = []
     high = []
     for name, top in zip(columns, tops, strict=True):
@@ -539,8 +561,8 @@ def normalised_weights(columns: Sequence[str], weights: Mapping[str, float]) -> 
     if unknown:
         raise SchemaError(
             [
-                f"weights name a column {n!r} that is no"
-                f" quasi-identifier.{did_you_mean(n, columns)}"
+                f"weights name a column {n!r} that is not a "
+                f"quasi-identifier.{did_you_mean(n, columns)}"
                 for n in unknown
             ]
         )

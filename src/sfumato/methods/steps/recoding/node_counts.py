@@ -95,7 +95,8 @@ class NodeCounts:
         self._records = base.records.astype(np.int32)
         everybody = np.array([lattice.records], dtype=np.int32)
         ids = np.zeros(len(base), dtype=np.uint32)
-        self._stack = [_Groups((), ids, everybody, np.zeros((1, prices.features)))]
+        no_costs = np.zeros((1, prices.features))
+        self._stack = [_Groups((), ids, everybody, no_costs)]
         self._codes: dict[int, NDArray[Any]] = {}
         self._scratch = np.zeros(0, dtype=np.int32)
         # The sample must exceed the budget by itself: 1 in 2^share cells hold about that share of
@@ -247,8 +248,11 @@ class NodeCounts:
             sampled_ids = ids[sample.rows]
         # A cell is ``group * size + code``: both come back by division.
         costs = groups.costs[cells // size]
-        costs[:, prices.of[a]] += prices.cells[a][level][cells % size]
-        return _Groups(prefix, ids, amounts, costs, sample, sampled_ids)
+        level_costs = prices.cells[a][level]
+        costs[:, prices.of[a]] += level_costs[cells % size]
+        return _Groups(
+            prefix, ids, amounts=amounts, costs=costs, sample=sample, sampled_ids=sampled_ids
+        )
 
     def _remembered(self, groups: _Groups, a: int, level: int) -> NDArray[np.int32] | None:
         """The records of every cell, put together from those of a lower level where these are
@@ -348,4 +352,5 @@ class NodeCounts:
 
     def _climb(self, a: int, level: int) -> NDArray[np.uint32]:
         """The code at a level for each code at the lowest."""
-        return self.lattice.base.ladders[a].climb(self.lattice.low[a], level).astype(np.uint32)
+        climb = self.lattice.base.ladders[a].climb(self.lattice.low[a], level)
+        return climb.astype(np.uint32)

@@ -245,17 +245,20 @@ class Crowded:
             lowest = lattice.low
             if not last and self._beside:
                 rows = [self._beside[a][level - lattice.low[a]] for a, level in enumerate(levels)]
-                lowest = tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
+                if len(rows) > 1:
+                    lowest = tuple(map(max, *rows))
+                else:
+                    lowest = rows[0]
             if self.prices.mean:
                 tally = Tally(
                     levels,
                     lattice.tops,
-                    lattice.records,
-                    gone,
-                    classes,
-                    float(squares),
-                    (),
-                    lattice.weights,
+                    records=lattice.records,
+                    suppressed=gone,
+                    classes=classes,
+                    squares=float(squares),
+                    cells=(),
+                    weights=lattice.weights,
                 )
                 # The weighted mean cost of a cell: as decided, and of the columns that are not at
                 # least.
@@ -263,7 +266,8 @@ class Crowded:
                 costs = [weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)]
                 undecided = range(len(levels), len(weights))
                 least = [weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided]
-                score = (sum(costs) - missed[0] - missed[1] + sum(least)) / lattice.records
+                kept_costs = sum(costs) - missed[0] - missed[1]
+                score = (kept_costs + sum(least)) / lattice.records
             else:
                 # The loop gives the last column first, the lattice expects it last.
                 sums = [*missed[1 : len(levels)], missed[0]]
@@ -377,14 +381,15 @@ def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> dict[str, Any]
     The least score first; nodes of equal score in the order of their levels.
     """
     listed = sorted(minimal, key=lambda j: (j.score, sum(j.node), j.node))
+    listed_nodes = [
+        {
+            "levels": dict(zip(lattice.columns, j.node, strict=True)),
+            "suppressed_records": j.tally.suppressed,
+            "score": j.score,
+        }
+        for j in listed
+    ]
     return {
         "k_minimal_nodes": len(listed),
-        "k_minimal": [
-            {
-                "levels": dict(zip(lattice.columns, j.node, strict=True)),
-                "suppressed_records": j.tally.suppressed,
-                "score": j.score,
-            }
-            for j in listed
-        ],
+        "k_minimal": listed_nodes,
     }

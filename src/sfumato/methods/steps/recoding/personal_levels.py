@@ -87,22 +87,20 @@ class PersonalLevels(Step):
     def __post_init__(self) -> None:
         if bool(self.own) != (self.by is not None):
             raise ParameterError(
-                "PersonalLevels: own levels need the column that names the policy (by), and by"
-                " needs own"
+                "PersonalLevels: own levels need the column that names the policy (by), and by "
+                "needs own; give both"
             )
         if self.by is not None and self.by in self._columns():
             raise ParameterError(
-                "PersonalLevels: the column that names the policy cannot be raised itself"
+                "PersonalLevels: the column that names the policy cannot be generalised "
+                "itself; name other columns"
             )
 
     def _columns(self) -> list[str]:
-        levels = {
-            c: level
-            for wish in (self.levels, *self.own.values())
-            for c, level in wish.items()
-            if level
-        }
-        return sorted(levels)
+        raised: set[str] = set()
+        for wish in (self.levels, *self.own.values()):
+            raised.update(c for c, level in wish.items() if level)
+        return sorted(raised)
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -115,11 +113,10 @@ class PersonalLevels(Step):
         """A level for every value by itself, where no hierarchy is made from the values that
         occur.
         """
-        unfixed = [
-            c
-            for c in self._columns()
-            if c not in schema.attributes or not is_fixed(schema[c].hierarchy)
-        ]
+        unfixed = []
+        for c in self._columns():
+            if c not in schema.attributes or not is_fixed(schema[c].hierarchy):
+                unfixed.append(c)
         if unfixed:
             return Account(
                 why=f"the hierarchy of {', '.join(unfixed[:5])} is made from the values that occur"
@@ -129,7 +126,10 @@ class PersonalLevels(Step):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Recode every column in question, row by row but in one pass."""
         dataset.require([*self._columns(), *self.claims])
-        policies = None if self.by is None else self._policies(dataset, fixed=goal.fixed)
+        if self.by is None:
+            policies = None
+        else:
+            policies = self._policies(dataset, fixed=goal.fixed)
         columns: dict[str, pl.Series] = {}
         attributes: dict[str, Attribute] = {}
         for name in self._columns():
@@ -137,13 +137,14 @@ class PersonalLevels(Step):
             columns[name] = raised(dataset, name, policies)
             if name in dataset.schema.attributes:
                 attributes[name] = _after(dataset.schema[name])
+        levels_of_everybody = {c: v for c, v in self.levels.items() if v}
         return Masked(
-            actions=dict.fromkeys(columns, "raised to the level that each person asked for"),
+            actions=dict.fromkeys(columns, "generalised to the level that each person asked for"),
             columns=columns,
             attributes=attributes,
             public={
                 "personal_levels": {
-                    "everybody": {c: v for c, v in self.levels.items() if v},
+                    "everybody": levels_of_everybody,
                     "policies": len(self.own),
                 }
             },
@@ -165,8 +166,8 @@ class PersonalLevels(Step):
         )
         if unknown:
             raise SchemaError(
-                f"personal_levels: {unknown:,} of {len(dataset):,} rows have no policy that is"
-                " listed under own; list it, or leave these rows out with the step authorised"
+                f"personal_levels: {unknown:,} of {len(dataset):,} rows have no policy that is "
+                "listed under own; list it, or remove these rows with the step authorised"
             )
         return encoded
 
@@ -176,8 +177,8 @@ class PersonalLevels(Step):
         levels = self._levels_of_policies(name, policies)
         if int(levels.max(initial=0)) > ladder.top:
             raise SchemaError(
-                f"personal_levels: level {int(levels.max())} of column {name!r} is asked for, but"
-                f" its hierarchy ends at level {ladder.top}"
+                f"personal_levels: level {int(levels.max())} of column {name!r} is asked for, but "
+                f"its hierarchy ends at level {ladder.top}; choose a lower one"
             )
         used = np.unique(levels)
         labels: list[str | None] = []
@@ -188,40 +189,39 @@ class PersonalLevels(Step):
             codes[i] = remap_to(ladder, encoded, level) + len(labels)
             labels += ladder.labels[level]
         position = np.searchsorted(used, levels)
-        rows = (
-            position[policies.codes] if policies is not None else np.full(len(dataset), position[0])
-        )
-        return (
-            pl.Series(name, labels, dtype=pl.String).gather(codes[rows, encoded.codes]).alias(name)
-        )
+        if policies is not None:
+            rows = position[policies.codes]
+        else:
+            rows = np.full(len(dataset), position[0])
+        labels_of_rows = pl.Series(name, labels, dtype=pl.String)
+        return labels_of_rows.gather(codes[rows, encoded.codes]).alias(name)
 
     def _labelled(self, dataset: Table, name: str, policies: Encoded | None) -> pl.Series:
         """The same where no record may decide about others: every value is labelled by itself."""
         encoded = dataset.encoded(name)
         hierarchy = dataset.schema[name].hierarchy
         if hierarchy is None:
-            raise SchemaError(
-                f"personal_levels: column {name!r} has no hierarchy to raise its values by"
-            )
+            raise SchemaError(f"personal_levels: column {name!r} has no hierarchy; give it one")
         levels = self._levels_of_policies(name, policies)
         possible = {wish.get(name, 0) for wish in (self.levels, *self.own.values())}
-        labels = {
-            level: fixed_labels(
+        labels = {}
+        for level in sorted({*possible, *levels.tolist()}):
+            labels[level] = fixed_labels(
                 hierarchy, encoded.labels, level, f"personal_levels: column {name!r}"
             )
-            for level in sorted({*possible, *levels.tolist()})
-        }
         codes = encoded.codes
         count = len(encoded.labels)
-        rows = levels[policies.codes] if policies is not None else np.full(len(dataset), levels[0])
+        if policies is not None:
+            rows = levels[policies.codes]
+        else:
+            rows = np.full(len(dataset), levels[0])
         position = {level: i for i, level in enumerate(labels)}
         # Labels of all levels one behind the other: level · count + code.
         every = pl.Series(
             name, [text for level in labels for text in labels[level]], dtype=pl.String
         )
-        return every.gather(
-            np.array([position[level] for level in rows.tolist()], dtype=np.int64) * count + codes
-        )
+        level_positions = np.array([position[level] for level in rows.tolist()], dtype=np.int64)
+        return every.gather(level_positions * count + codes)
 
     def _levels_of_policies(self, name: str, policies: Encoded | None) -> NDArray[np.int64]:
         """The level of a column per policy that occurs, or the one for everybody; a policy that is

@@ -150,7 +150,8 @@ class Tags:
                 slice(None, -1) if b == axis else slice(None) for b in range(feasible.ndim)
             )
             above[upper] |= feasible[lower]
-        return [self._node(position) for position in np.argwhere(feasible & ~above).tolist()]
+        positions = np.argwhere(feasible & ~above).tolist()
+        return [self._node(position) for position in positions]
 
     def position(self, node: Node) -> Node:
         """Where a node stands in ``marks``."""
@@ -168,8 +169,8 @@ def require_small(lattice: Lattice) -> None:
     """Refuse a lattice that could not be decided node by node."""
     if lattice.size > LARGEST:
         raise ParameterError(
-            f"the lattice has {lattice.size:,} nodes; an algorithm that decides them one by one"
-            f" takes at most {LARGEST:,}: use the algorithm optimal or anytime, or bound the levels"
+            f"the lattice has {lattice.size:,} nodes, and an algorithm that decides them one by "
+            f"one allows {LARGEST:,}; use the algorithm optimal or anytime, or bound the levels"
         )
 
 
@@ -192,9 +193,11 @@ class History:
     def __init__(self, lattice: Lattice) -> None:
         self.lattice = lattice
         finest = lattice.at(lattice.low)
-        room = max(2, min(self.MOST_TABLES, self.MOST_CLASSES // max(1, len(finest))))
+        affordable_tables = self.MOST_CLASSES // max(1, len(finest))
+        room = max(2, min(self.MOST_TABLES, affordable_tables))
         self._tables: list[ClassTable] = [finest]
-        self._levels = np.full((room, len(lattice.columns)), np.iinfo(np.int64).max, dtype=np.int64)
+        shape = room, len(lattice.columns)
+        self._levels = np.full(shape, np.iinfo(np.int64).max, dtype=np.int64)
         self._sizes = np.full(room, len(finest), dtype=np.int64)
         self._levels[0] = lattice.low
         self._next = self._slots(room)
@@ -211,7 +214,8 @@ class History:
         # Roll-up property (LeFevre et al. 2005): a node may be counted from any finer table; the
         # cost is the size of that table. Empty slots have levels above all nodes and never fit.
         finer = np.flatnonzero((self._levels <= node).all(axis=1))
-        start = self._tables[int(finer[np.argmin(self._sizes[finer])])]
+        smallest = finer[np.argmin(self._sizes[finer])]
+        start = self._tables[int(smallest)]
         classes = self.lattice.at(node, start)
         if classes is not start:
             self._remember(classes)

@@ -51,7 +51,8 @@ class Towers:
         while len(stack[-1][0]) < len(prefix):
             decided, table = stack[-1]
             level = prefix[len(decided)]
-            stack.append(((*decided, level), table.roll_up({self.columns[len(decided)]: level})))
+            rolled_up = table.roll_up({self.columns[len(decided)]: level})
+            stack.append(((*decided, level), rolled_up))
         return stack[-1][1]
 
 
@@ -143,10 +144,9 @@ class Prices:
         # The mean is linear, so the costs of all columns may be added before anything is
         # suppressed.
         if lattice.objective.score is objective_named("loss").score:
-            weighted = [
-                [w * level for level in levels]
-                for w, levels in zip(lattice.weights, costs, strict=True)
-            ]
+            weighted = []
+            for w, levels in zip(lattice.weights, costs, strict=True):
+                weighted.append([w * level for level in levels])
             return cls(weighted, (0,) * len(costs), 1, mean=True)
         return cls(costs, range(len(costs)), len(costs), mean=False)
 
@@ -190,7 +190,10 @@ class Steps:
         second_prices = []
         starts = []
         lasts = self._levels_of(last)
-        seconds = [(NO_CODE, np.zeros(1))] if second is None else self._levels_of(second)
+        if second is None:
+            seconds = [(NO_CODE, np.zeros(1))]
+        else:
+            seconds = self._levels_of(second)
         position = 0
         # Codes of a level in the order of the second column, then the last: 2 × 3 codes are (0, 0),
         # (0, 1), (0, 2), (1, 0), … The last column climbs within a chain, the second from chain to
@@ -204,14 +207,16 @@ class Steps:
                 position += size * len(second_cells)
                 above = np.zeros((len(second_cells), size), dtype=np.int64)
                 if level + 1 < len(lasts):
-                    codes = np.arange(len(second_cells)) * len(lasts[level + 1][1])
+                    width = len(lasts[level + 1][1])
+                    codes = np.arange(len(second_cells)) * width
                     above = np.add.outer(codes, up)
                 ups.append(position + above.ravel())
                 fold = np.zeros(above.size, dtype=np.int64)
                 # Only the lowest level of a chain is folded: its higher levels follow from there.
                 if level == 0 and chain + 1 < len(seconds):
                     next_chain = begins[0] + chain_size + SPARE
-                    fold = next_chain + np.add.outer(second_up * size, np.arange(size)).ravel()
+                    folded_codes = np.add.outer(second_up * size, np.arange(size))
+                    fold = next_chain + folded_codes.ravel()
                 folds.append(fold)
                 prices.append(np.tile(cells, len(second_cells)))
                 second_prices.append(np.repeat(second_cells, size))
@@ -228,9 +233,11 @@ class Steps:
             price = price + second_price
         elif second is not None:
             feature = self.prices.of[second]
+        all_ups = np.concatenate(ups).astype(np.uint32)
+        all_folds = np.concatenate(folds).astype(np.uint32)
         return kernels.lattice.LastColumns(
-            ups=np.concatenate(ups).astype(np.uint32),
-            folds=np.concatenate(folds).astype(np.uint32),
+            ups=all_ups,
+            folds=all_folds,
             prices=price,
             second_prices=second_price,
             starts=np.array(starts, dtype=np.uint64),
@@ -291,11 +298,11 @@ class Tower:
         key_columns = [a for a in range(len(lattice.columns)) if a not in {last, second}]
         lasts = [last] if second is None else [second, last]
         keys, codes, self._bits = _split_keys(table, key_columns, lasts)
-        costing = [
-            (*self._bits[a], prices.of[a], steps.position(a, table.levels[a]))
-            for a in key_columns
-            if a in priced
-        ]
+        costing = []
+        for a in key_columns:
+            if a in priced:
+                position = steps.position(a, table.levels[a])
+                costing.append((*self._bits[a], prices.of[a], position))
         # Half the memory where every count fits 32 bits: more of a table stays in the cache.
         size = len(table)
         counts = np.uint32 if lattice.records < 2**32 else np.uint64
@@ -308,14 +315,17 @@ class Tower:
             costs=np.empty((2 * size, prices.features)),
             bounds=np.zeros((2 + climbs, 4), dtype=np.int64),
         )
-        slots = np.full(1 << max(4, (2 * size).bit_length()), -1, dtype=np.int32)
+        slot_bits = max(4, (2 * size).bit_length())
+        slots = np.full(1 << slot_bits, -1, dtype=np.int32)
+        costed_columns = np.array(costing, dtype=np.int64)
+        scratch = np.empty((3, size + 1), dtype=np.int64)
         self.size = kernels.lattice.lay_groups(
             keys,
             codes,
             table.records,
-            np.array(costing, dtype=np.int64).reshape(-1, 4),
+            costed_columns.reshape(-1, 4),
             steps.levels,
-            (slots, np.empty((3, size + 1), dtype=np.int64)),
+            (slots, scratch),
             self._arrays,
         )
         self._levels = [table.levels]
@@ -327,8 +337,9 @@ class Tower:
         # column and of all columns on all levels.
         groups, codes_of_last = self.size, len(self._last.ups)
         all_codes = len(steps.levels.ups)
+        slot_count = 1 << max(4, (2 * groups).bit_length())
         self._room = kernels.lattice.Room(
-            slots=np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32),
+            slots=np.empty(slot_count, dtype=np.int32),
             links=np.empty((3, groups), dtype=np.int32),
             codes=np.empty(codes_of_last, dtype=np.uint32),
             sums=np.zeros(codes_of_last, dtype=counts),
@@ -353,7 +364,8 @@ class Tower:
         # The group's records are the sums of its run of entries.
         begins = groups[: self.size, 1].astype(np.int64)
         records = np.add.reduceat(entries[: len(table), 1], begins, dtype=np.int64)
-        levels = (*table.levels[: self.last], high, *table.levels[self.last + 1 :])
+        later_levels = table.levels[self.last + 1 :]
+        levels = (*table.levels[: self.last], high, *later_levels)
         keys = groups[: self.size, :1].copy()
         return dataclasses.replace(table, levels=levels, keys=keys, records=records)
 
@@ -399,16 +411,17 @@ class Tower:
 
     def _between(self, before: Node, after: Node) -> NDArray[np.int64]:
         """The columns that climb, as the loop takes them."""
-        rows = [
-            (
-                *self._bits[a],
-                self.steps.prices.of[a],
-                self.steps.position(a, before[a]),
-                level - before[a],
-            )
-            for a, level in enumerate(after)
-            if level != before[a]
-        ]
+        rows = []
+        for a, level in enumerate(after):
+            if level != before[a]:
+                rows.append(
+                    (
+                        *self._bits[a],
+                        self.steps.prices.of[a],
+                        self.steps.position(a, before[a]),
+                        level - before[a],
+                    )
+                )
         return np.array(rows, dtype=np.int64)
 
     def tally(self, tally: Tally) -> None:
@@ -463,16 +476,19 @@ def _split_keys(
     codes = np.zeros(len(table), dtype=np.int64)
     # Exclusive or with the codes clears their bits.
     for a in lasts:
-        codes = codes * len(table.ladders[a].labels[table.levels[a]]) + table.codes(
-            table.columns[a]
-        )
+        level = table.levels[a]
+        own_codes = table.codes(table.columns[a])
+        code_count = len(table.ladders[a].labels[level])
+        codes = codes * code_count + own_codes
     layout = table.layout
     if table.keys.shape[1] == 1:
         keys = table.keys[:, 0].copy()
         for a in lasts:
             keys ^= table.codes(table.columns[a]).astype(np.uint64) << np.uint64(layout.shifts[a])
-        return keys, codes, {a: (int(layout.shifts[a]), int(layout.widths[a])) for a in key_columns}
-    layout = Layout.of([len(table.ladders[a].labels[table.levels[a]]) for a in key_columns])
+        fields = {a: (int(layout.shifts[a]), int(layout.widths[a])) for a in key_columns}
+        return keys, codes, fields
+    sizes = [len(table.ladders[a].labels[table.levels[a]]) for a in key_columns]
+    layout = Layout.of(sizes)
     bits = {a: (int(layout.shifts[i]), int(layout.widths[i])) for i, a in enumerate(key_columns)}
     keys = np.zeros((len(table), 1), dtype=np.uint64)
     for a, (shift, _) in bits.items():
@@ -505,15 +521,16 @@ def _levels_beside(
         : last + 1
     ]
     layout = table.layout
-    columns = [
-        (layout.shifts[a], layout.widths[a], steps.position(a, lattice.low[a]), spans[a])
-        for a in range(last + 1)
-    ]
+    columns = []
+    for a in range(last + 1):
+        position = steps.position(a, lattice.low[a])
+        columns.append((layout.shifts[a], layout.widths[a], position, spans[a]))
     levels = np.zeros((last, max(spans)), dtype=np.int64)
+    column_rows = np.array(columns, dtype=np.int64)
     kernels.level_pairs.find_least_levels(
         table.keys[:, 0],
         table.records,
-        np.array(columns, dtype=np.int64),
+        column_rows,
         steps.levels,
         (k, lattice.budget),
         np.empty((3, PAIR_CELLS), dtype=np.int64),
@@ -558,7 +575,15 @@ class Peaks:
         rows: list[list[list[int]]] = []
         # Tower a shows the columns up to a, with a as the last one; those after it are at the top.
         for a in range(len(lattice.columns) - 1, -1, -1):
-            tower = Tower(lattice, k, table, a, steps, range(a + 1), budget=lattice.budget)
+            tower = Tower(
+                lattice,
+                k,
+                table=table,
+                last=a,
+                steps=steps,
+                priced=range(a + 1),
+                budget=lattice.budget,
+            )
             self._towers.insert(0, tower)
             # Levels of pairs: the subset property with two columns.
             if paired:
@@ -582,7 +607,9 @@ class Peaks:
             if tower.levels[:shared] != prefix[:shared]:
                 lowest = min(prefix[shared], max(self._least[shared], tower.levels[shared]))
                 if shared < size - 1 or lowest < prefix[shared]:
-                    tower.climb((*prefix[:shared], lowest, *tower.levels[shared + 1 :]))
+                    decided = prefix[:shared]
+                    later_levels = tower.levels[shared + 1 :]
+                    tower.climb((*decided, lowest, *later_levels))
         if tower.levels[:size] == prefix:
             tower.tally(tally)
         else:

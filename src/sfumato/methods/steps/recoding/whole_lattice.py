@@ -57,10 +57,10 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     tower = Tower(
         lattice,
         k,
-        table,
-        last,
-        Steps(lattice, prices),
-        columns,
+        table=table,
+        last=last,
+        steps=Steps(lattice, prices),
+        priced=columns,
         budget=lattice.records,
         second=second,
     )
@@ -74,17 +74,18 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     missed[..., prices.of[last]] += lost[..., 0]
     # All nodes in lexicographic order of their levels.
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
-    levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(
-        lattice.low, dtype=np.int16
-    )
+    levels_above = np.indices(shape, dtype=np.int16)
+    levels = levels_above.reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
     sums = suppressed, classes, squares
+    marketer_risk = classes / np.maximum(1, lattice.records - suppressed)
+    prosecutor_risk = np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0)
     return Counted(
         levels=levels,
         suppressed=suppressed,
         classes=classes,
         squares=squares.astype(np.float64),
-        marketer_risk=classes / np.maximum(1, lattice.records - suppressed),
-        prosecutor_risk=np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0),
+        marketer_risk=marketer_risk,
+        prosecutor_risk=prosecutor_risk,
         score=_scores(lattice, levels, sums, _by_node(lattice, missed, order).T, prices),
     )
 
@@ -160,11 +161,8 @@ def _walk(
                 a = before[i]
                 levels = tower.levels
                 is_leaf = i == innermost and step == sizes[i] - 1
-                tower.climb(
-                    (*levels[:a], lattice.low[a] + step, *levels[a + 1 :]),
-                    (whole[at], lost[at]),
-                    writes=not is_leaf,
-                )
+                climbed = (*levels[:a], lattice.low[a] + step, *levels[a + 1 :])
+                tower.climb(climbed, (whole[at], lost[at]), writes=not is_leaf)
                 climb(i + 1, at)
             tower.cut(height)
 
@@ -193,12 +191,15 @@ def _scores(
     """The objective of every node, from what its suppressed records would have cost."""
     suppressed, classes, squares = sums
     n = max(1, lattice.records)
-    full = np.column_stack([np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)])
+    totals = [np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)]
+    full = np.column_stack(totals)
     # The mean of all cells follows from sums: what the level costs all records, less what the
     # suppressed would have cost, plus 1 for each of their cells.
     if prices.mean:
         weights = np.array(lattice.weights)
-        mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
+        kept_costs = full @ weights - lost[:, 0]
+        lost_costs = suppressed * weights.sum()
+        mean: NDArray[np.float64] = (kept_costs + lost_costs) / n
         return mean
     cells = ((full - lost + suppressed[:, None]) / n).tolist()
     rows = zip(
@@ -210,7 +211,18 @@ def _scores(
     records = lattice.records
     return np.array(
         [
-            score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight))
+            score(
+                Tally(
+                    tuple(at),
+                    tops,
+                    records=records,
+                    suppressed=s,
+                    classes=c,
+                    squares=float(q),
+                    cells=cost,
+                    weights=weight,
+                )
+            )
             for at, s, c, q, cost in rows
         ]
     )
@@ -279,12 +291,9 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     """Evaluate a node and those that differ from it by one level of one column."""
     near = [node]
     for a, level in enumerate(node):
-        steps = [
-            neighbour
-            for neighbour in (level - 1, level + 1)
-            if lattice.low[a] <= neighbour <= lattice.high[a]
-        ]
-        near += [(*node[:a], neighbour, *node[a + 1 :]) for neighbour in steps]
+        for step in (level - 1, level + 1):
+            if lattice.low[a] <= step <= lattice.high[a]:
+                near.append((*node[:a], step, *node[a + 1 :]))
     # All of them lie above this node: where its table is much smaller than that of the rows, it is
     # rolled up once. Where nearly every row is alone at it too, that would hash as many classes
     # again; then only their codes climb.
@@ -294,11 +303,10 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     else:
         floor = lattice.base.climbed(dict(zip(lattice.columns, low, strict=True)))
     own = lattice.at(node, floor)
-    above = {
-        neighbour
-        for neighbour in near
-        if all(level >= own_level for level, own_level in zip(neighbour, node, strict=True))
-    }
+    above = set()
+    for neighbour in near:
+        if all(level >= own_level for level, own_level in zip(neighbour, node, strict=True)):
+            above.add(neighbour)
     tables = (
         lattice.at(neighbour, own if neighbour in above else floor) for neighbour in sorted(near)
     )
@@ -321,10 +329,12 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
     if len(base) <= SAMPLE:
         return True
     step = len(base) // SAMPLE
+    keys = base.keys[::step].copy()
+    records = base.records[::step].copy()
     sample = dataclasses.replace(
         base,
-        keys=base.keys[::step].copy(),
-        records=base.records[::step].copy(),
+        keys=keys,
+        records=records,
         counts={},
         weights=None,
         person=None,
@@ -340,6 +350,8 @@ def _landscape(lattice: Lattice, counts: Counted, *, whole: bool) -> Landscape:
     # Precision (Sweeney 2002): one minus the mean height of cells; suppressed cells are at the top.
     height = counts.levels @ (weights / tops)
     gone = counts.suppressed / n
+    precision = 1.0 - (height * (1.0 - gone) + gone * weights.sum())
+    counted = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
     return Landscape(
         columns=lattice.columns,
         low=lattice.low,
@@ -350,8 +362,8 @@ def _landscape(lattice: Lattice, counts: Counted, *, whole: bool) -> Landscape:
         records=lattice.records,
         budget=lattice.budget,
         whole=whole,
-        precision=1.0 - (height * (1.0 - gone) + gone * weights.sum()),
-        **{field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)},
+        precision=precision,
+        **counted,
     )
 
 
@@ -392,8 +404,12 @@ def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
     records = classes.records[~failing]
     sizes = classes.sizes[~failing]
     # Marketer risk: the expected share of records that are linked rightly, Σ records ∕ size.
-    marketer = float((records / sizes).sum() / records.sum()) if len(sizes) else 0.0
-    prosecutor = 1.0 / float(sizes.min()) if len(sizes) else 0.0
+    if len(sizes):
+        marketer = float((records / sizes).sum() / records.sum())
+        prosecutor = 1.0 / float(sizes.min())
+    else:
+        marketer = 0.0
+        prosecutor = 0.0
     score = lattice.objective.score(tally)
     return (
         classes.levels,

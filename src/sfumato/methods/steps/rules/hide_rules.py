@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def _true_to_the_data(method: Any) -> Any:
     if method == "isl":
         raise ValueError(
-            "isl puts items into records, which in a table means values that are not true; use dsr,"
-            " 2a or exact (baskets take isl)"
+            "isl adds items to records, which in a table would be false values; use dsr, 2a or "
+            "exact (isl is for baskets)"
         )
     return method
 
@@ -90,16 +90,16 @@ class HideRules(Step):
         COLUMNS,
         Field(
             description=(
-                "columns whose other rules are counted, and kept by exact; all categories if not"
-                " said"
+                "columns whose other rules are counted, and preserved by exact; by default all "
+                "categories"
             )
         ),
     ] = None
     largest: Annotated[
-        int, Field(ge=2, le=6, description="items of a rule that is counted, at most")
+        int, Field(ge=2, le=6, description="most items of a rule that is counted")
     ] = LARGEST_RULE
     effort: Annotated[
-        int | None, Field(ge=1, description="nodes of a branch and bound; exact only")
+        int | None, Field(ge=1, description="most nodes of branch and bound; exact only")
     ] = None
 
     name: ClassVar[str] = "hide_rules"
@@ -107,7 +107,7 @@ class HideRules(Step):
 
     def __post_init__(self) -> None:
         if self.effort is not None and self.method != "exact":
-            raise ParameterError("HideRules: effort is for the method exact")
+            raise ParameterError("HideRules: effort is for the method exact; leave it out")
 
     @property
     def parsed(self) -> tuple[NamedRule, ...]:
@@ -138,16 +138,16 @@ class HideRules(Step):
             table.transactions, hidden.transactions, sensitive, thresholds, self.largest
         )
         columns = _emptied(dataset, table, hidden)
-        amounts = {
-            name: series.null_count() - dataset.column(name).null_count()
-            for name, series in columns.items()
+        amounts = {}
+        for name, series in columns.items():
+            amounts[name] = series.null_count() - dataset.column(name).null_count()
+        attributes = {
+            name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)
         }
         return Masked(
             actions=dict.fromkeys(columns, "cells suppressed to hide rules"),
             columns=columns,
-            attributes={
-                name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)
-            },
+            attributes=attributes,
             warnings=warnings_of(hidden, effects),
             public={"method": self.method, "suppressed_cells": amounts},
             owner={"side_effects": effects.counts} | hidden.proved,
@@ -166,7 +166,9 @@ class HideRules(Step):
 
     def _may_empty(self, schema: Schema) -> list[str]:
         """The quasi-identifiers in which it may suppress cells."""
-        rule_columns = {name for rule in self.parsed for name in rule.columns}
+        rule_columns: set[str] = set()
+        for rule in self.parsed:
+            rule_columns.update(rule.columns)
         return [name for name in schema.quasi if name in rule_columns]
 
 
@@ -178,15 +180,13 @@ def _emptied(dataset: Table, table: TableItems, hidden: Hidden) -> dict[str, pl.
     """The columns in which cells are suppressed, without them."""
     at = np.flatnonzero(hidden.gone)
     rows = table.order[table.transactions.owners[at]]
-    names = np.array(
-        [table.column_of(item) for item in table.transactions.items[at].tolist()], dtype=object
-    )
+    column_names = [table.column_of(item) for item in table.transactions.items[at].tolist()]
+    names = np.array(column_names, dtype=object)
     columns = {}
     for name in sorted(set(names.tolist())):
         gone = np.zeros(len(dataset), dtype=np.bool_)
         gone[rows[names == name]] = True
         column = dataset.column(name)
-        columns[name] = column.zip_with(
-            pl.Series(~gone), pl.Series(name, [None], dtype=column.dtype)
-        )
+        nothing = pl.Series(name, [None], dtype=column.dtype)
+        columns[name] = column.zip_with(pl.Series(~gone), nothing)
     return columns

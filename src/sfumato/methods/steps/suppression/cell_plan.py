@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.core.classes import count_classes
 from sfumato.core.evidence import needed
+from sfumato.core.groups import group_starts
 from sfumato.core.step import Goal, Plan
 from sfumato.errors import InternalError, ParameterError, Unsatisfiable
 from sfumato.methods.steps.suppression.cells import (
@@ -92,9 +93,9 @@ def require_small(parts: SuppressedParts) -> None:
     """Say what to do with a table that is too large for the solver."""
     if not small_enough(parts):
         raise ParameterError(
-            f"the exact method takes at most {MOST_CLASSES} classes and {MOST_CHOICES:,} ways to"
-            f" hide their columns; this table has {len(parts.classes):,} classes in"
-            f" {len(_differing(parts))} columns. Use method greedy, or auto"
+            f"the exact method allows {MOST_CLASSES} classes and {MOST_CHOICES:,} ways to suppress "
+            f"their columns; this table has {len(parts.classes):,} classes in "
+            f"{len(_differing(parts))} columns. Use method greedy, or auto"
         )
 
 
@@ -130,7 +131,14 @@ def fewest_cells(
         if (within and lower_bound >= limit - SLACK) or opening_number >= MOST_OPENED:
             bound = min(bound, lower_bound)
             break
-        program = _Program(_opened(parts, opened), demands, prices, limit, opened, record_limit)
+        program = _Program(
+            _opened(parts, opened),
+            demands,
+            prices=prices,
+            limit=limit,
+            opened=opened,
+            record_limit=record_limit,
+        )
         candidate, proved = program.solve(effort)
         # The optimum lies in one of the openings, so the least of their bounds bounds it.
         bound = min(bound, max(lower_bound, proved))
@@ -139,7 +147,9 @@ def fewest_cells(
             incumbent = candidate
             limit = price_of(candidate, prices)
     if not _met(incumbent, demands):
-        raise InternalError("a suppression that was thought to meet the demands does not")
+        raise InternalError(
+            "a suppression does not reach the promises as planned; report this as a bug"
+        )
     bound = min(limit, bound)
     return incumbent, {
         "price": limit,
@@ -165,16 +175,17 @@ def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tupl
 
 def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
     """The table where missing values of these columns match everything."""
-    return dataclasses.replace(
-        parts, missing=parts.missing | (parts.absent & columns), absent=parts.absent & ~columns
-    )
+    missing = parts.missing | (parts.absent & columns)
+    absent = parts.absent & ~columns
+    return dataclasses.replace(parts, missing=missing, absent=absent)
 
 
 def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[SuppressedParts]:
     """The table with k − 1 records of which nothing is left, if that will do."""
     largest_k = max(demand.k for demand in demands)
     whole = np.flatnonzero(parts.absent[parts.origin] == 0)
-    part_numbers = np.repeat(whole, np.minimum(parts.amounts[whole], largest_k))[: largest_k - 1]
+    repeats = np.minimum(parts.amounts[whole], largest_k)
+    part_numbers = np.repeat(whole, repeats)[: largest_k - 1]
     bits = parts.bits({name for demand in demands for name in demand.columns})
     hidden = parts.hide(part_numbers, np.full(len(part_numbers), bits))
     return [hidden] if _met(hidden, demands) else []
@@ -233,10 +244,13 @@ class _Program:
         # No class hides more records than it has, all no more than may be hit, and nothing
         # costs more than what is known
         everything = np.arange(self.choices)
-        self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
+        prices_of_classes = np.tile(self.price, len(self.parts.classes))
+        self._row(everything, -prices_of_classes, -limit - SLACK)
         self._row(everything, -np.ones(self.choices), -float(record_limit))
         for u, amount in enumerate(self.parts.amounts.tolist()):
-            own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
+            first_variable = u * len(self.sets)
+            end_variable = (u + 1) * len(self.sets)
+            own = everything[first_variable:end_variable]
             self._row(own, -np.ones(len(own)), -float(amount))
         self._hide_some(opened)
 
@@ -244,7 +258,8 @@ class _Program:
         """A cell with a value is hidden in each of these columns."""
         for bit in (1 << a for a in range(opened.bit_length()) if opened >> a & 1):
             with_value = (self.parts.missing[:, None] & bit) == 0
-            columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
+            hides_bit = (self.sets[None, :] & bit) != 0
+            columns = np.flatnonzero(with_value & hides_bit)
             self._row(columns, np.ones(len(columns)), 1.0)
 
     def _row(self, columns: Ints, values: Floats, lower_bound: float) -> None:
@@ -259,26 +274,30 @@ class _Program:
         # Columns in which other classes still differ once these are hidden.
         need = self.apart[number][u] & ~hidden
         # Records that agree already count; the remainder must come from what others hide.
-        shortfall = self.demands[number].k - int(self.parts.amounts[need == 0].sum())
+        records = int(self.parts.amounts[need == 0].sum())
+        shortfall = self.demands[number].k - records
         if shortfall <= 0:
             return
         # A record helps when it hides every column in which it differs.
-        helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
+        visible = ~self.sets[None, :]
+        covers = (need[:, None] & visible) == 0
+        helpful = (need[:, None] != 0) & covers
         columns = np.flatnonzero(helpful)
         values = np.ones(int(helpful.sum()))
         flag, sign, offset = self._hides(u, hidden)
-        self._row(
-            np.concatenate([columns, flag]),
-            np.concatenate([values, -shortfall * sign]),
-            shortfall * offset,
-        )
+        all_columns = np.concatenate([columns, flag])
+        all_values = np.concatenate([values, -shortfall * sign])
+        self._row(all_columns, all_values, shortfall * offset)
 
     def _hides(self, u: int, hidden: int) -> tuple[Ints, Floats, float]:
         """Whether some record of a class hides exactly these columns, as a sum of variables and a
         constant.
         """
         own = np.arange(u * len(self.sets), (u + 1) * len(self.sets))
-        variables = own[self.sets == hidden] if hidden else own
+        if hidden:
+            variables = own[self.sets == hidden]
+        else:
+            variables = own
         amount = int(self.parts.amounts[u])
         # One record: the variables themselves are 0 or 1, no flag is needed.
         if amount == 1:
@@ -332,23 +351,22 @@ class _Program:
         from scipy.sparse import csr_array
 
         width = self.choices + len(self.flags)
-        cost = np.concatenate(
-            [np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))]
-        )
+        prices = np.tile(self.price, len(self.parts.classes))
+        cost = np.concatenate([prices, np.zeros(len(self.flags))])
         # A missing category has no value to hide.
         hideable = (self.parts.absent[:, None] & self.sets[None, :]) == 0
-        upper = np.concatenate(
-            [(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))]
-        )
-        pointers = np.cumsum([0, *(len(columns) for columns, _ in self.entries)])
+        hideable_amounts = (self.parts.amounts[:, None] * hideable).ravel()
+        upper = np.concatenate([hideable_amounts, np.ones(len(self.flags))])
+        pointers = group_starts([len(columns) for columns, _ in self.entries])
         columns = np.concatenate([columns for columns, _ in self.entries])
         values = np.concatenate([values for _, values in self.entries])
         matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))
+        constraint = LinearConstraint(matrix, lb=self.least)
         result = milp(
             cost,
             integrality=np.ones(width),
             bounds=Bounds(0, upper),
-            constraints=LinearConstraint(matrix, lb=self.least),
+            constraints=constraint,
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
         lower_bound = math.inf if result.status == INFEASIBLE else result.mip_dual_bound
@@ -366,7 +384,9 @@ class _Program:
             hidden = int(self.sets[set_number])
             for number, demand in enumerate(self.demands):
                 near = self.apart[number][u] & ~hidden
-                helpful = (near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)
+                visible = ~self.sets[None, :]
+                covers = (near[:, None] & visible) == 0
+                helpful = (near[:, None] != 0) & covers
                 helped = helpful * choice_counts
                 if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:
                     # All classes get the row: the same set is likely to be broken by them next.
@@ -388,9 +408,8 @@ def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> Ints:
     apart = np.zeros((len(blanks), len(blanks)), dtype=np.int64)
     for name in columns:
         codes = parts.classes.codes(name)
-        apart |= (codes[:, None] != codes[None, :]).astype(np.int64) << parts.classes.columns.index(
-            name
-        )
+        differs = codes[:, None] != codes[None, :]
+        apart |= differs.astype(np.int64) << parts.classes.columns.index(name)
     return apart & ~(blanks[:, None] | blanks[None, :])
 
 
@@ -419,7 +438,9 @@ class CellSuppression:
         method = "greedy cell suppression"
         notes = _notes(hidden, demands)
         if self._exactly(parts):
-            hidden, gap = fewest_cells(parts, demands, prices, hidden, self.effort, allowed)
+            hidden, gap = fewest_cells(
+                parts, demands, prices, incumbent=hidden, effort=self.effort, record_limit=allowed
+            )
             method = "exact cell suppression"
             notes = _notes(hidden, demands) | gap
         if hidden.records_hit > allowed:

@@ -22,6 +22,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Placement
 from sfumato.core.evidence import count_compatible, field_mask, missing_cells, wildcard_columns
+from sfumato.core.groups import group_starts
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Missing, Schema
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
@@ -61,7 +62,7 @@ def demands_of(
     if unfit or not models:
         advice = "; add one under 'meet'"
         if unfit:
-            advice = f", not {', '.join(unfit)}; reach that by recoding or by dropping records"
+            advice = f", not {', '.join(unfit)}; reach that by recoding or by suppressing records"
         raise ParameterError(
             "cell suppression reaches k-anonymity and k-anonymity on subsets of columns only"
             + advice
@@ -89,8 +90,8 @@ def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[s
     if isinstance(combinations, int):
         if combinations > len(columns):
             raise SchemaError(
-                f"combinations of {combinations} columns are asked for, but only {len(columns)}"
-                " have role quasi"
+                f"combinations of {combinations} columns are asked for, but only {len(columns)} "
+                "have role quasi; ask for fewer"
             )
         return list(itertools.combinations(columns, combinations))
     require_known("combinations", list(chain.from_iterable(combinations)), columns)
@@ -103,7 +104,7 @@ def require_known(field: str, names: Iterable[str], columns: Sequence[str]) -> N
     if unknown:
         raise SchemaError(
             [
-                f"{field}: {n!r} is no column with role quasi.{did_you_mean(n, columns)}"
+                f"{field}: {n!r} is not a column with role quasi.{did_you_mean(n, columns)}"
                 for n in unknown
             ]
         )
@@ -147,12 +148,12 @@ class SuppressedParts:
         if classes.person is not None:
             raise SchemaError(
                 f"cell suppression counts records, not the persons of column {classes.person!r}; "
-                "recode or drop records instead, or keep one row a person"
+                "recode or suppress records instead, or keep one row per person"
             )
         if len(classes.columns) > 62:
             raise SchemaError(
-                "cell suppression takes at most 62 columns with role quasi, not"
-                f" {len(classes.columns)}"
+                "cell suppression allows at most 62 columns with role quasi, but there are "
+                f"{len(classes.columns)}; use fewer"
             )
         wild = set(wildcard_columns(schema, classes.columns))
         wild_bits = sum(1 << a for a, name in enumerate(classes.columns) if name in wild)
@@ -202,7 +203,8 @@ class SuppressedParts:
         remaining = self.amounts - np.bincount(parts, minlength=len(self.amounts))
         origin = np.concatenate([self.origin, self.origin[parts]])
         value_there = ~(self.missing | self.absent)[self.origin[parts]]
-        bits = np.concatenate([self.hidden, self.hidden[parts] | (hidden & value_there)])
+        new_bits = self.hidden[parts] | (hidden & value_there)
+        bits = np.concatenate([self.hidden, new_bits])
         amounts = np.concatenate([remaining, np.ones(len(parts), dtype=np.int64)])
         # Parts of one class that hide the same become one part.
         order = np.lexsort((bits, origin))
@@ -212,11 +214,15 @@ class SuppressedParts:
         amounts = amounts[order]
         differs = (np.diff(origin) != 0) | (np.diff(bits) != 0)
         fresh = np.flatnonzero(np.r_[True, differs][: len(order)])
+        if len(fresh):
+            new_amounts = np.add.reduceat(amounts, fresh)
+        else:
+            new_amounts = amounts
         return dataclasses.replace(
             self,
             origin=origin[fresh],
             hidden=bits[fresh],
-            amounts=np.add.reduceat(amounts, fresh) if len(fresh) else amounts,
+            amounts=new_amounts,
         )
 
     @property
@@ -226,10 +232,10 @@ class SuppressedParts:
 
     def cells(self) -> dict[str, int]:
         """Number of suppressed cells per column, columns without any left out."""
-        counts = {
-            name: int(self.amounts[(self.hidden >> a & 1) == 1].sum())
-            for a, name in enumerate(self.classes.columns)
-        }
+        counts = {}
+        for a, name in enumerate(self.classes.columns):
+            is_hidden = (self.hidden >> a & 1) == 1
+            counts[name] = int(self.amounts[is_hidden].sum())
         return {name: count for name, count in counts.items() if count}
 
     def exposed(self, demands: Sequence[Demand]) -> int:
@@ -243,12 +249,10 @@ class SuppressedParts:
         for demand in demands:
             keys = self.keys(demand.columns)
             true_blanks = self.missing[self.origin[hit]] & self.bits(demand.columns)
-            frequencies = count_compatible(
-                np.concatenate([keys, keys[hit]]),
-                np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
-                np.concatenate([self.blanks(demand.columns), true_blanks]),
-                self.fields,
-            )
+            all_keys = np.concatenate([keys, keys[hit]])
+            all_amounts = np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)])
+            all_blanks = np.concatenate([self.blanks(demand.columns), true_blanks])
+            frequencies = count_compatible(all_keys, all_amounts, all_blanks, self.fields)
             rare |= frequencies[len(keys) :] < demand.k
         return int(self.amounts[hit][rare].sum())
 
@@ -260,16 +264,18 @@ class SuppressedParts:
             is_hidden = (patterns >> a & 1) == 1
             if is_hidden.any():
                 hidden[name] = is_hidden
+        starts = np.searchsorted(self.origin, np.arange(len(self.classes) + 1))
+        losses = {name: cells.astype(np.float64) for name, cells in hidden.items()}
         return ClassRecoding(
             columns=self.classes.columns,
             placement=Placement(self.classes.ladders, self.classes.levels, self.classes.layout),
             keys=self.classes.keys,
-            starts=np.searchsorted(self.origin, np.arange(len(self.classes) + 1)),
+            starts=starts,
             amounts=self.amounts,
             regions=regions,
             cells={},
             labels={},
-            losses={name: cells.astype(np.float64) for name, cells in hidden.items()},
+            losses=losses,
             hidden=hidden,
             method=method,
             notes=notes,
@@ -290,8 +296,8 @@ def require_enough(records: int, demands: Sequence[Demand]) -> None:
     k = max(demand.k for demand in demands)
     if 0 < records < k:
         raise Unsatisfiable(
-            f"no record can be compatible with {k:,} records: the table has {records:,}. Lower k,"
-            " or bring more records"
+            f"no record can match {k:,} records: the table has {records:,}. Lower k, or give more "
+            "records"
         )
 
 
@@ -366,7 +372,9 @@ class _Cover:
         be done.
         """
         # Every set looks at all classes once; a large table affords fewer sets.
-        set_limit = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
+        sets_of_columns = 2 * len(self.prices)
+        affordable_sets = MOST_LOOKS // len(self.keys)
+        set_limit = min(MOST_SETS, max(sets_of_columns, affordable_sets))
         sets = itertools.islice(cheapest_sets(self.prices), set_limit)
         # Sets of one price are hidden together, so that their order does not decide.
         for _, equal in itertools.groupby(sets, key=lambda pair: round(pair[0], 9)):
@@ -381,7 +389,8 @@ class _Cover:
             # Hide all there is of the rare, or of everyone once that is done
             everything = sum(self.prices)
             has_more = (everything & ~(self.absent | self.missing)) != 0
-            part_numbers = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
+            is_rare = (self.frequencies < self.k) & (self.left > 0)
+            part_numbers = np.flatnonzero(is_rare & has_more)
             if not len(part_numbers):
                 part_numbers = np.flatnonzero((self.left > 0) & has_more)
             units = np.repeat(part_numbers, self.left[part_numbers])
@@ -420,10 +429,11 @@ class _Cover:
 
     def groups(self, rare: Ints, hidden: int) -> tuple[Ints, ...]:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
+        masks = self.shown_mask(hidden), hidden
         groups: tuple[Ints, ...] = kernels.suppression.list_groups(
             self.keys,
             rare,
-            (self.shown_mask(hidden), hidden),
+            masks,
             self.absent,
             self.parts.amounts,
             self._unit_counts(),
@@ -443,7 +453,7 @@ class _Cover:
             donors.append(set_donors)
             sets.append(np.full(len(set_donors), hidden))
         unit_groups = kernels.suppression.UnitGroups(
-            starts=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+            starts=group_starts(np.concatenate(sizes)),
             members=np.concatenate(members),
             donors=np.concatenate(donors),
         )
@@ -467,12 +477,10 @@ class _Cover:
         units = np.concatenate(self.units)
         hidden = np.concatenate(self.hidden)
         # Frequencies counted anew: covering only counts what it is sure of
-        frequencies = count_compatible(
-            np.concatenate([self.keys, self.keys[units]]),
-            np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
-            np.concatenate([self.missing, self.missing[units] | hidden]),
-            self.parts.fields,
-        )
+        all_keys = np.concatenate([self.keys, self.keys[units]])
+        all_records = np.concatenate([self.left, np.ones(len(units), dtype=np.int64)])
+        all_missing = np.concatenate([self.missing, self.missing[units] | hidden])
+        frequencies = count_compatible(all_keys, all_records, all_missing, self.parts.fields)
         self.frequencies = frequencies[: len(self.left)]
         relied_on = self.left > 0
         price = dict.fromkeys(np.unique(hidden).tolist(), 0.0)
@@ -483,9 +491,10 @@ class _Cover:
         # The dearest first: showing them again saves most.
         for pattern in sorted(price, key=lambda pattern: (-price[pattern], pattern)):
             unit_numbers = np.flatnonzero(hidden == pattern)
+            masks = self.shown_mask(pattern), pattern
             hidden[unit_numbers] = kernels.suppression.restore_cells(
                 self._all_units(),
-                (self.shown_mask(pattern), pattern),
+                masks,
                 watched,
                 units[unit_numbers],
                 self.k,
@@ -519,6 +528,5 @@ def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:
         last = subset[-1] + 1
         if last < len(bits):  # the next column instead of the last one, or in addition
             for larger_subset in ((*subset[:-1], last), (*subset, last)):
-                heapq.heappush(
-                    heap, (sum(costs[i] for i in larger_subset), len(larger_subset), larger_subset)
-                )
+                cost = sum(costs[i] for i in larger_subset)
+                heapq.heappush(heap, (cost, len(larger_subset), larger_subset))

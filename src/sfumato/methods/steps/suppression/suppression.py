@@ -86,10 +86,12 @@ def least_important_columns(
     classes = _count_quasi(dataset, goal)
     allowed = math.floor(budget * len(classes.columns) + 1e-9)
     weights = normalised_weights(classes.columns, importance)
+    base = dataclasses.replace(
+        classes, ladders=tuple(all_or_nothing(ladder) for ladder in classes.ladders)
+    )
+    reference = {c: classes.counts[c].total() for c in needed(goal.models, dataset.schema).counts}
     lattice = Lattice(
-        base=dataclasses.replace(
-            classes, ladders=tuple(all_or_nothing(ladder) for ladder in classes.ladders)
-        ),
+        base=base,
         schema=dataset.schema,
         models=goal.models,
         objective=_importance(dataset, goal, classes.columns, allowed),
@@ -97,23 +99,24 @@ def least_important_columns(
         high=(1,) * len(weights),
         budget=0,
         weights=weights,
-        reference={
-            c: classes.counts[c].total() for c in needed(goal.models, dataset.schema).counts
-        },
+        reference=reference,
     )
     search = Search(lattice, goal.progress).run()
     if search.best is None or search.best.score > 1:
         promises = join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
-            f"no set of at most {allowed} dropped columns keeps {promises} and leaves a table to"
-            " judge; raise the budget, lower the promise, or generalise or drop records instead",
+            f"no set of at most {allowed} dropped columns reaches {promises} and leaves a table to "
+            "judge; raise the budget, lower the promise, or generalise or suppress records "
+            "instead",
             closest=search.closest,
         )
     gone = {name for name, level in zip(lattice.columns, search.best.node, strict=True) if level}
     quasi = dataset.schema.quasi
+    dropped = tuple(name for name in quasi if name in gone)
+    kept_columns = tuple(name for name in quasi if name not in gone)
     return DroppedColumns(
-        dropped=tuple(name for name in quasi if name in gone),
-        kept=tuple(name for name in quasi if name not in gone),
+        dropped=dropped,
+        kept=kept_columns,
         score=search.best.score,
         looked_at=search.looked_at,
     )
@@ -160,17 +163,16 @@ def ends_only(lattice: Lattice) -> Lattice:
     A column without a hierarchy stays as it is, and so does one whose levels are bounded below the
     top.
     """
-    neither = [
-        name
-        for name, low, high, top in zip(
-            lattice.columns, lattice.low, lattice.high, lattice.tops, strict=True
-        )
-        if 0 < low <= high < top
-    ]
+    neither = []
+    for name, low, high, top in zip(
+        lattice.columns, lattice.low, lattice.high, lattice.tops, strict=True
+    ):
+        if 0 < low <= high < top:
+            neither.append(name)
     if neither:
         raise ParameterError(
-            "attribute suppression keeps a column as it is or suppresses all of it; the level"
-            f" bounds of {', '.join(neither)} allow neither"
+            "attribute suppression keeps a column or suppresses all of it; the level bounds of "
+            f"{', '.join(neither)} allow neither"
         )
     return dataclasses.replace(
         lattice,
@@ -227,12 +229,12 @@ class Suppress(Step):
     {'education': 1}
     """
 
-    what: Annotated[Literal["tuple", "attribute", "cell"], Field(description="what is left out")]
+    what: Annotated[Literal["tuple", "attribute", "cell"], Field(description="what is suppressed")]
     budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records or columns that may be hit")
+        float, Field(ge=0, le=1, description="share of records or columns that may be affected")
     ] = 1.0
     importance: Annotated[
-        dict[str, float], COLUMNS, Field(description="how precious columns are; 1 where not said")
+        dict[str, float], COLUMNS, Field(description="importance of columns; 1 by default")
     ] = Field(default_factory=dict)
     combinations: Annotated[
         Annotated[int, Field(ge=1)] | Named | None,
@@ -240,7 +242,7 @@ class Suppress(Step):
     ] = None
     method: Annotated[Method, Field(description="how cells are chosen")] = "greedy"
     effort: Annotated[
-        int | None, Field(ge=1, description="nodes of a branch and bound; exact and auto only")
+        int | None, Field(ge=1, description="most nodes of branch and bound; exact and auto only")
     ] = None
 
     name: ClassVar[str] = "suppression"
@@ -254,7 +256,8 @@ class Suppress(Step):
     def __post_init__(self) -> None:
         if self.what == "tuple" and self.importance:
             raise ParameterError(
-                "Suppress: records have no importance; it is for attribute and cell"
+                "Suppress: records have no importance; it is for attribute and cell, so "
+                "leave it out"
             )
         if self.what != "cell" and (self.combinations is not None or self.method != "greedy"):
             raise ParameterError(
@@ -271,7 +274,11 @@ class Suppress(Step):
             return least_important_columns(dataset, goal, self.importance, self.budget)
         if self.what == "cell":
             how = CellSuppression(
-                self.budget, self.importance, self.combinations, self.method, self.effort or EFFORT
+                self.budget,
+                self.importance,
+                combinations=self.combinations,
+                method=self.method,
+                effort=self.effort or EFFORT,
             )
             return how.plan(dataset, goal)
         return failing_records(dataset, goal, self.budget)
@@ -302,7 +309,7 @@ class Suppress(Step):
             "auto",
             str(plan_section["method"]).partition(" ")[0],
         ):
-            return f"the plan of {self.name} tells of another method than {self.method}"
+            return f"the plan of {self.name} names another method than {self.method}"
         return over_budget(
             plan_section, self.budget if self.what == "tuple" else 0.0, schema, records
         )
@@ -323,6 +330,8 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
     needs = needed(goal.models, dataset.schema)
     classes = count_needed(dataset, needs, goal.population)
     floor = (0,) * len(classes.columns)
+    budget_in_records = budget * classes.total + 1e-9
+    reference = {c: classes.counts[c].total() for c in needs.counts}
     lattice = Lattice(
         base=classes,
         schema=dataset.schema,
@@ -330,25 +339,23 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
         objective=objective_named("loss"),
         low=floor,
         high=floor,
-        budget=math.floor(budget * classes.total + 1e-9),
+        budget=math.floor(budget_in_records),
         weights=normalised_weights(classes.columns, {}),
-        reference={c: classes.counts[c].total() for c in needs.counts},
+        reference=reference,
     )
     judgement = lattice.judge(classes)
     if not judgement.feasible:
         gone = judgement.tally.suppressed
         promises = join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
-            f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows"
-            f" {lattice.budget:,}{' and some must be left' if gone == classes.total else ''}."
-            f"{lattice.caveat()}"
-            " Raise the budget, lower the promise, or generalise",
+            f"{promises} would suppress {gone:,} of {classes.total:,} records; the budget allows "
+            f"{lattice.budget:,}{' and some must remain' if gone == classes.total else ''}."
+            f"{lattice.caveat()} Raise the budget, lower the promise, or generalise",
             closest=judgement,
         )
     inside = classes.records > 0
-    parts = whole_classes(
-        np.where(lattice.failing(classes), SUPPRESSED, 0)[inside], classes.records[inside]
-    )
+    regions = np.where(lattice.failing(classes), SUPPRESSED, 0)
+    parts = whole_classes(regions[inside], classes.records[inside])
     return ClassRecoding(
         columns=classes.columns,
         placement=Placement(classes.ladders, classes.levels, classes.layout),

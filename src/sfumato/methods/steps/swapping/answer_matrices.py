@@ -57,9 +57,10 @@ def dense(rows: Rows) -> tuple[dict[str, int], Floats]:
     numbers = {label(value): i for i, value in enumerate(rows)}
     if not rows or len(numbers) < len(rows):
         raise ParameterError("it needs one row for each value of the column")
-    strange = set(map(label, chain.from_iterable(rows.values()))) - set(numbers)
+    labels_used = map(label, chain.from_iterable(rows.values()))
+    strange = set(labels_used) - set(numbers)
     if strange:
-        raise ParameterError(f"it leads to {len(strange)} value(s) that have no row of their own")
+        raise ParameterError(f"it leads to {len(strange)} value(s) without a row of their own")
     matrix = np.zeros((len(numbers), len(numbers)))
     for value, row in rows.items():
         for to, probability in row.items():
@@ -129,7 +130,8 @@ def draw_answers(
         # Inverse transform: the first column whose running sum exceeds the uniform number.
         sums = np.cumsum(transition.matrix, axis=1)
         own = number[answers.codes[members]]
-        codes = kernels.swapping.draw_codes(own, sums / sums[:, -1:], uniforms[members])
+        shares = sums / sums[:, -1:]
+        codes = kernels.swapping.draw_codes(own, shares, uniforms[members])
         released[members] = occurring[codes]
     return released
 

@@ -87,8 +87,8 @@ def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
     added = pl.Series(column.name, labels, dtype=pl.String).cast(column.dtype, strict=False)
     if added.null_count():
         raise ParameterError(
-            f"pram: {added.null_count()} label(s) in the matrix of {column.name!r} are no values of"
-            " its type"
+            f"pram: {added.null_count()} label(s) in the matrix of {column.name!r} are not values "
+            "of its type"
         )
     return pl.concat([column, added])
 
@@ -99,7 +99,8 @@ def answers_of(dataset: Table, columns: Sequence[str]) -> Answers:
     rows = np.flatnonzero(present)
     codes = np.full(len(dataset), -1, dtype=np.int64)
     codes[rows] = combined([joint[rows]])
-    holders = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
+    code_count = int(codes.max(initial=-1)) + 1
+    holders = np.full(code_count, -1, dtype=np.int64)
     # Written backwards, the first row with an answer stays.
     holders[codes[rows][::-1]] = rows[::-1]
     _require_few(columns, len(holders))
@@ -189,7 +190,8 @@ class Asking:
             masses = None
             if self.weighted:
                 masses = np.array([rounded(mass) for _, mass in entries])
-            strata[name] = np.array([count for count, _ in entries], dtype=np.int64), masses
+            amounts = [count for count, _ in entries]
+            strata[name] = np.array(amounts, dtype=np.int64), masses
         return AnswerCounts(labels, pool, strata)
 
 
@@ -202,8 +204,8 @@ def _tally(codes: Codes) -> tuple[list[int], list[int]]:
 def _require_few(columns: Sequence[str], count: int) -> None:
     if count > MOST_VALUES:
         raise SchemaError(
-            f"pram: {' × '.join(columns)} has {count:,} different values; at most {MOST_VALUES:,}"
-            " make a matrix. Recode it first, or take a step for numbers"
+            f"pram: {' × '.join(columns)} has {count:,} different values, and a matrix allows "
+            f"{MOST_VALUES:,}. Recode it first, or use a step for numbers"
         )
 
 
@@ -224,7 +226,8 @@ def under_labels(answers: AnswerCounts, column: str, rows: Mapping[str, int]) ->
 
     # Counts in the order of the matrix; what no row has is 0.
     def spread(values: Any) -> Any:
-        return np.concatenate([values, np.zeros(len(strange), dtype=values.dtype)])[order]
+        padding = np.zeros(len(strange), dtype=values.dtype)
+        return np.concatenate([values, padding])[order]
 
     strata = {}
     for stratum, (counts, masses) in answers.strata.items():

@@ -57,7 +57,8 @@ class Carriers:
             sources[self.rows] = self.rows[donors]
             return sources
         is_swapped = donors != np.arange(len(donors))
-        return np.where(is_swapped[self.of], self.rows[donors][self.of], np.arange(len(self.of)))
+        swapped = self.rows[donors][self.of]
+        return np.where(is_swapped[self.of], swapped, np.arange(len(self.of)))
 
 
 def carriers_of(dataset: Table, names: Sequence[str], *extra_codes: Ints) -> Carriers:

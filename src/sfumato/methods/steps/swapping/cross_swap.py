@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 RELEASED = (
-    "swap_across: the release holds values of the second table; its people must be protected and"
-    " agree, or be synthetic"
+    "swap_across: the release contains values of the second table; its people must be protected "
+    "and agree, or be synthetic"
 )
 
 
@@ -85,7 +85,7 @@ class SwapAcross(ColumnStep):
         float | None, Field(ge=0, description="largest distance, in standard deviations")
     ] = None
     once: Annotated[
-        bool, Field(description="take every record of the second table once at most")
+        bool, Field(description="use every record of the second table at most once")
     ] = True
 
     name: ClassVar[str] = "swap_across"
@@ -119,12 +119,13 @@ class SwapAcross(ColumnStep):
                 f"swap_across: {alone:,} record(s) found no donor and keep their values"
             )
         action = "replaced by values of similar records of a second table"
+        is_replaced = donor >= 0
         return Masked(
             actions=dict.fromkeys(self.columns, action),
             columns=columns,
             preserved=tuple(_shift(dataset, after, name) for name in self.columns),
             warnings=tuple(warnings),
-            owner={"replaced": int((donor >= 0).sum()), "without_donor": alone},
+            owner={"replaced": int(is_replaced.sum()), "without_donor": alone},
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -139,8 +140,8 @@ class SwapAcross(ColumnStep):
         donors = np.flatnonzero(codes_of(second, self.columns)[1])
         if not len(donors):
             raise SchemaError(
-                f"the second table, {second.source.name}, has no record that knows all columns to"
-                " be taken"
+                f"the second table, {second.source.name}, has no record with values in all columns "
+                "to be used; give another table"
             )
         # Donors in an order that does not depend on that of the file.
         order = canonical_order(second)
@@ -151,7 +152,9 @@ class SwapAcross(ColumnStep):
         seekers = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
         space = space_of(dataset, second, self.match)
         reach = math.inf if self.reach is None else self.reach
-        nearest = nearest_donors(space, carriers.rows[seekers], donors, reach, self.once, stream)
+        nearest = nearest_donors(
+            space, carriers.rows[seekers], donors, reach=reach, once=self.once, stream=stream
+        )
         donor = np.full(len(carriers), -1, dtype=np.int64)
         donor[seekers] = nearest
         marked = np.zeros(len(carriers), dtype=np.bool_)
@@ -203,6 +206,8 @@ def _steps(before: Table, after: Table, name: str) -> float:
 def _shares(before: Table, after: Table, name: str) -> float:
     """Half the sum of the differences of shares."""
     # Under one list of texts, so that a value has one code before and after.
-    texts = pl.concat([before.column(name).cast(pl.String), after.column(name).cast(pl.String)])
+    texts_before = before.column(name).cast(pl.String)
+    texts_after = after.column(name).cast(pl.String)
+    texts = pl.concat([texts_before, texts_after])
     codes = combined([encode(texts).codes])
     return table_shift([codes[: len(before)]], [codes[len(before) :]])

@@ -124,7 +124,8 @@ class Exchange:
         """Exchange those that must at a level, in random order; returns how many found no donor."""
         seekers = self.stream.permutation(np.flatnonzero((needs == level) & self.free))
         areas = self.homes.areas[level]
-        self._find(level, seekers, np.full(int(areas.max(initial=0)) + 1, len(areas)))
+        area_count = int(areas.max(initial=0)) + 1
+        self._find(level, seekers, np.full(area_count, len(areas)))
         return int(self.free[seekers].sum())
 
     def top_up(self, rate: float) -> int:
@@ -136,7 +137,8 @@ class Exchange:
         homes = np.bincount(areas)
         # What exchanged already counts; each exchange moves two households, hence the half.
         swapped_counts = np.bincount(areas, self.partner != np.arange(len(areas)), len(homes))
-        quotas = rounded(np.maximum(rate * homes - swapped_counts, 0) / 2, self.stream)
+        homes_short = np.maximum(rate * homes - swapped_counts, 0)
+        quotas = rounded(homes_short / 2, self.stream)
         # Exponential times with rate 1/fewest: the order of a draw without replacement where a
         # household's weight is 1/fewest.
         race = self.stream.exponential(size=len(areas)) * self.homes.fewest[level]
@@ -147,7 +149,8 @@ class Exchange:
     def _find(self, level: int, seekers: Codes, quotas: Codes) -> None:
         areas = self.homes.areas[level]
         # Whole weights in proportion to 1/fewest: sums in the tree are exact in any order.
-        weights = np.where(self.free, HEAVIEST // np.maximum(self.homes.fewest[level], 1), 0)
+        heaviness = HEAVIEST // np.maximum(self.homes.fewest[level], 1)
+        weights = np.where(self.free, heaviness, 0)
         sorted_ = [_stretches(profile, areas) for profile in self.homes.profiles]
         order = np.stack([sorted_profile[0] for sorted_profile in sorted_])
         # The inverse of each order.

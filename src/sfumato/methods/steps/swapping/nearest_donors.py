@@ -50,9 +50,8 @@ def described_alike(second: Table, first: Table, names: Sequence[str]) -> Table:
             f"the second table, {second.source.name}, lacks the column(s) {', '.join(missing)}"
         )
     attributes = first.schema.attributes
-    return dataclasses.replace(
-        second, schema=Schema({n: attributes[n] for n in second.columns if n in attributes})
-    )
+    shared_attributes = {n: attributes[n] for n in second.columns if n in attributes}
+    return dataclasses.replace(second, schema=Schema(shared_attributes))
 
 
 def is_ordered(dataset: Table, name: str) -> bool:
@@ -122,7 +121,8 @@ def nearest_donors(
     """For each seeker, in turn, the nearest free donor of its block, or −1."""
     donor_rows = np.full(len(seekers), -1, dtype=np.int64)
     # Block −1 becomes 0: records that lack a number, which find nobody.
-    blocks = 1 + int(max(space.our_blocks.max(initial=-1), space.their_blocks.max(initial=-1)))
+    last_block = max(space.our_blocks.max(initial=-1), space.their_blocks.max(initial=-1))
+    blocks = 1 + int(last_block)
     their_members = members_of(1 + space.their_blocks[donors], 1 + blocks)
     for block, seeker_numbers in enumerate(members_of(1 + space.our_blocks[seekers], 1 + blocks)):
         donor_numbers = donors[their_members[block]]
@@ -164,7 +164,8 @@ def _matched(
         )
         matched[waiting[got >= 0]] = free_donors[got[got >= 0]]
         # Who waits on has somebody near enough whom another seeker took first.
-        waiting = waiting[(got < 0) & (distances[:, 0] <= reach + 2 * HAIR)]
+        is_near = distances[:, 0] <= reach + 2 * HAIR
+        waiting = waiting[(got < 0) & is_near]
         free_donors = free_donors[~is_taken]
         neighbour_count = min(2 * neighbour_count, MOST_NEIGHBOURS)
     return matched
@@ -184,7 +185,7 @@ def as_ours(name: str, first: pl.Series, second: pl.Series) -> tuple[pl.Series, 
     lost = cast.null_count() - second.null_count()
     if lost:
         raise SchemaError(
-            f"{lost:,} value(s) of column {name!r} of the second table are not of the type ours"
-            " are of"
+            f"{lost:,} value(s) of column {name!r} of the second table have another type than "
+            "ours; convert them"
         )
     return first, cast.alias(name)

@@ -44,7 +44,8 @@ def normal_scores(ranks: Floats) -> Floats:
 
     present = ~np.isnan(ranks)
     scores = np.zeros(len(ranks))
-    scores[present] = ndtri((ranks[present] - 0.5) / max(1, int(present.sum())))
+    shares = (ranks[present] - 0.5) / max(1, int(present.sum()))
+    scores[present] = ndtri(shares)
     return scores
 
 
@@ -87,4 +88,5 @@ def root(matrix: Floats) -> Floats:
     of eigenvectors.
     """
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T, dtype=np.float64)
+    scaled = vectors * np.sqrt(np.maximum(values, 0))
+    return np.asarray(scaled @ vectors.T, dtype=np.float64)

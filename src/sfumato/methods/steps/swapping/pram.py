@@ -46,7 +46,7 @@ from sfumato.methods.steps.swapping.record_groups import (
 )
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Within,
+    Strata,
     require_apart,
     require_columns,
 )
@@ -141,19 +141,16 @@ class Pram(ColumnStep):
         Field(description="per column: value → released value → probability"),
         WrapValidator(_without_values),
     ] = None
-    invariant: Annotated[
-        Invariant, Field(description="how frequencies are kept in expectation")
-    ] = "two_stage"
+    invariant: Annotated[Invariant, Field(description="how expected frequencies are preserved")] = (
+        "two_stage"
+    )
     theta: Annotated[
         float | None, Field(gt=0, le=1, description="strength of the direct invariant matrix")
     ] = None
     alpha: Annotated[
         float | None, Field(gt=0, le=1, description="share of the two-stage matrix; the rest stays")
     ] = None
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
     jointly: Annotated[bool, Field(description="take the columns together")] = False
 
     name: ClassVar[str] = "pram"
@@ -165,15 +162,13 @@ class Pram(ColumnStep):
             if self.theta is None or self.retain is not None or self.matrix is not None:
                 raise ParameterError("invariant direct takes theta, and neither retain nor matrix")
         elif self.theta is not None or (self.retain is None) == (self.matrix is None):
-            raise ParameterError(
-                "give retain or matrix, one of them; theta is for invariant direct only"
-            )
+            raise ParameterError("give either retain or matrix; theta is for invariant direct only")
         if self.alpha is not None and self.invariant != "two_stage":
             raise ParameterError("alpha is for invariant two_stage only")
         if self.matrix is not None:
             if self.jointly:
                 raise ParameterError(
-                    "columns taken jointly have a matrix that is made; give retain or theta"
+                    "columns taken jointly have a computed matrix; give retain or theta"
                 )
             if set(self.matrix) != set(self.columns):
                 raise ParameterError("give a matrix for each of the columns, and for no others")
@@ -295,8 +290,8 @@ class Pram(ColumnStep):
             holds = "for one answer"
         else:
             holds = (
-                "for one answer and whoever knows the matrix, which was made from the frequencies"
-                " of the data"
+                "for one answer and somebody who knows the matrix, which was made from the "
+                "frequencies of the data"
             )
         return {
             "invariant": self.invariant,
@@ -328,7 +323,8 @@ def _frequencies(dataset: Table, answers: Answers, released: Codes) -> Preserved
     off = 0.0
     if present.any():
         # Half: every record that moves is missing in one value and too many in another.
-        off = float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300))
+        moved = np.abs(after - before).sum()
+        off = float(moved / max(2 * before.sum(), 1e-300))
     return Preserved(
         "frequencies" if weights is None else "weighted frequencies", answers.columns, False, off
     )
@@ -340,14 +336,14 @@ def _warnings(
     warnings = []
     if not math.isfinite(epsilon):
         warnings.append(
-            f"pram: some released value of {answers.title!r} rules out an original one; there is"
-            " no ε"
+            f"pram: some released value of {answers.title!r} rules out an original one, so there "
+            "is no ε"
         )
     alone = sum(1 for _, t in matrices if len(t.labels) == 1)
     if alone:
         warnings.append(
-            f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata;"
-            " it stays there"
+            f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata, "
+            "where it stays"
         )
     partly = int((answers.codes < 0).sum())
     if partly and len(answers.columns) > 1:
@@ -359,7 +355,7 @@ def _warnings(
     # One answer a row: a person with several rows answers several times.
     if unit == "row" and persons is not None and len(np.unique(persons)) < len(persons):
         warnings.append(
-            f"pram: persons have several rows with answers of {answers.title!r} of their own; their"
-            " ε adds up"
+            f"pram: persons have several rows with different answers of {answers.title!r}; their ε "
+            "adds up"
         )
     return warnings

@@ -44,9 +44,9 @@ def table_shift(before: Sequence[Codes], after: Sequence[Codes]) -> float:
     # Before and after numbered together, so that the same cell has the same number.
     combinations = np.concatenate([np.stack(before, axis=1), np.stack(after, axis=1)])
     ids = combined(list(combinations.T))
-    change = np.bincount(ids[:n], minlength=int(ids.max()) + 1) - np.bincount(
-        ids[n:], minlength=int(ids.max()) + 1
-    )
+    counts_before = np.bincount(ids[:n], minlength=int(ids.max()) + 1)
+    counts_after = np.bincount(ids[n:], minlength=int(ids.max()) + 1)
+    change = counts_before - counts_after
     return float(np.abs(change).sum() / (2 * n))
 
 
@@ -108,8 +108,7 @@ def mean_kept(
     # Without spread there is no unit, and a constant column's mean cannot have moved.
     if not shares.sum() or not spread:
         return Preserved(statistic, (name,), False, 0.0)
-    off = (
-        abs(float(np.average(new, weights=shares)) - float(np.average(old, weights=shares)))
-        / spread
-    )
+    new_mean = float(np.average(new, weights=shares))
+    old_mean = float(np.average(old, weights=shares))
+    off = abs(new_mean - old_mean) / spread
     return Preserved(statistic, (name,), False, off)

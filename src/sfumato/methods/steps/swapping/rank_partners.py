@@ -88,9 +88,8 @@ class Ranking:
 
     def limits(self, p: float) -> Codes:
         """The limit m = floor(p · N) of every stratum."""
-        return np.array(
-            [share_of(p, size) for size in np.diff(self.starts).tolist()], dtype=np.int64
-        )
+        shares = [share_of(p, size) for size in np.diff(self.starts).tolist()]
+        return np.array(shares, dtype=np.int64)
 
     def partners(self, p: float) -> Codes:
         """Per place in the order the place it exchanges with; its own inverse."""

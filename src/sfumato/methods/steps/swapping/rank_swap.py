@@ -23,7 +23,7 @@ from sfumato.methods.steps.swapping.rank_partners import Variant
 from sfumato.methods.steps.swapping.record_groups import combined
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Within,
+    Strata,
     require_apart,
     require_columns,
 )
@@ -44,9 +44,9 @@ Share = Annotated[
 NARROWER = 0.75
 """How much a swap is narrowed at a time until it keeps what it must."""
 BREAKABLE = (
-    "rank_swap: whoever learns p can tell for every value the ranks it comes from, and find most"
-    " records by intersecting columns (Nin, Herranz & Torra 2008); keep p secret, or take variant"
-    " p_distribution or p_buckets"
+    "rank_swap: somebody who learns p can compute for every value the ranks it comes from, and "
+    "find most records by intersecting columns (Nin, Herranz & Torra 2008); keep p secret, or use "
+    "variant p_distribution or p_buckets"
 )
 
 
@@ -123,12 +123,9 @@ class RankSwap(ColumnStep):
         Field(ge=0, description="how far means of subsets may move, in pairs of standard errors"),
     ] = None
     subsets: Annotated[
-        Columns | None, Field(description="columns that make the subsets of keep_mean")
+        Columns | None, Field(description="columns that define the subsets of keep_mean")
     ] = None
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
 
     name: ClassVar[str] = "rank_swap"
     secret: ClassVar[tuple[str, ...]] = ("p",)
@@ -153,7 +150,9 @@ class RankSwap(ColumnStep):
         """Find the partner of every record, column by column."""
         require_columns(dataset, self.columns, self.name)
         dataset.require(self.subsets or ())
-        how = RankSwapping(self.variant, self.bottom, self.top, self.extremes, self.within)
+        how = RankSwapping(
+            self.variant, self.bottom, top=self.top, extremes=self.extremes, within=self.within
+        )
         ready = [how.prepare(dataset, name, goal) for name in self.columns]
         p = self._narrowed(dataset, ready)
         partners = [column.ranking.partners(p) for column in ready]
@@ -162,7 +161,8 @@ class RankSwap(ColumnStep):
         exchanged = {}
         for column, mate, rows in zip(ready, partners, sources, strict=True):
             columns[column.name] = column.column.gather(rows)
-            exchanged[column.name] = int((mate != np.arange(len(mate))).sum())
+            is_moved = mate != np.arange(len(mate))
+            exchanged[column.name] = int(is_moved.sum())
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between records of near rank"),
             columns=columns,
@@ -201,7 +201,8 @@ class RankSwap(ColumnStep):
             return True
         # A correlation of −0.6 may weaken to −0.5, not below; signs turn it into the case of 0.6.
         signs = (before >= 0) * 2 - 1
-        return bool((after * signs >= self.keep_correlation * before * signs - 1e-12).all())
+        least_kept = self.keep_correlation * before * signs - 1e-12
+        return bool((after * signs >= least_kept).all())
 
     def _keeps_means(
         self,
@@ -218,16 +219,16 @@ class RankSwap(ColumnStep):
         warnings = [BREAKABLE] if self.variant == "interval" else []
         if p < self.p:
             warnings.append(
-                "rank_swap: the swap was narrowed to keep correlations or means; see what it still"
-                " protects"
+                "rank_swap: fewer ranks were swapped to preserve correlations or means; check "
+                "what protection remains"
             )
         for column in ready:
             idle = column.ranking.idle(p)
             present = column.scores[~np.isnan(column.scores)]
             if idle:
                 warnings.append(
-                    f"rank_swap: {idle:,} value(s) of {column.name!r} stay: p allows no exchange in"
-                    " strata so small"
+                    f"rank_swap: {idle:,} value(s) of {column.name!r} stay: p allows no exchange "
+                    "in such small strata"
                 )
             if len(present) and present.min() == present.max():
                 warnings.append(
@@ -244,10 +245,12 @@ def _steady(before: Floats, after: Floats, subsets: Codes, tolerance: float) -> 
     groups = subsets[present]
     sizes = np.maximum(np.bincount(groups), 1)
     mean = np.bincount(groups, old) / sizes
-    spread = np.sqrt(np.bincount(groups, (old - mean[groups]) ** 2) / np.maximum(sizes - 1, 1))
+    squares = np.bincount(groups, (old - mean[groups]) ** 2)
+    spread = np.sqrt(squares / np.maximum(sizes - 1, 1))
     mean_shifts = np.abs(np.bincount(groups, new) / sizes - mean)
     # 1e-12: means of constant subsets may differ in their last digits.
-    allowed = 2 * tolerance * spread / np.sqrt(sizes) + 1e-12 * np.abs(mean)
+    sampling_error = 2 * tolerance * spread / np.sqrt(sizes)
+    allowed = sampling_error + 1e-12 * np.abs(mean)
     return bool((mean_shifts <= allowed).all())
 
 
@@ -279,19 +282,19 @@ def _ranks(name: str, partner: Codes) -> Preserved:
     if len(partner) > 1:
         # Ranks against partners' ranks: Spearman's correlation is Pearson's of ranks.
         together = float(correlations([ranks, partner.astype(np.float64)])[0])
-    furthest = float(np.abs(partner - ranks).max(initial=0) / max(1, len(partner)))
+    distance = np.abs(partner - ranks).max(initial=0)
+    furthest = float(distance / max(1, len(partner)))
     words = (
         f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record"
         f" {percent(furthest)} of the ranks"
     )
-    return Preserved("ranks", (name,), False, 1.0 - together, words)
+    return Preserved("ranks", (name,), exactly=False, off_by=1.0 - together, measured=words)
 
 
 def _values(column: SwappedColumn, partner: Codes) -> Preserved:
     preserved = values_kept([column.name], partner, column.carriers.once)
     # Grouped ends were replaced by one value before: these frequencies are not kept.
     if column.grouped:
-        return Preserved(
-            preserved.what, preserved.columns, False, column.grouped / max(1, len(column.carriers))
-        )
+        records = max(1, len(column.carriers))
+        return Preserved(preserved.what, preserved.columns, False, column.grouped / records)
     return preserved

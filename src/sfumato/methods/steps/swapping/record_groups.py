@@ -85,7 +85,8 @@ def rounded(numbers: NDArray[np.float64], stream: np.random.Generator) -> Codes:
     """Whole numbers that are right on average: a fraction is the probability to round up."""
     # 1e-9, since 0.29 × 100 is 28.999….
     low = np.floor(numbers + 1e-9)
-    return (low + (stream.random(len(numbers)) < numbers - low)).astype(np.int64)
+    goes_up = stream.random(len(numbers)) < numbers - low
+    return (low + goes_up).astype(np.int64)
 
 
 def codes_of(dataset: Table, names: Sequence[str]) -> tuple[Codes, NDArray[np.bool_]]:

@@ -77,7 +77,12 @@ class SwapHouseholds(Step):
         Field(description="lists of columns in which donors agree; the first that finds one"),
     ]
     k: Annotated[
-        int, Field(ge=1, description="who is one of fewer people in an area must be exchanged")
+        int,
+        Field(
+            ge=1,
+            description="households with a member who is one of fewer people in an area must be "
+            "exchanged",
+        ),
     ] = 3
     rate: Annotated[
         float, Field(ge=0, le=1, description="share of the households that is exchanged at least")
@@ -107,15 +112,18 @@ class SwapHouseholds(Step):
         alone = {name: exchange.must(level, needs) for level, name in enumerate(self.geography)}
         shortfall = exchange.top_up(self.rate)
         sources = carriers.sources(np.arange(len(carriers)), exchange.partner)
+        columns = {name: dataset.column(name).gather(sources) for name in moving}
+        is_exchanged = exchange.partner != np.arange(len(carriers))
+        is_at_risk = needs < len(self.geography)
         return Masked(
             actions=dict.fromkeys(moving, "exchanged between similar households"),
-            columns={name: dataset.column(name).gather(sources) for name in moving},
+            columns=columns,
             preserved=self._preserved(dataset, carriers.rows, sources, exchange.similar),
             warnings=tuple(_warnings(alone, shortfall, int((~homes.there).sum()))),
             owner={
                 "households": len(carriers),
-                "exchanged": int((exchange.partner != np.arange(len(carriers))).sum()),
-                "at_risk": int((needs < len(self.geography)).sum()),
+                "exchanged": int(is_exchanged.sum()),
+                "at_risk": int(is_at_risk.sum()),
                 "without_donor": alone,
                 "exchanges_short_of_rate": shortfall,
             },
@@ -129,9 +137,8 @@ class SwapHouseholds(Step):
         self, dataset: Table, rows: Codes, sources: Codes, similar: Codes
     ) -> tuple[Preserved, ...]:
         """Households per area and profile: the columns that all lists in use have in common."""
-        used = [self.similar[p] for p in np.unique(similar[similar >= 0]).tolist()] or [
-            self.similar[0]
-        ]
+        used_sets = [self.similar[p] for p in np.unique(similar[similar >= 0]).tolist()]
+        used = used_sets or [self.similar[0]]
         # Only columns in all lists that were used are kept: a looser list kept fewer.
         common = [name for name in used[0] if all(name in profile for profile in used)]
         profile = [dataset.encoded(name).codes for name in common]
@@ -146,19 +153,20 @@ class SwapHouseholds(Step):
 
 
 def _warnings(alone: dict[str, int], shortfall: int, nowhere: int) -> list[str]:
-    warnings = [
-        f"swap_households: {count:,} household(s) at risk in {name!r} found no donor; allow donors"
-        " that are less similar"
-        for name, count in alone.items()
-        if count
-    ]
+    warnings = []
+    for name, count in alone.items():
+        if count:
+            warnings.append(
+                f"swap_households: {count:,} household(s) at risk in {name!r} found no donor; allow"
+                " donors that are less similar"
+            )
     if shortfall:
         warnings.append(
-            f"swap_households: {shortfall:,} exchange(s) are lacking to the rate: no donors are"
-            " left"
+            f"swap_households: {shortfall:,} exchange(s) are missing to reach the rate, because no "
+            "donors remain"
         )
     if nowhere:
         warnings.append(
-            f"swap_households: {nowhere:,} household(s) lack an area and stay as they are"
+            f"swap_households: {nowhere:,} household(s) have no area and stay unchanged"
         )
     return warnings

@@ -23,7 +23,7 @@ from sfumato.methods.steps.swapping.preserved_values import values_kept
 from sfumato.methods.steps.swapping.record_groups import members_of, strata_apart
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Within,
+    Strata,
     require_apart,
     require_columns,
 )
@@ -75,14 +75,9 @@ class ShuffleValues(ColumnStep):
     frequencies of all values of income: kept exactly, off by 0
     """
 
-    columns: Annotated[Columns, Field(description="confidential columns, dealt out anew")]
-    predictors: Annotated[
-        Columns, Field(description="columns that stay and say which ranks are likely")
-    ]
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    columns: Annotated[Columns, Field(description="confidential columns, shuffled")]
+    predictors: Annotated[Columns, Field(description="columns that stay and predict the ranks")]
+    within: Strata = None
 
     name: ClassVar[str] = "shuffle_values"
 
@@ -107,12 +102,12 @@ class ShuffleValues(ColumnStep):
             # So few records say nothing of the correlations of so many columns.
             small += len(members) * (len(members) <= len(names) + 1)
         sources = [carriers.sources(np.arange(len(carriers)), mate) for mate in partner]
+        columns = {}
+        for n, rows in zip(self.columns, sources, strict=True):
+            columns[n] = dataset.column(n).gather(rows)
         return Masked(
             actions=dict.fromkeys(self.columns, "values shuffled by what other columns predict"),
-            columns={
-                n: dataset.column(n).gather(rows)
-                for n, rows in zip(self.columns, sources, strict=True)
-            },
+            columns=columns,
             preserved=(
                 *(
                     values_kept([n], mate, carriers.once)
@@ -153,14 +148,13 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     column_count = len(columns)
     ranks = [average_ranks(column) for column in (*columns, *predictors)]
     # Rank correlations as those of normal numbers; made positive where pairs do not fit together.
-    relation = positive(2 * np.sin(math.pi / 6 * rank_correlations(ranks)))
+    sines = np.sin(math.pi / 6 * rank_correlations(ranks))
+    relation = positive(2 * sines)
     # Predictors may depend on each other: the pseudo-inverse takes them as they are.
     inverse = np.linalg.pinv(relation[column_count:, column_count:], hermitian=True)
     weights = relation[:column_count, column_count:] @ inverse
-    noise = positive(
-        relation[:column_count, :column_count] - weights @ relation[column_count:, :column_count],
-        unit=False,
-    )
+    explained = weights @ relation[column_count:, :column_count]
+    noise = positive(relation[:column_count, :column_count] - explained, unit=False)
     predictor_scores = np.stack([normal_scores(r) for r in ranks[column_count:]], axis=1)
     scores = predictor_scores @ weights.T + stream.standard_normal((n, column_count)) @ root(noise)
     sources = np.tile(np.arange(n), (column_count, 1))

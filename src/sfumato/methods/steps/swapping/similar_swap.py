@@ -23,7 +23,7 @@ from sfumato.methods.steps.swapping.record_groups import (
 )
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Within,
+    Strata,
     require_apart,
     require_columns,
 )
@@ -78,10 +78,7 @@ class SwapSimilar(ColumnStep):
     reach: Annotated[
         float | None, Field(ge=0, description="largest difference between partners")
     ] = None
-    within: Annotated[
-        Within | None,
-        Field(description="columns that make strata; by default those with that role"),
-    ] = None
+    within: Strata = None
 
     name: ClassVar[str] = "swap_similar"
     secret: ClassVar[tuple[str, ...]] = ("k", "reach")
@@ -89,8 +86,8 @@ class SwapSimilar(ColumnStep):
     def __post_init__(self) -> None:
         if self.by in self.columns:
             raise ParameterError(
-                "SwapSimilar: by is another column than those exchanged; rank_swap swaps a sorted"
-                " column"
+                "SwapSimilar: by must be another column than those exchanged; use rank_swap to "
+                "swap a sorted column"
             )
         require_apart(columns=self.columns, within=self.within or ())
 
@@ -103,19 +100,25 @@ class SwapSimilar(ColumnStep):
         risky = self._at_risk(dataset)
         carriers = carriers_of(dataset, [self.by], codes, strata)
         # Who lacks a value has nothing to give, or no place to be near to.
-        movable = np.flatnonzero((present & ~np.isnan(scores))[carriers.rows])
+        has_score = present & ~np.isnan(scores)
+        movable = np.flatnonzero(has_score[carriers.rows])
+        carrier_scores = scores[carriers.rows]
+        carrier_strata = strata[carriers.rows]
         order, starts = sorted_within(
-            scores[carriers.rows], strata[carriers.rows], movable, goal.stream("swap similar")
+            carrier_scores, carrier_strata, movable, goal.stream("swap similar")
         )
         # Which carriers have a marked row
         at_risk = np.asarray(np.bincount(carriers.of, risky, len(carriers)) > 0, dtype=np.bool_)
         partner = self._pairs(starts, scores[carriers.rows][order], at_risk[order])
         sources = carriers.sources(order, partner)
         # At risk less those at risk who found a partner.
-        alone = int(at_risk.sum()) - int(at_risk[order[partner != np.arange(len(order))]].sum())
+        paired = order[partner != np.arange(len(order))]
+        alone = int(at_risk.sum()) - int(at_risk[paired].sum())
+        columns = {name: dataset.column(name).gather(sources) for name in self.columns}
+        is_changed = codes[sources] != codes
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between similar records"),
-            columns={name: dataset.column(name).gather(sources) for name in self.columns},
+            columns=columns,
             preserved=(
                 values_kept(self.columns, partner, carriers.once),
                 _relation(self, scores, sources),
@@ -126,7 +129,7 @@ class SwapSimilar(ColumnStep):
                 else ()
             ),
             owner={
-                "changed": int((codes[sources] != codes).sum()),
+                "changed": int(is_changed.sum()),
                 "at_risk": int(at_risk.sum()),
                 "alone": alone,
             },
@@ -166,5 +169,6 @@ def _relation(step: SwapSimilar, scores: NDArray[np.float64], sources: Codes) ->
         spread = float(np.nanstd(scores))
     off = 0.0
     if len(swapped_rows) and spread:
-        off = float(np.abs(scores[sources[swapped_rows]] - scores[swapped_rows]).mean()) / spread
+        gaps = scores[sources[swapped_rows]] - scores[swapped_rows]
+        off = float(np.abs(gaps).mean()) / spread
     return Preserved(f"relation to {step.by}", tuple(step.columns), False, off)

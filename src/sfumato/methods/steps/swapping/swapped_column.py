@@ -125,4 +125,6 @@ class RankSwapping:
         rows = np.flatnonzero(movable)
         ranking = Ranking.of(own, strata[carriers.rows], rows, self.variant, stream)
         grouped_count = len(together) if self.extremes == "group" else 0
-        return SwappedColumn(name, column, scores, carriers, ranking, grouped_count)
+        return SwappedColumn(
+            name, column, scores=scores, carriers=carriers, ranking=ranking, grouped=grouped_count
+        )

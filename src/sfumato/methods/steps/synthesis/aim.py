@@ -96,7 +96,8 @@ def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
     >>> closure_of([("a", "b"), ("b", "c")])
     {('a',): 1, ('b',): 2, ('a', 'b'): 3, ('c',): 1, ('b', 'c'): 3}
     """
-    _require_few(sum(2 ** len(whole) for whole in workload) // max(1, len(workload)))
+    subsets = sum(2 ** len(whole) for whole in workload)
+    _require_few(subsets // max(1, len(workload)))
     parts: dict[Clique, None] = {}
     for whole in workload:
         for size in range(1, len(whole) + 1):
@@ -111,8 +112,8 @@ def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
 def _require_few(marginals: int) -> None:
     if marginals > MOST_CANDIDATES:
         raise ParameterError(
-            f"synthesize_privately: the workload has {marginals:,} marginals or parts of them;"
-            f" {MOST_CANDIDATES:,} are the most. Name fewer, or smaller ones"
+            f"synthesize_privately: the workload has {marginals:,} marginals or parts of them, and "
+            f"at most {MOST_CANDIDATES:,} are possible. Name fewer, or smaller ones"
         )
 
 
@@ -143,13 +144,18 @@ def choose_and_measure(
         if rho_left < 2 * pace.whole:
             pace = Pace.over(rho_left)
             last = True
-        progress(min(0.99, 1 - float(rho_left / table.rho)), f"AIM, round {turn}")
+        spent_share = 1 - float(rho_left / table.rho)
+        progress(min(0.99, spent_share), f"AIM, round {turn}")
         # The model may grow as the budget is spent, so that early choices do not fill the memory.
-        limit = model_mb * float((table.rho - rho_left + pace.whole) / table.rho)
-        measurement, before = _selected(table, fitter, weights, measurements, pace, limit)
+        rho_used = (table.rho - rho_left + pace.whole) / table.rho
+        limit = model_mb * float(rho_used)
+        measurement, before = _selected(
+            table, fitter, weights, measurements=measurements, pace=pace, limit=limit
+        )
         measurements.append(measurement)
         fitter.fit(measurements, total)
-        change = float(np.abs(fitter.marginals([measurement.clique])[0] - before).sum())
+        differences = fitter.marginals([measurement.clique])[0] - before
+        change = float(np.abs(differences).sum())
         # The model moved less than noise does: rounds with less noise from now on (annealing of
         # AIM).
         if change <= usual_error(measurement.sigma, len(measurement.counts)):

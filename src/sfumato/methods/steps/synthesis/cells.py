@@ -77,7 +77,8 @@ class NumberCells:
     def points(self) -> int:
         """How many points the grid has."""
         # Both ends are points: one more than there are steps.
-        return int(np.rint((self.high - self.low) * 10.0**self.decimals)) + 1
+        steps = np.rint((self.high - self.low) * 10.0**self.decimals)
+        return int(steps) + 1
 
     @property
     def runs(self) -> int:
@@ -105,20 +106,24 @@ class NumberCells:
         of no number.
         """
         # Run r begins at the first point p with p · runs // points = r: rounded up.
-        first = -(-np.arange(self.runs + 1) * self.points // self.runs)
+        scaled_runs = -np.arange(self.runs + 1) * self.points
+        first = -(scaled_runs // self.runs)
         run_numbers = np.minimum(cells, self.runs - 1)
         # Any point of the run: where the original number lay in it is not known.
         steps = rng.integers(first[run_numbers], first[run_numbers + 1])
-        numbers = np.round(self.low + steps * 10.0**-self.decimals, self.decimals)
+        offsets = steps * 10.0**-self.decimals
+        numbers = np.round(self.low + offsets, self.decimals)
         series = pl.Series(self.name, numbers).set(pl.Series(cells == self.runs), None)
         if self.decimals:
             return series
         return series.cast(pl.Int64)
 
     def _run_of(self, numbers: NDArray[np.float64]) -> Codes:
-        point = np.rint((numbers - self.low) * 10.0**self.decimals).astype(np.int64)
+        steps = (numbers - self.low) * 10.0**self.decimals
+        point = np.rint(steps).astype(np.int64)
         # Clipped before it is divided: numbers beyond the bounds count as the bound.
-        return np.clip(point, 0, self.points - 1) * self.runs // self.points
+        clipped = np.clip(point, 0, self.points - 1)
+        return clipped * self.runs // self.points
 
 
 Cells = WordCells | NumberCells
@@ -177,8 +182,8 @@ def _what_to_say(schema: Schema, name: str) -> str:
     attribute = schema.attributes.get(name)
     if attribute is not None and attribute.kind is Kind.NUMERIC:
         return (
-            "say 'bounds: [lowest, highest]' in its description, from public knowledge and not from"
-            " the data"
+            "add 'bounds: [lowest, highest]' to its description, from public knowledge and not "
+            "from the data"
         )
     listed = (
         attribute is not None
@@ -189,8 +194,8 @@ def _what_to_say(schema: Schema, name: str) -> str:
     if listed:
         hint = ", or name it under 'leaves' if its hierarchy was written without the data"
     return (
-        "say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers) in its description, from"
-        f" public knowledge and not from the data{hint}"
+        "add 'domain: [a, b]' (or 'bounds: [lowest, highest]' for numbers) to its description, "
+        f"from public knowledge and not from the data{hint}"
     )
 
 
@@ -219,8 +224,8 @@ def _require_names(names: Sequence[str], public: Public, step: str) -> None:
         wrong = [name for name in names_given if name not in names]
         if wrong:
             raise SchemaError(
-                f"{step}: {field} names {wrong[0]!r}, which is not"
-                f" drawn.{did_you_mean(wrong[0], names)}"
+                f"{step}: {field} names {wrong[0]!r}, which is not "
+                f"synthesised.{did_you_mean(wrong[0], names)}"
             )
 
 
@@ -228,7 +233,8 @@ def _words(name: str, domain: tuple[str, ...], public: Public, step: str) -> Wor
     for field, options in (("bins", public.bins), ("decimals", public.decimals)):
         if name in options:
             raise ParameterError(
-                f"{step}: {field} is for columns of numbers; {name!r} has a domain"
+                f"{step}: {field} is for columns of numbers, but {name!r} has a domain; "
+                "leave it out"
             )
     other_value = public.other.get(name)
     if other_value is not None and str(other_value) not in domain:
@@ -246,7 +252,7 @@ def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) 
     decimals = public.decimals.get(name, 0)
     if (bounds[1] - bounds[0]) * 10.0**decimals > MOST_POINTS:
         raise ParameterError(
-            f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer"
+            f"{step}: column {name!r} has too many decimals for bounds so far apart; give fewer"
         )
     return NumberCells(
         name, *bounds, bins, decimals, None if other_value is None else float(other_value)
@@ -257,15 +263,13 @@ def coded(dataset: Table, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -
     """The cell of every row that counts, by column; what is in a row raises no error, whatever it
     is.
     """
-    domains = {
-        name: column_cells.domain
-        for name, column_cells in cells.items()
-        if isinstance(column_cells, WordCells)
-    }
-    bounds = {
-        name: (column_cells.low, column_cells.high)
-        for name, column_cells in cells.items()
-        if isinstance(column_cells, NumberCells)
-    }
+    domains = {}
+    for name, column_cells in cells.items():
+        if isinstance(column_cells, WordCells):
+            domains[name] = column_cells.domain
+    bounds = {}
+    for name, column_cells in cells.items():
+        if isinstance(column_cells, NumberCells):
+            bounds[name] = (column_cells.low, column_cells.high)
     table = DeclaredTable(dataset, declared(Schema({}), bounds=bounds, domains=domains), rows)
     return {name: column_cells.cells(table)[rows] for name, column_cells in cells.items()}

@@ -48,14 +48,15 @@ def latent_correlations(ranked: Floats) -> Floats:
 
 def require_numbers(materials: Mapping[str, Material]) -> None:
     """Refuse columns that have no order."""
-    nominal = [
-        name for name, material in materials.items() if material.form is ColumnForm.CATEGORIES
-    ]
+    nominal = []
+    for name, material in materials.items():
+        if material.form is ColumnForm.CATEGORIES:
+            nominal.append(name)
     if nominal:
         raise SchemaError(
-            "synthesize by a copula draws numbers, dates and ordered categories;"
-            f" {', '.join(nominal)} have no order: take method: trees, drop them, or give them"
-            " kind: ordinal and an order"
+            "synthesize by a copula needs numbers, dates and ordered categories, and "
+            f"{', '.join(nominal)} have no order; use method: trees, drop them, or give them kind: "
+            "ordinal and an order"
         )
 
 
@@ -82,9 +83,9 @@ def drawn_by_copula(
     for number, name in enumerate(names):
         is_present: NDArray[np.bool_] = np.ones(size, dtype=np.bool_)
         if name in incomplete:
-            is_present = _is_present(
-                normals[:, len(names) + incomplete.index(name)], 1 - float(gaps[name].mean())
-            )
+            presence_scores = normals[:, len(names) + incomplete.index(name)]
+            missing_share = float(gaps[name].mean())
+            is_present = _is_present(presence_scores, 1 - missing_share)
         draws[name] = _placed(materials[name], normals[:, number], is_present, stream, exact=exact)
     return draws
 
@@ -117,18 +118,16 @@ def _placed(
     if exact:
         # By rank instead of by size: every original value is given back as often as it occurs.
         shares = (ranks + 0.5) / max(1, len(where))
-    donors[where] = ascending[
-        np.minimum((shares * len(ascending)).astype(np.int64), len(ascending) - 1)
-    ]
+    positions = np.minimum((shares * len(ascending)).astype(np.int64), len(ascending) - 1)
+    donors[where] = ascending[positions]
     # As many drawn as original: the donors' values are the exact ones already.
     if material.form is ColumnForm.ORDERED or (exact and len(where) == len(ascending)):
         return Drawn(donors, None)
     values = np.full(len(normals), np.nan)
     sorted_values = material.values[ascending]
     if exact:
-        values[where] = np.interp(
-            shares, (np.arange(len(ascending)) + 0.5) / len(ascending), sorted_values
-        )
+        middles = (np.arange(len(ascending)) + 0.5) / len(ascending)
+        values[where] = np.interp(shares, middles, sorted_values)
         values[where] = rounded_to(values[where], material.step)
     else:
         values[where] = _smoothed(material, material.values[donors[where]], sorted_values, stream)
@@ -141,7 +140,8 @@ def _smoothed(
     """Values moved by a kernel as wide as the whole column says, reflected at its bounds, and
     rounded.
     """
-    width = float(bandwidths(sorted_values, np.array([0]), np.array([len(sorted_values)]))[0])
+    whole_leaf = np.array([0])
+    width = float(bandwidths(sorted_values, whole_leaf, np.array([len(sorted_values)]))[0])
     if not width > 0:
         return values
     low, high = material.bounds

@@ -45,8 +45,10 @@ class UnitRows:
         place.
         """
         # lexsort takes its last key first: the unit, then the keys in their order.
-        rows = np.lexsort((*reversed([*keys, np.arange(len(units))]), units))
-        starts = np.searchsorted(units[rows], np.arange(int(units.max(initial=-1)) + 1))
+        sort_keys = [*keys, np.arange(len(units))]
+        rows = np.lexsort((*reversed(sort_keys), units))
+        last_unit = int(units.max(initial=-1))
+        starts = np.searchsorted(units[rows], np.arange(last_unit + 1))
         return cls(rows.astype(np.int64), starts.astype(np.int64))
 
     @property
@@ -86,13 +88,13 @@ def _whole(values: Rows) -> Material:
     return Material(
         "",
         ColumnForm.NUMBERS,
-        codes.astype(np.int32),
-        len(distinct),
-        (),
-        numbers,
-        state,
-        bounds,
-        1.0,
+        codes=codes.astype(np.int32),
+        levels=len(distinct),
+        labels=(),
+        values=numbers,
+        state=state,
+        bounds=bounds,
+        step=1.0,
     )
 
 
@@ -137,7 +139,16 @@ class Households:
         members = None
         later = np.flatnonzero(units.positions > 0)
         if len(later) and own:
-            members = _members(materials, shared, own, units, later, rules[0], min_leaf, may)
+            members = _members(
+                materials,
+                shared,
+                own,
+                units=units,
+                later=later,
+                rules=rules[0],
+                min_leaf=min_leaf,
+                may=may,
+            )
         return cls(units, materials, shared, (*shared, *own), heads, members, size, tuple(rules[1]))
 
     def draw(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows, int]:
@@ -167,10 +178,9 @@ class Households:
         else:
             donors = self.units.heads[heads[self.size].donors]
             sizes = self.materials[self.size].values[donors].astype(np.int64)
-        first = {
-            name: Drawn(self.units.heads[head_draw.donors], head_draw.values)
-            for name, head_draw in heads.items()
-        }
+        first = {}
+        for name, head_draw in heads.items():
+            first[name] = Drawn(self.units.heads[head_draw.donors], head_draw.values)
         layers = [(np.arange(count), first)]
         for position in range(1, int(sizes.max(initial=1))):
             layers.append(self._layer(position, sizes, layers, streams))
@@ -240,7 +250,8 @@ class Households:
         sizes = self.units.sizes[donors]
         # From places in the new stack to places of the old one: a shift for each unit.
         shifts = self.units.starts[donors] - (np.cumsum(sizes) - sizes)
-        rows = self.units.rows[np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))]
+        positions = np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))
+        rows = self.units.rows[positions]
         draws = {}
         for name in self.order:
             material = self.materials[name]
@@ -258,11 +269,13 @@ class Households:
         """The drawn households with fresh ones in the place of some."""
         # Fresh households take the numbers of those they replace.
         is_retained = ~broken[unit_of]
-        units = np.concatenate([unit_of[is_retained], np.repeat(np.flatnonzero(broken), sizes)])
+        drawn_units = np.repeat(np.flatnonzero(broken), sizes)
+        units = np.concatenate([unit_of[is_retained], drawn_units])
         order = np.argsort(units, kind="stable")
         columns = {}
         for name, column_draw in draws.items():
-            donors = np.concatenate([column_draw.donors[is_retained], fresh[name].donors])[order]
+            retained_donors = column_draw.donors[is_retained]
+            donors = np.concatenate([retained_donors, fresh[name].donors])[order]
             old = column_draw.values
             new = fresh[name].values
             values = None
@@ -326,14 +339,8 @@ def _members(
         # In the order of units the record before is the member before, as these are no heads.
         materials_known["previous", name] = materials[name].taken(units.rows[later - 1])
     about = [rule for rule in rules if rule.conclusion.column in own]
-    return Sequential.of(
-        {name: materials[name].taken(rows) for name in own},
-        own,
-        about,
-        min_leaf,
-        may,
-        materials_known,
-    )
+    own_materials = {name: materials[name].taken(rows) for name in own}
+    return Sequential.of(own_materials, own, about, min_leaf, may, materials_known)
 
 
 def _raw(material: Material, draw: Drawn) -> NDArray[Any]:

@@ -144,7 +144,9 @@ def materials_of(
     learnt from, all by default.
     """
     return {
-        name: material_of(dataset, name, order, special.get(name, ()), smoothing, among)
+        name: material_of(
+            dataset, name, order, special=special.get(name, ()), smoothing=smoothing, among=among
+        )
         for name in names
     }
 
@@ -175,16 +177,23 @@ def material_of(
         # Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up
         if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
             raise SchemaError(
-                f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too"
-                " large to be drawn as numbers; if they name people give the column the role"
-                " drop, else the kind nominal"
+                f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too "
+                "large to be synthesised as numbers; if they identify people give the column the "
+                "role drop, else the kind nominal"
             )
         bounds = None if attribute is None or temporal else attribute.bounds
         if among is None:
             training_rows = np.arange(len(order))
         else:
             training_rows = among
-        material = _numbers(name, values[order], special, smoothing, bounds, training_rows)
+        material = _numbers(
+            name,
+            values[order],
+            special,
+            smoothing=smoothing,
+            bounds=bounds,
+            training_rows=training_rows,
+        )
         counts = {pl.Date: "day", pl.Datetime: "microsecond"}.get(column.dtype.base_type(), "")
         if not temporal:
             return material
@@ -204,7 +213,13 @@ def _build_material(
     name: str, form: ColumnForm, codes: Codes, labels: tuple[str | None, ...], values: Floats
 ) -> Material:
     return Material(
-        name, form, codes, len(labels), labels, values, np.zeros(len(codes), dtype=np.uint8)
+        name,
+        form,
+        codes=codes,
+        levels=len(labels),
+        labels=labels,
+        values=values,
+        state=np.zeros(len(codes), dtype=np.uint8),
     )
 
 
@@ -216,19 +231,21 @@ def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) ->
         raise SchemaError(
             f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
         )
-    positions = np.array(
-        [len(listed) if label is None else label_codes[label] for label in encoded.labels],
-        dtype=np.int32,
-    )
+    positions_of_labels = []
+    for label in encoded.labels:
+        if label is None:
+            positions_of_labels.append(len(listed))
+        else:
+            positions_of_labels.append(label_codes[label])
+    positions = np.array(positions_of_labels, dtype=np.int32)
     codes = positions[encoded.codes[order]]
     present = np.unique(codes)
     labels = (*listed, None)
     values = np.where(codes == len(listed), np.nan, codes)
     # Numbers without gaps: an order may list values that nobody has.
     dense = np.searchsorted(present, codes).astype(np.int32)
-    material = _build_material(
-        name, ColumnForm.ORDERED, dense, tuple(labels[p] for p in present.tolist()), values
-    )
+    present_labels = tuple(labels[p] for p in present.tolist())
+    material = _build_material(name, ColumnForm.ORDERED, dense, present_labels, values)
     return dataclasses.replace(material, order=tuple(listed))
 
 
@@ -249,9 +266,8 @@ def _instants(column: pl.Series) -> Floats:
         plain = column.dt.cast_time_unit("us")
     else:
         plain = column
-    return np.array(
-        plain.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64
-    )
+    ticks = plain.to_physical().cast(pl.Float64).fill_null(float("nan"))
+    return np.array(ticks.to_numpy(), dtype=np.float64)
 
 
 def _numbers(
@@ -287,14 +303,14 @@ def _numbers(
     return Material(
         name,
         ColumnForm.NUMBERS,
-        codes.astype(np.int32),
-        len(distinct),
-        (),
-        values,
-        state,
-        (float(lowest), float(highest)),
-        step_of(present_values),
-        smooth and different > 1,
+        codes=codes.astype(np.int32),
+        levels=len(distinct),
+        labels=(),
+        values=values,
+        state=state,
+        bounds=(float(lowest), float(highest)),
+        step=step_of(present_values),
+        smooth=smooth and different > 1,
     )
 
 
@@ -370,7 +386,8 @@ def written_back(column: pl.Series, donors: Rows, values: Floats | None) -> pl.S
     if not column.dtype.is_temporal():
         return as_column(column.name, values, column)
     # NaN is no whole number: it is put in as null afterwards.
-    whole = pl.Series(column.name, np.where(np.isnan(values), 0, values).astype(np.int64))
+    whole_numbers = np.where(np.isnan(values), 0, values)
+    whole = pl.Series(column.name, whole_numbers.astype(np.int64))
     whole = whole.set(pl.Series(np.isnan(values)), None)
     if column.dtype == pl.Datetime:
         zone: Any = column.dtype

@@ -143,4 +143,5 @@ def _joining(table: PrivateTable, part: Mapping[str, int]) -> Sequence[Clique]:
 def _independent(
     alone: Mapping[str, NDArray[np.float64]], pair: Clique, total: float
 ) -> NDArray[np.float64]:
-    return np.outer(alone[pair[0]], alone[pair[1]]).ravel() / total
+    expected = np.outer(alone[pair[0]], alone[pair[1]])
+    return expected.ravel() / total

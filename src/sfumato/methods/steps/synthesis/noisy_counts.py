@@ -80,7 +80,8 @@ class PrivateTable:
         self._codes = dict(codes)
         self._draws = draws
         # Rounded up to a float: the ledger must not refuse the last look for a rounding error.
-        self.ledger = Ledger(Terms("drawn", Budget(rho=float(_above(rho))), Relation()))
+        budget = Budget(rho=float(_above(rho)))
+        self.ledger = Ledger(Terms("drawn", budget, Relation()))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -108,9 +109,8 @@ class PrivateTable:
         # Spent before it is looked at: a failure later on gives nothing back.
         self._spend(f"counts of {' × '.join(clique)}", rho)
         noise = self._draws.gaussian(float(self.rows), rho, self.size(clique))
-        return Measured(
-            clique, (self._count_cells(clique) + noise).astype(np.float64), self.sigma(rho)
-        )
+        noisy_counts = self._count_cells(clique) + noise
+        return Measured(clique, noisy_counts.astype(np.float64), self.sigma(rho))
 
     def select(self, candidates: Sequence[OpenMarginal], rho: Fraction) -> OpenMarginal:
         r"""One candidate, by the exponential mechanism: the larger :math:`w(\|M - \hat M\|_1 - p)`,
@@ -147,11 +147,13 @@ class PrivateTable:
     def _score(self, candidate: OpenMarginal) -> int:
         # Rounded before it is compared: whole numbers leak nothing through their last digits.
         expected = np.rint(candidate.expected * FINE).astype(np.int64)
-        apart = int(np.abs(FINE * self._count_cells(candidate.clique) - expected).sum())
+        differences = FINE * self._count_cells(candidate.clique) - expected
+        apart = int(np.abs(differences).sum())
         return candidate.weight * (apart - round(FINE * candidate.penalty))
 
     def _count_cells(self, clique: Clique) -> Codes:
-        cell = np.zeros(len(next(iter(self._codes.values()))), dtype=np.int64)
+        codes = next(iter(self._codes.values()))
+        cell = np.zeros(len(codes), dtype=np.int64)
         for name in clique:
             # Cells of several columns as one number, the first column leading.
             cell = cell * self.sizes[name] + self._codes[name]
@@ -212,5 +214,6 @@ def on_simplex(counts: Floats, total: float, variances: Floats | None = None) ->
     levels = (sums - total) / widths
     # The last entry that its own level leaves above 0: all behind it become 0.
     inside = np.flatnonzero(counts[order] / spread[order] > levels)
-    nearest: Floats = np.maximum(0.0, counts - levels[inside[-1]] * spread)
+    level = levels[inside[-1]]
+    nearest: Floats = np.maximum(0.0, counts - level * spread)
     return nearest

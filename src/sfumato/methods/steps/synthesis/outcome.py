@@ -53,10 +53,9 @@ def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.Da
     """
     if len(tables) == 1:
         return tables[0]
-    marked = [
-        table.with_columns(pl.lit(i, dtype=pl.Int64).alias(COPY))
-        for i, table in enumerate(tables, start=1)
-    ]
+    marked = []
+    for i, table in enumerate(tables, start=1):
+        marked.append(table.with_columns(pl.lit(i, dtype=pl.Int64).alias(COPY)))
     for name in drawn_units:
         # Numbers of a copy begin behind the largest count of any: no unit is in two copies.
         largest_count = max(table[name].n_unique() for table in marked)
@@ -136,19 +135,11 @@ def summarize_draws(
     owner: dict[str, Any] = {"rare_cells": rare, "unique_numbers_again": reappearing_shares}
     if lost:
         owner["learnt_rules_given_way"] = sum(given_way)
-    return ToldOfDraws(
-        _warnings(
-            rare,
-            [
-                n
-                for n, share in reappearing_shares.items()
-                if share > 0 and not ground.materials[n].smooth
-            ],
-            given_way,
-        ),
-        owner,
-        len(ground.rules) + len(ground.unit_rules) - lost,
-    )
+    partly_reappearing = [
+        n for n, share in reappearing_shares.items() if share > 0 and not ground.materials[n].smooth
+    ]
+    rule_count = len(ground.rules) + len(ground.unit_rules)
+    return ToldOfDraws(_warnings(rare, partly_reappearing, given_way), owner, rule_count - lost)
 
 
 def _warnings(
@@ -158,19 +149,18 @@ def _warnings(
     if rare:
         columns = ", ".join(f"{name} ({cells:,})" for name, cells in rare.items())
         messages.append(
-            "synthesize: cells with a category that fewer than 3 records have were drawn in"
-            f" {columns}"
+            f"synthesize: cells with a category of fewer than 3 records were created in {columns}"
         )
     if copied:
         messages.append(
-            "synthesize: numbers that one record alone has were drawn again in"
-            f" {', '.join(copied)}; smoothing: kernel moves them"
+            f"synthesize: unique numbers were reproduced in {', '.join(copied)}; smoothing: kernel "
+            "moves them"
         )
     if any(given_way):
         rules = sum(bool(records) for records in given_way)
         messages.append(
-            f"synthesize: {rules:,} learnt rule(s) gave way to others in {sum(given_way):,}"
-            " record(s)"
+            f"synthesize: {rules:,} learnt rule(s) were broken in favour of others in "
+            f"{sum(given_way):,} record(s)"
         )
     return messages
 
@@ -184,5 +174,6 @@ def _broken(rule: RowRule, ground: Groundwork, copies: Sequence[Mapping[str, Dra
         holds = rule.conclusion.meets(
             ground.materials[rule.conclusion.column], raw[rule.conclusion.column]
         )
-        broken_cells += int((rule.applies(ground.materials, raw) & ~holds).sum())
+        is_broken = rule.applies(ground.materials, raw) & ~holds
+        broken_cells += int(is_broken.sum())
     return broken_cells

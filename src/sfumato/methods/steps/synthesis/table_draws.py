@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.synthesis.copula import drawn_by_copula
 from sfumato.methods.steps.synthesis.households import Households, UnitRows, shared_by_units
@@ -112,10 +113,9 @@ def fully_drawn(
     sizes = counts if size is None else allotted(size, counts)
     joined_copies = []
     for copy in range(copies):
-        pieces = [
-            part.draw(count, streams(f"copy {copy}, stratum {stratum}"))
-            for stratum, (part, count) in enumerate(zip(drawn_parts, sizes, strict=True))
-        ]
+        pieces = []
+        for stratum, (part, count) in enumerate(zip(drawn_parts, sizes, strict=True)):
+            pieces.append(part.draw(count, streams(f"copy {copy}, stratum {stratum}")))
         joined_copies.append(_joined(ground.order, pieces, sizes, grouped=units is not None))
     return joined_copies
 
@@ -152,9 +152,8 @@ def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
         return _Part(
             len(rows), lambda size, streams: Copy(back(sequential.draw(size, streams)), None, 0)
         )
-    ranked = UnitRows.of(
-        np.unique(units[rows], return_inverse=True)[1].astype(np.int64), [np.arange(len(rows))]
-    )
+    _, unit_numbers = np.unique(units[rows], return_inverse=True)
+    ranked = UnitRows.of(unit_numbers.astype(np.int64), [np.arange(len(rows))])
     all_rules = ground.rules, ground.unit_rules
     households = Households.of(
         materials, ground.order, ranked, all_rules, ground.min_leaf, ground.allowed
@@ -174,9 +173,10 @@ def _joined(
     columns = {}
     for name in order:
         pieces_of_column = [piece.columns[name] for piece in pieces]
-        values = [
-            piece_draw.values for piece_draw in pieces_of_column if piece_draw.values is not None
-        ]
+        values = []
+        for piece_draw in pieces_of_column:
+            if piece_draw.values is not None:
+                values.append(piece_draw.values)
         joined = None
         # Smoothed numbers only where all strata smoothed the column; else donors tell all.
         if len(values) == len(pieces_of_column):
@@ -185,12 +185,11 @@ def _joined(
             np.concatenate([piece_draw.donors for piece_draw in pieces_of_column]), joined
         )
     # Units of a stratum are numbered behind those of the strata before it.
-    before = np.cumsum([0, *sizes])
-    units = [
-        piece.units + start
-        for piece, start in zip(pieces, before, strict=False)
-        if piece.units is not None
-    ]
+    before = group_starts(sizes)
+    units = []
+    for piece, start in zip(pieces, before, strict=False):
+        if piece.units is not None:
+            units.append(piece.units + start)
     return Copy(
         columns, np.concatenate(units) if grouped else None, sum(piece.whole for piece in pieces)
     )
@@ -257,7 +256,8 @@ def reappearing(material: Material, rows: Rows, synthetic_values: NDArray[np.flo
     stands alone.
     """
     own = material.values[rows]
-    values, counts = np.unique(own[~np.isnan(own)], return_counts=True)
+    present_values = own[~np.isnan(own)]
+    values, counts = np.unique(present_values, return_counts=True)
     # A number that several have would be drawn again without pointing at anybody.
     alone = values[counts == 1]
     if len(alone):
@@ -271,7 +271,6 @@ def require_premises_of_units(rules: Sequence[RowRule], shared: Sequence[str]) -
         single = [c.column for c in rule.premise if c.column not in shared]
         if rule.conclusion.column in shared and single:
             raise ParameterError(
-                f"synthesize: {rule.title} decides about a column that all members of a household"
-                f" share by {', '.join(single)} of one of them; write a rule about members, or"
-                " count(...)"
+                f"synthesize: {rule.title} decides a column that all members of a household share "
+                f"by {', '.join(single)} of one member; write a rule about members, or count(...)"
             )

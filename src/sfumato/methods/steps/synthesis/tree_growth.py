@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.groups import group_starts
 from sfumato.methods.formulas import trees
 from sfumato.methods.steps.synthesis.material import SKEWED, VALUE, ColumnForm, Material, rounded_to
 
@@ -123,7 +124,8 @@ class Grown:
         """The places of records among those it was grown on; −1 for those it was not grown on."""
         if records is None or self.rows is None:
             return records
-        size = 1 + max(int(self.rows.max(initial=-1)), int(records.max(initial=-1)))
+        last_row = max(int(self.rows.max(initial=-1)), int(records.max(initial=-1)))
+        size = 1 + last_row
         # Inverse of rows: where each record stands among those the tree was grown on.
         positions = np.full(size, NOBODY)
         positions[self.rows] = np.arange(len(self.rows))
@@ -150,7 +152,7 @@ def picked(
     else:
         open_ = allowed
     # before[p] allowed records stand before position p: differences count within any node.
-    before = np.concatenate([[0], np.cumsum(open_[tree.order])])
+    before = group_starts(open_[tree.order])
     positions, self_open = _own_positions(tree, own, open_, len(leaves))
     node = leaves.copy()
     todo = np.arange(len(leaves))
@@ -160,7 +162,9 @@ def picked(
     while len(todo):
         lo = tree.lo[node[todo]]
         hi = tree.hi[node[todo]]
-        inside[todo] = self_open[todo] & (positions[todo] >= lo) & (positions[todo] < hi)
+        is_behind = positions[todo] >= lo
+        is_before = positions[todo] < hi
+        inside[todo] = self_open[todo] & is_behind & is_before
         counts[todo] = before[hi] - before[lo] - inside[todo]
         todo = todo[(counts[todo] == 0) & (node[todo] > 0)]
         node[todo] = tree.parent[node[todo]]
@@ -168,7 +172,8 @@ def picked(
     # The own record is skipped: ranks from its position on move up by one.
     rank += inside & (rank >= before[np.maximum(positions, 0)])
     selected = np.searchsorted(before, rank, side="right") - 1
-    return np.where(counts > 0, tree.order[np.minimum(selected, len(tree.order) - 1)], NOBODY)
+    positions_taken = np.minimum(selected, len(tree.order) - 1)
+    return np.where(counts > 0, tree.order[positions_taken], NOBODY)
 
 
 def _own_positions(
@@ -274,7 +279,8 @@ class Learnt:
         is_value = np.ones(size, dtype=np.bool_)
         if self.state is not None:
             donors, _ = self._drawn_by(self.state, predictor_values, size, stream, limits, own)
-            is_value = (donors >= 0) & (self.material.state[np.maximum(donors, 0)] == VALUE)
+            state_of_donor = self.material.state[np.maximum(donors, 0)]
+            is_value = (donors >= 0) & (state_of_donor == VALUE)
         if self.value is None:
             return Drawn(donors, None)
         value_donors, leaves = self._drawn_by(
@@ -305,9 +311,8 @@ class Learnt:
             own_rows = None
             if own is not None:
                 own_rows = grown.own(own[at])
-            positions[at] = picked(
-                grown.tree, leaves[at], uniforms[at], grown.within(limited.allowed), own_rows
-            )
+            open_records = grown.within(limited.allowed)
+            positions[at] = picked(grown.tree, leaves[at], uniforms[at], open_records, own_rows)
         return grown.records(positions), leaves
 
     def _smoothed(
@@ -367,15 +372,15 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
     )
     total = sums[ends] - sums[starts]
     square = squares[ends] - squares[starts]
-    spread = np.sqrt(
-        np.maximum(square - total**2 / np.maximum(sizes, 1), 0) / np.maximum(sizes - 1, 1)
-    )
+    variance = square - total**2 / np.maximum(sizes, 1)
+    spread = np.sqrt(np.maximum(variance, 0) / np.maximum(sizes - 1, 1))
 
     def quantile(share: float) -> Floats:
         positions = starts + share * (sizes - 1)
         low = np.floor(positions).astype(np.int64)
         part = positions - low
-        quantiles: Floats = values[low] * (1 - part) + values[np.minimum(low + 1, ends - 1)] * part
+        next_positions = np.minimum(low + 1, ends - 1)
+        quantiles: Floats = values[low] * (1 - part) + values[next_positions] * part
         return quantiles
 
     narrow = np.minimum(spread, (quantile(0.75) - quantile(0.25)) / 1.34)

@@ -62,7 +62,8 @@ class Modeller:
         import mbi
 
         self.mbi = mbi
-        self.domain = mbi.Domain(tuple(map(str, range(len(sizes)))), tuple(sizes))
+        names = map(str, range(len(sizes)))
+        self.domain = mbi.Domain(tuple(names), tuple(sizes))
         self.model: Any = None
 
     def fit(
@@ -76,10 +77,9 @@ class Modeller:
         cliques = header["cliques"]
         sigmas = header["sigmas"]
         pairs = zip(arrays[::2], arrays[1::2], strict=True)
-        noisy = [
-            self._measurement(_clique(clique), counts, cells_merged, sigma)
-            for clique, sigma, (counts, cells_merged) in zip(cliques, sigmas, pairs, strict=True)
-        ]
+        noisy = []
+        for clique, sigma, (counts, cells_merged) in zip(cliques, sigmas, pairs, strict=True):
+            noisy.append(self._measurement(_clique(clique), counts, cells_merged, sigma))
         self.model = estimation.MirrorDescent().estimate(
             self.domain, noisy, known_total=header["total"], iters=ITERATIONS, warm_start=self.model
         )
@@ -114,7 +114,8 @@ class Modeller:
             logs = np.asarray(self.model.potentials[part].values, dtype=np.float64)
             # Less the largest: exponentials of large potentials would overflow.
             operands += [np.exp(logs - logs.max()), [int(name) for name in part]]
-        counts = np.asarray(opt_einsum.contract(*operands, [int(name) for name in clique])).ravel()
+        axes = [int(name) for name in clique]
+        counts = np.asarray(opt_einsum.contract(*operands, axes)).ravel()
         whole = float(counts.sum())
         # Where even that fails the library's own, slower way is taken.
         if not np.isfinite(whole) or whole <= 0:

@@ -77,13 +77,13 @@ class CutRecoding(Plan):
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
+        columns = {}
+        for c in self.columns:
+            columns[c] = {"values": len(self.cells[c]), "released": len(self.labels[c])}
         return {
             "kind": "cut recoding",
             "method": self.method,
-            "columns": {
-                c: {"values": len(self.cells[c]), "released": len(self.labels[c])}
-                for c in self.columns
-            },
+            "columns": columns,
             **(
                 {"grid": {name: dict(axis) for name, axis in self.grid.items()}}
                 if self.grid
@@ -127,12 +127,19 @@ def _schema_after(schema: Schema, name: str, plan: CutRecoding) -> Schema:
     attribute = schema[name]
     ordered = attribute.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
     labels = tuple(label for label in plan.labels[name] if label is not None)
-    return schema.replace(
-        name,
-        kind=Kind.ORDINAL if ordered else Kind.NOMINAL,
-        hierarchy=None if name in plan.unhung else attribute.hierarchy,
-        order=labels if attribute.order is not None else None,
-    )
+    if ordered:
+        kind = Kind.ORDINAL
+    else:
+        kind = Kind.NOMINAL
+    if name in plan.unhung:
+        hierarchy = None
+    else:
+        hierarchy = attribute.hierarchy
+    if attribute.order is not None:
+        order = labels
+    else:
+        order = None
+    return schema.replace(name, kind=kind, hierarchy=hierarchy, order=order)
 
 
 def group_of_ranks(cut: Cut, ranks: int) -> Ints:
@@ -181,12 +188,12 @@ def cut_recoding(
 ) -> CutRecoding:
     """The plan that releases these cuts without the classes that must go."""
     cells = {axis.column: cells_of_cut(axis, cut) for axis, cut in zip(axes, cuts, strict=True)}
-    groups = {
-        a.column: group_of_ranks(cut, len(a.labels))[a.ranks]
-        for a, cut in zip(axes, cuts, strict=True)
-    }
+    groups = {}
+    for a, cut in zip(axes, cuts, strict=True):
+        groups[a.column] = group_of_ranks(cut, len(a.labels))[a.ranks]
     changed = tuple(name for name, cell in cells.items() if cell.changed)
     losses = {name: cell.losses[groups[name]] for name, cell in cells.items()}
+    is_present = classes.records > 0
     return CutRecoding(
         columns=classes.columns,
         placement=Placement(classes.ladders, classes.levels, classes.layout),
@@ -199,7 +206,7 @@ def cut_recoding(
             for axis in axes
             if axis.column in changed and _foreign(axis, cells[axis.column])
         ),
-        dropped=classes.keys[gone & (classes.records > 0)],
+        dropped=classes.keys[gone & is_present],
         records=classes.total,
         suppressed=int(classes.records[gone].sum()),
         score=_mean_loss(classes, losses, gone),
@@ -224,7 +231,8 @@ def _mean_loss(
     cells = classes.total * len(classes.columns)
     if not cells:
         return 0.0
-    return (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells
+    lost_cells = int(classes.records[gone].sum())
+    return (lost + lost_cells * len(classes.columns)) / cells
 
 
 # Full-subtree recoding: the ranges of a column that are nodes of its hierarchy, and their children.
@@ -284,7 +292,8 @@ def entropy(counts: Ints) -> NDArray[np.float64]:
     """
     total = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     shares = counts / total
-    bits = -(shares * np.log2(np.where(counts > 0, shares, 1.0))).sum(axis=-1)
+    log_shares = np.log2(np.where(counts > 0, shares, 1.0))
+    bits = -(shares * log_shares).sum(axis=-1)
     return np.asarray(bits + 0.0)
 
 
@@ -299,7 +308,8 @@ def gain(sums: Ints, borders: list[int]) -> float:
     records = whole.sum()
     if not records:
         return 0.0
-    return max(0.0, float(entropy(whole) - (parts.sum(axis=1) / records) @ entropy(parts)))
+    within = (parts.sum(axis=1) / records) @ entropy(parts)
+    return max(0.0, float(entropy(whole) - within))
 
 
 def best_split(sums: Ints, low: int, high: int, first: Ints | None = None) -> int | None:
@@ -313,10 +323,12 @@ def best_split(sums: Ints, low: int, high: int, first: Ints | None = None) -> in
     left_counts = sums[low + 1 : high] - sums[low]
     right = sums[high] - sums[low + 1 : high]
     sizes = np.stack([left_counts.sum(axis=1), right.sum(axis=1)])
-    within = (sizes * np.stack([entropy(left_counts), entropy(right)])).sum(axis=0)
+    entropies = np.stack([entropy(left_counts), entropy(right)])
+    within = (sizes * entropies).sum(axis=0)
     within = np.where((sizes > 0).all(axis=0), within, np.inf)
     if first is not None:
-        within = np.where(first[low + 1 : high] == np.arange(low + 1, high), within, np.inf)
+        is_first = first[low + 1 : high] == np.arange(low + 1, high)
+        within = np.where(is_first, within, np.inf)
         if not np.isfinite(within).any():
             return None
     return low + 1 + int(np.argmin(np.round(within, 9)))
@@ -383,14 +395,19 @@ class Ground:
         layout = Layout.of([len(column.labels) for column in cells])
         keys = np.zeros((len(self.classes), layout.length), dtype=np.uint64)
         for a, (cut, column) in enumerate(zip(cuts, cells, strict=True)):
-            codes = column.codes[group_of_ranks(cut, len(self.axes[a].labels))]
-            kernels.keys.pack(keys, codes[self.ranks[a]], layout.words[a], layout.shifts[a])
+            rank_count = len(self.axes[a].labels)
+            codes = column.codes[group_of_ranks(cut, rank_count)]
+            own_codes = codes[self.ranks[a]]
+            kernels.keys.pack(keys, own_codes, layout.words[a], layout.shifts[a])
         ids, first = kernels.keys.group(keys)
         old = self.classes
         size = len(first)
+        ladders = []
+        for column in cells:
+            ladders.append(_ladder(column))
         table = dataclasses.replace(
             old,
-            ladders=tuple(_ladder(column) for column in cells),
+            ladders=tuple(ladders),
             levels=(0,) * len(cells),
             layout=layout,
             keys=keys[first],
@@ -420,7 +437,9 @@ class Ground:
     def label_counts(self, a: int) -> Ints:
         """Records by rank and label, summed up from below: row *r* counts the ranks before *r*."""
         counts = self.classes.counts[self.label or ""]
-        shape = (len(self.axes[a].labels) + 1, max(1, len(counts.labels)))
+        rank_count = len(self.axes[a].labels)
+        label_count = max(1, len(counts.labels))
+        shape = (rank_count + 1, label_count)
         sums = np.zeros(shape, dtype=np.int64)
         rows = np.repeat(self.ranks[a] + 1, np.diff(counts.starts))
         np.add.at(sums, (rows, counts.codes), counts.counts)
@@ -439,8 +458,8 @@ class Ground:
                 f" {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
             )
         return Unsatisfiable(
-            f"{self.step}: even with every column as coarse as it gets the table does not keep"
-            f" {promises}; lower the promise.{problem}"
+            f"{self.step}: even the coarsest values of every column do not reach {promises}; lower "
+            f"the promise.{problem}"
         )
 
 
@@ -461,24 +480,26 @@ def _judge(
     is cut.
     """
     tops = tuple(ladder.top for ladder in classes.ladders)
+    models = seen_by_classes(goal.models, schema)
+    reference = {name: classes.counts[name].total() for name in counts}
     return Lattice(
         base=classes,
         schema=schema,
-        models=seen_by_classes(goal.models, schema),
+        models=models,
         objective=objective_named("loss"),
         low=(0,) * len(tops),
         high=tops,
         budget=classes.total,
         weights=(1.0 / max(1, len(tops)),) * len(tops),
-        reference={name: classes.counts[name].total() for name in counts},
+        reference=reference,
     )
 
 
 def _ladder(cells: RegionCells) -> Ladder:
     """Released labels as a hierarchy of one level."""
-    return Ladder(
-        (cells.labels,), (), (np.ones(len(cells.labels)),), (np.zeros(len(cells.labels)),)
-    )
+    leaf_counts = np.ones(len(cells.labels))
+    losses = np.zeros(len(cells.labels))
+    return Ladder((cells.labels,), (), (leaf_counts,), (losses,))
 
 
 def _require_label(dataset: Table, label: str) -> None:
@@ -490,11 +511,11 @@ def _require_label(dataset: Table, label: str) -> None:
     ):
         raise SchemaError(
             f"the class label {label!r} is a column with role {join_words(attribute.roles)}; "
-            "take one that is released as it is"
+            "choose one that is released unchanged"
         )
     values = len(dataset.encoded(label).labels)
     if values < 2 or values > MOST_LABELS:
         raise SchemaError(
-            f"the class label {label!r} has {values:,} different value(s); it takes 2 to"
-            f" {MOST_LABELS:,} to classify by"
+            f"the class label {label!r} has {values:,} different value(s), but classification "
+            f"needs 2 to {MOST_LABELS:,}; choose another"
         )

@@ -204,13 +204,14 @@ class _Specialising:
         else:
             starts = children_of(axis, low, high)
         if starts:
-            self.candidates.append(
-                _Specialization(a, low, high, starts, gain(sums, [low, *starts, high]))
-            )
+            own_gain = gain(sums, [low, *starts, high])
+            self.candidates.append(_Specialization(a, low, high=high, starts=starts, gain=own_gain))
 
     def _after(self, specialization: _Specialization) -> list[Cut]:
-        cut = tuple(sorted({*self.cuts[specialization.a], *specialization.starts}))
-        return [*self.cuts[: specialization.a], cut, *self.cuts[specialization.a + 1 :]]
+        points = {*self.cuts[specialization.a], *specialization.starts}
+        cut = tuple(sorted(points))
+        later_cuts = self.cuts[specialization.a + 1 :]
+        return [*self.cuts[: specialization.a], cut, *later_cuts]
 
     def _classes(self) -> tuple[Ints, Ints]:
         """The class of every point with records, and the sizes of the classes."""
@@ -223,14 +224,17 @@ class _Specialising:
         ranks = self.ground.ranks[c.a][self.inside]
         member = (ranks >= c.low) & (ranks < c.high)
         part = np.searchsorted(np.array(c.starts), ranks[member], side="right")
-        _, dense = np.unique(ids[member] * (len(c.starts) + 1) + part, return_inverse=True)
+        keys = ids[member] * (len(c.starts) + 1) + part
+        _, dense = np.unique(keys, return_inverse=True)
         split = np.bincount(dense, weights=self.records[member])
         touched = np.zeros(len(sizes), dtype=np.bool_)
         touched[ids[member]] = True
         untouched = sizes[~touched]
-        smallest = min(
-            int(split.min()), int(untouched.min()) if len(untouched) else int(sizes.max())
-        )
+        if len(untouched):
+            smallest_untouched = int(untouched.min())
+        else:
+            smallest_untouched = int(sizes.max())
+        smallest = min(int(split.min()), smallest_untouched)
         return int(sizes.min()) - smallest
 
 
@@ -298,7 +302,7 @@ class _Generalising:
         for a, axis in enumerate(ground.axes):
             sums = ground.label_counts(a)
             self.nodes += [
-                _Generalization(a, low, high, s, gain(sums, [low, *s, high]))
+                _Generalization(a, low, high=high, starts=s, loss=gain(sums, [low, *s, high]))
                 for low, high, s in nodes_of(axis)
             ]
         self.nodes.sort(key=lambda node: (node.a, node.low, node.high))
@@ -322,22 +326,23 @@ class _Generalising:
         ready = [node for node in self.nodes if self._ready(node)]
         ids, sizes = self._classes(self.cuts)
         gains = [self._anonymity_gained(node, ids, sizes) for node in ready]
-        helping = [
-            (round(n.loss / gained, 12), i)
-            for i, (n, gained) in enumerate(zip(ready, gains, strict=True))
-            if gained
-        ]
+        helping = []
+        for i, (n, gained) in enumerate(zip(ready, gains, strict=True)):
+            if gained:
+                helping.append((round(n.loss / gained, 12), i))
         ranked = helping or [(round(node.loss, 12), i) for i, node in enumerate(ready)]
         if not ranked:
             return None
         return ready[min(ranked)[1]]
 
     def _ready(self, node: _Generalization) -> bool:
-        return tuple(s for s in self.cuts[node.a] if node.low < s < node.high) == node.starts
+        inner_starts = tuple(s for s in self.cuts[node.a] if node.low < s < node.high)
+        return inner_starts == node.starts
 
     def _after(self, node: _Generalization) -> list[Cut]:
         cut = tuple(s for s in self.cuts[node.a] if s not in node.starts)
-        return [*self.cuts[: node.a], cut, *self.cuts[node.a + 1 :]]
+        later_cuts = self.cuts[node.a + 1 :]
+        return [*self.cuts[: node.a], cut, *later_cuts]
 
     def _classes(self, cuts: list[Cut]) -> tuple[Ints, Ints]:
         """The class of every point of the table, and how many records each class has."""

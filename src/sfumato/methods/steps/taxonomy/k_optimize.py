@@ -17,6 +17,7 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
+from sfumato.methods.steps.step_fields import SuppressionBudget
 from sfumato.methods.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -149,7 +150,8 @@ class CutCosts:
         suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf
-        return float(self._kept_costs(grouped)[~gone].sum()) + suppressed * self.each
+        kept_costs = self._kept_costs(grouped)[~gone].sum()
+        return float(kept_costs) + suppressed * self.each
 
     def bound(self, head: frozenset[Point], everything: frozenset[Point]) -> tuple[float, int]:
         """What any set costs at least that has all of ``head`` and nothing outside ``everything``;
@@ -169,7 +171,8 @@ class CutCosts:
         member = np.zeros(len(self._finest.sizes), dtype=np.int64)
         member[self._finest.ids] = np.arange(len(grouped.ids))
         retained = ~gone[grouped.ids[member]]
-        cost = float(self._least_costs(self._finest)[retained].sum()) + suppressed * self.each
+        least_costs = self._least_costs(self._finest)[retained].sum()
+        cost = float(least_costs) + suppressed * self.each
         return cost, len(grouped.sizes)
 
     def _grouped(self, points: frozenset[Point]) -> Grouped:
@@ -218,9 +221,11 @@ class CutCosts:
         """Per class, the records that do not have its most frequent label."""
         counts = self.ground.classes.counts[self.ground.label or ""]
         labels = max(1, len(counts.labels))
-        cells = np.repeat(grouped.ids, np.diff(counts.starts)) * labels + counts.codes
+        class_numbers = np.repeat(grouped.ids, np.diff(counts.starts))
+        cells = class_numbers * labels + counts.codes
         table = np.bincount(cells, weights=counts.counts, minlength=len(grouped.sizes) * labels)
-        return np.asarray(grouped.sizes - table.reshape(-1, labels).max(axis=1))
+        majorities = table.reshape(-1, labels).max(axis=1)
+        return np.asarray(grouped.sizes - majorities)
 
 
 @parameters
@@ -260,7 +265,7 @@ class KOptimize(Step):
     """
 
     objective: Annotated[
-        Literal["discernibility", "classification"], Field(description="what is made small")
+        Literal["discernibility", "classification"], Field(description="what is minimised")
     ] = "discernibility"
     label: Annotated[
         str | None,
@@ -268,12 +273,8 @@ class KOptimize(Step):
         Field(min_length=1, description="column to classify by, for classification"),
     ] = None
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records that may be suppressed")
-    ] = 1.0
-    effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = (
-        20_000
-    )
+    budget: SuppressionBudget = 1.0
+    effort: Annotated[int, Field(ge=1, description="sets of cut points to try")] = 20_000
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
@@ -296,9 +297,8 @@ class KOptimize(Step):
         """Search the sets of cut points."""
         ground = Ground(dataset, goal, self.name, label=self.label, trees=False, grid=self.grid)
         points, possible = points_of_all(ground, self.cuts)
-        costs = CutCosts(
-            ground, points, self.objective, math.floor(self.budget * ground.classes.total + 1e-9)
-        )
+        budget = math.floor(self.budget * ground.classes.total + 1e-9)
+        costs = CutCosts(ground, points, self.objective, budget)
         search = Enumeration(costs, self.effort, goal.progress)
         search.run(points)
         if search.best is None:
