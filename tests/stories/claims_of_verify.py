@@ -105,7 +105,7 @@ CHECKS = (
     ),
     check(
         "release.original_checks",
-        ("{} are {} {}original", "{}, against the original", "suppressed {}"),
+        ("by made_from_original", "{}, against the original", "suppressed {}"),
         "Recipe and seed make what was released of the original again, as many were left out as"
         " said, and the promises hold beside it.",
         "tests/release/test_replay.py::test_a_changed_release_does_not_verify",
@@ -114,6 +114,27 @@ CHECKS = (
         "tests/release/any_shape/test_release.py::test_another_order_is_no_replay",
         "tests/release/test_manifest.py::test_only_the_original_tells_of_other_values",
         FORGED_PEOPLE,
+    ),
+    check(
+        "release.decision.checks",
+        "decision: what the file shows",
+        "The classes of the file are as the decision says, and large enough for its tier.",
+        "tests/release/decision/test_record.py::test_the_file_alone_contradicts_some_forgeries",
+        "tests/release/decision/test_record.py::test_published_evidence_can_be_decided_by_anybody",
+    ),
+    check(
+        "release.decision.checks",
+        "decision follows from terms and evidence",
+        "The owner's record is the certified one, and its terms and evidence lead to the decision.",
+        "tests/release/decision/test_record.py::test_an_edited_section_is_found_out",
+        "tests/release/decision/test_record.py::test_an_edited_record_of_the_owner_is_found_out",
+    ),
+    check(
+        "release.decision.checks",
+        "decision: the evidence, against the original",
+        "The attacks, tried again by their seed, find what the record says.",
+        "tests/release/decision/test_record.py::test_made_up_evidence_is_found_out_by_trying_again",
+        "tests/release/decision/test_record.py::test_an_attack_left_out_is_unknown_and_found_out",
     ),
     check(
         "release.original_checks",

@@ -11,7 +11,56 @@ AUDIT_BY_TRYING = (
     "tests/results/tables/test_problem.py::test_the_audit_is_what_trying_all_tables_finds"
 )
 
+DECIDED = "tests/release/decision/test_decide.py::"
 SENTENCES = (
+    # The decision about a release.
+    said(
+        "release.decision.lines",
+        "it is proved that no distance that could be learnt finds more than {} of people",
+        "Publication of changed values needs the proved bound, which is of one record of each.",
+        f"{DECIDED}test_without_a_proved_bound_nothing_perturbed_is_published",
+    ),
+    said(
+        "methods.attacks.linkage.learned_linkage",
+        "people have several records, and what is proved is about one record of each",
+        "Where people have several records nothing is proved of them.",
+        "tests/release/decision/test_attacks.py::test_a_bound_that_is_proved_of_single_records_is_unknown_of_people",
+    ),
+    said(
+        "release.decision.lines",
+        ("not verified: {}", "the written folder was verified against the original"),
+        "No tier is granted unless the folder was verified beside the original.",
+        f"{DECIDED}test_verification_must_pass_beside_the_original",
+    ),
+    said(
+        "release.decision.checks",
+        "the owner's record is not the one that was certified",
+        "Another record of the owner than the certified one is found out.",
+        "tests/release/decision/test_record.py::test_an_edited_section_is_found_out",
+        "tests/release/decision/test_record.py::test_an_edited_record_of_the_owner_is_found_out",
+    ),
+    said(
+        "release.decision.page_blocks",
+        "Attack results are kept by the owner. The certificate holds the digest of the owner's"
+        " record, so that it cannot be exchanged unnoticed.",
+        "No attack figure is shared, and another record is found out.",
+        "tests/release/decision/test_record.py::test_attack_figures_stay_with_the_owner",
+        "tests/release/decision/test_record.py::test_an_edited_section_is_found_out",
+    ),
+    said(
+        "release.decision.decide",
+        "It would hold in a safe room, from which only checked results leave (classes of {}).",
+        "All that internal use asks for holds with the classes of a safe room.",
+        f"{DECIDED}test_a_safe_room_is_a_note_and_no_tier",
+    ),
+    said(
+        "release.decision.tiers",
+        "It stays with the organisation that lawfully holds the original. To be treated as personal"
+        " data.",
+        "Internal use is granted only where all its terms hold.",
+        f"{DECIDED}test_tiers_nest",
+        f"{DECIDED}test_a_missing_finding_never_raises_the_tier",
+    ),
     said(
         "guidance.profiling.yaml_text",
         "# Columns together were looked at in {} of these rows at most: what they single out,"

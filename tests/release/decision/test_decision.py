@@ -39,17 +39,18 @@ def test_blocks_say_decision_reason_help_and_what_was_kept() -> None:
     assert isinstance(verdict, VerdictBlock)
     assert (verdict.holds, verdict.title) == (True, "Meets the terms for sharing under contract")
     texts = [block.text for block in blocks if isinstance(block, Paragraph)]
-    assert texts[0] == (
+    assert texts[0] == Tier.CONTRACT.meaning
+    assert texts[1] == (
         "Not for publication: a colleague who knows 5 columns finds 31 % of people;"
         " the limit is 1 in 11 (9.1 %)."
     )
-    assert texts[1] == (
+    assert texts[2] == (
         "What would help: round `cost` to 500 (measured: 5 %), or round `cost` to 1000"
         " (measured: 5 %), or round `cost` to 2000 (measured: 5 %);"
         " apply with `--change 'round cost 500'`."
     )
-    assert texts[2] == "Kept: 94 % of records, all means within 1 %."
-    assert texts[3].startswith("Assumed: first release of these people (a new study).")
+    assert texts[3] == "Kept: 94 % of records, all means within 1 %."
+    assert texts[4].startswith("Assumed: first release of these people (a new study).")
     assert len(decision.changes) == 3
 
 

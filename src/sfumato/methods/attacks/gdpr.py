@@ -17,7 +17,6 @@ from sfumato.core.groups import group_starts
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import alike_records, distinct, no_secret, targets
-from sfumato.methods.attacks.linkage.files import Files
 from sfumato.methods.attacks.nearest import (
     AT_MOST,
     NO_CONTROL,
@@ -343,12 +342,9 @@ class Half:
         """The first, third … of the columns, or the others."""
         columns = tuple(c for c in around.files.columns if c.name in around.names[side::2])
         released_kinds = alike_records(pair, [column.name for column in columns])
-        files = Files(
-            columns,
-            distinct([column.intruder for column in columns]),
-            released_kinds,
-            around.files.true_pairs,
-            around.files.own,
+        own_kinds = distinct([column.intruder for column in columns])
+        files = dataclasses.replace(
+            around.files, columns=columns, intruder=own_kinds, released=released_kinds
         )
         order, starts = around.by_kind
         part = Surroundings(

@@ -4,8 +4,8 @@ reads no data.
 A tier is granted where every line holds that it or a lower tier asks for, so tiers nest. A line
 holds where the upper end of its figure is at most the limit, and everybody tried is exact. What is
 unknown does not hold. Several lines need no correction: a wrong grant needs the very line to err
-that is truly exceeded, so its level stays 2.5 % however many there are (intersection-union test,
-Berger 1982, doi:10.1080/00401706.1982.10487790).
+that is truly exceeded, so its level stays 2.5 % however many there are (an intersection-union
+test).
 """
 
 from __future__ import annotations

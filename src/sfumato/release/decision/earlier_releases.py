@@ -57,7 +57,7 @@ def compose(
         name = f"earlier release {number}"
         try:
             other = read_release(release.folder).beside(release.original)
-            yield _joint_classes(name, pair, other, seed)
+            yield joint_classes(name, pair, other, seed)
             yield _attribute_composition(f"{name} (sensitive values)", pair, other, seed)
         except SfumatoError as error:
             yield CompositionEvidence(name, "unknown", reason=str(error))
@@ -80,7 +80,7 @@ def compose_with_register(pair: TablePair, register: Register) -> CompositionEvi
     return CompositionEvidence(REGISTER, "tried", figure)
 
 
-def _joint_classes(name: str, pair: TablePair, other: TablePair, seed: Seed) -> CompositionEvidence:
+def joint_classes(name: str, pair: TablePair, other: TablePair, seed: Seed) -> CompositionEvidence:
     """How often a person is found who is known to be in both releases."""
     if not (_has_classes(pair) and _has_classes(other)):
         return CompositionEvidence(name, "unknown", reason=CHANGED)

@@ -51,6 +51,5 @@ def _counted_by_owner(pair: TablePair, quasi: tuple[str, ...], records: int) -> 
     members = np.unique(np.column_stack([classes, persons]), axis=0)
     sizes = np.bincount(members[:, 0])
     sizes = sizes[sizes > 0]
-    return FileEvidence(
-        records, len(np.unique(persons)), len(sizes), int(sizes.min(initial=0)), quasi
-    )
+    smallest = int(sizes.min()) if len(sizes) else 0
+    return FileEvidence(records, len(np.unique(persons)), len(sizes), smallest, quasi)
