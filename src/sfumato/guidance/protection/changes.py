@@ -12,10 +12,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.pair import TablePair
 from sfumato.core.schema import Kind, Role, Schema
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.guidance.recommendation.answers import roles_of
 from sfumato.guidance.recommendation.inspection import decided
+from sfumato.methods.formulas.dependence_search import find_dependences
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
@@ -215,6 +218,40 @@ def short_number(value: float) -> str:
     ('500', '0.25')
     """
     return f"{value:.6g}"
+
+
+def revealing_columns(table: Table, dropped: str) -> tuple[str, ...]:
+    """Columns that would be released and reveal a column that is dropped: without it nobody would
+    compare them with it, and they would stand for it.
+
+    ``table`` has the roles of all columns; the dropped one counts as one label for all.
+    """
+    columns = [name for name in table.columns if Role.DROP not in table.schema[name].roles]
+    released = table.drop([name for name in table.columns if name not in columns])
+    pair = TablePair.of(table, released)
+    revealing: dict[str, None] = {}
+    for dependence in find_dependences(pair, quasi=[dropped]).found:
+        if dependence.refused:
+            revealing |= dict.fromkeys(dependence.columns)
+    return tuple(revealing)
+
+
+def require_hidden(changes: Sequence[Change], table: Table) -> None:
+    """Refuse to drop a column that other released columns reveal."""
+    problems = []
+    for change in changes:
+        if change.action != "drop" or change.column is None:
+            continue
+        revealing = revealing_columns(table, change.column)
+        if revealing:
+            names = join_words(revealing)
+            problems.append(
+                f"--change {change.text!r} would hide nothing: {names} would be released and"
+                f" reveals {change.column!r}; drop {names} too, or keep {change.column!r} as a"
+                " quasi-identifier"
+            )
+    if problems:
+        raise SchemaError(problems)
 
 
 # What a change does to one recipe.

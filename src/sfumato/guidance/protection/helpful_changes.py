@@ -20,6 +20,7 @@ from sfumato.guidance.protection.changes import (
     Change,
     changed_recipe,
     is_rounded,
+    revealing_columns,
     short_number,
 )
 from sfumato.guidance.protection.trial import NOT_TRIED
@@ -80,7 +81,7 @@ def measured_changes(
         progress(number / len(changes), f"measuring: {change.description}")
         changed = changed_recipe(recipe, change, ground.sample)
         trial = None
-        if changed is not None and changed.schema.quasi:
+        if changed is not None and changed.schema.quasi and _hides(change, changed, ground):
             trial = ground.run(changed, limit.tier)
         if trial is None:
             continue
@@ -89,6 +90,13 @@ def measured_changes(
             results.append(result)
     progress(1.0)
     return (*said, *_best_first(results, limit))
+
+
+def _hides(change: Change, changed: Recipe, ground: TrialGround) -> bool:
+    """Whether no released column reveals what the change drops."""
+    if change.action != "drop":
+        return True
+    return not revealing_columns(ground.sample.described_by(changed), str(change.column))
 
 
 def limit_of(decision: Decision, evidence: DecisionEvidence) -> Limit | None:

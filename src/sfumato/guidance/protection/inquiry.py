@@ -33,6 +33,7 @@ from sfumato.guidance.protection.changes import (
     changes_of,
     plan_changes,
     recipe_without,
+    require_hidden,
 )
 from sfumato.guidance.protection.choice import Choice
 from sfumato.guidance.protection.context import ProtectionContext
@@ -102,6 +103,7 @@ class Inquiry:
             context.answers, decide={**context.answers.decide, **plan.roles}
         )
         inspected = looked_at(dataset, answers, loaded)
+        require_hidden(own_changes, inspected.dataset)
         _require_released(context, inspected.recipe)
         terms = context.terms(inspected.recipe)
         proposed = terms_for(

@@ -23,7 +23,12 @@ from sfumato.errors import (
     SfumatoError,
     UnreadableInput,
 )
-from sfumato.guidance.protection.changes import changed_recipe, changes_of, plan_changes
+from sfumato.guidance.protection.changes import (
+    changed_recipe,
+    changes_of,
+    plan_changes,
+    require_hidden,
+)
 from sfumato.guidance.protection.choice import Choice
 from sfumato.guidance.protection.context import ProtectionContext, context_from
 from sfumato.guidance.protection.inquiry import Inquiry, Winner
@@ -189,6 +194,7 @@ def inquire_next(
         recipe = changed
     recipe = dataclasses.replace(recipe, proposed_from="protect")
     inspected = Looked(dataset.described_by(recipe), recipe, False)
+    require_hidden(own_changes, inspected.dataset)
     proposed = terms_for(merged.answers, recipe.schema, inspected.distinct, inspected.people)
     plan = plan_changes((), dataset)
     data = SearchInput(inspected.dataset, recipe, proposed, plan, merged.answers.keep)

@@ -40,7 +40,6 @@ from sfumato.release.make import make_release
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.methods.formulas.dependence_search import Dependence
     from sfumato.release.table_release import TableRelease
 
 SECONDS = 10.0
@@ -55,17 +54,17 @@ NEEDED = frozenset({Role.SENSITIVE})
 
 @dataclasses.dataclass(frozen=True)
 class LeftOut:
-    """A column that was left out, because it and others reveal each other."""
+    """A column that was left out, because it reveals quasi-identifiers."""
 
     column: str
-    others: tuple[str, ...]
+    revealed: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
         """What was left out, and why."""
         return (
-            f"`{self.column}` was left out: it and {join_words(self.others)} reveal each other"
-            " beyond the released labels"
+            f"`{self.column}` was left out: it reveals {join_words(self.revealed)} beyond the"
+            " released labels"
         )
 
 
@@ -273,25 +272,25 @@ def _undone(data: SearchInput, result: SearchResult, seed: Seed) -> TableRelease
 
 
 def columns_to_leave_out(release: TableRelease, keep: Collection[str]) -> tuple[LeftOut, ...]:
-    """The columns without which no pair undoes the release: those in most pairs first."""
+    """The columns without which no pair undoes the release: those in most pairs first.
+
+    It is the columns that reveal a quasi-identifier which go, never the quasi-identifier: whoever
+    knows an age finds people by a copy of it, whether or not ages are released beside the copy.
+    """
     schema = release.original.schema
-    pairs = [_columns_of(dependence) for dependence in release.implied.undoing]
+    pairs = [(dependence.columns, dependence.quasi) for dependence in release.implied.undoing]
     left_out = []
     while pairs:
-        counts = collections.Counter(column for pair in pairs for column in pair)
+        counts = collections.Counter(column for columns, _ in pairs for column in columns)
         allowed = [column for column in counts if column not in keep]
         if not allowed:
             return ()
         # Equal counts: a column that is only known goes before one that is worth knowing.
         column = max(sorted(allowed), key=lambda name: counts[name] / _weight(schema, name))
-        others = {name for pair in pairs if column in pair for name in pair} - {column}
-        left_out.append(LeftOut(column, tuple(sorted(others))))
-        pairs = [pair for pair in pairs if column not in pair]
+        revealed = {quasi for columns, quasi in pairs if column in columns}
+        left_out.append(LeftOut(column, tuple(sorted(revealed))))
+        pairs = [(columns, quasi) for columns, quasi in pairs if column not in columns]
     return tuple(left_out)
-
-
-def _columns_of(dependence: Dependence) -> frozenset[str]:
-    return frozenset((*dependence.columns, dependence.quasi))
 
 
 def _weight(schema: Schema, column: str) -> int:
