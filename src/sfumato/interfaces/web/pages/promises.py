@@ -509,4 +509,4 @@ def implied(verdict: Fields) -> str:
     if not verdict["implies"]:
         return general
     promised = ", ".join(verdict["implies"])
-    return f"It makes {promised} hold too, which need not be promised. {general}"
+    return f"It implies {promised}, which need not be promised. {general}"
