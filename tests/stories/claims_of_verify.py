@@ -76,7 +76,7 @@ CHECKS = (
     ),
     check(
         "release.table_checks",
-        "columns match the recipe",
+        "columns are what the recipe says",
         "The file has the columns of the recipe.",
         LIES,
     ),
@@ -138,7 +138,7 @@ CHECKS = (
     ),
     check(
         "release.original_checks",
-        "the original is the committed one",
+        "input is the committed one",
         "The original is the table of which the release was made.",
         "tests/release/test_verify.py::test_another_original_is_noticed",
         "tests/release/any_shape/test_release.py::test_another_original_is_noticed",
@@ -154,7 +154,7 @@ CHECKS = (
     ),
     check(
         "release.original_checks",
-        "figures of the certificate, against the original",
+        "what the certificate tells, against the original",
         "Every section is that of the release made again.",
         EVERY_FIELD,
         "tests/release/test_table_release.py::test_an_edited_certificate_of_drawn_rows_does_not_verify",
@@ -168,7 +168,7 @@ CHECKS = (
     ),
     check(
         "release.person_checks",
-        "columns match the recipe",
+        "columns are what the recipe says",
         "The tables have the columns of the recipe.",
         "tests/release/test_manifest.py::test_a_column_that_the_recipe_does_not_have",
         FORGED_PEOPLE,

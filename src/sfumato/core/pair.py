@@ -93,8 +93,7 @@ class TablePair:
         )
         if not pair.columns:
             raise SchemaError(
-                f"{released.source.name} and {original.source.name} have no column in "
-                "common; give tables that share at least one"
+                f"{released.source.name} and {original.source.name} have no column in common"
             )
         return pair
 

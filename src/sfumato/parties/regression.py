@@ -358,8 +358,7 @@ class LogisticRegression(_Regression):
             # coefficients that run away: the likelihood grows without end
             if np.abs(beta).max() > FARTHEST and number < self.rounds:
                 raise ReleaseRefused(
-                    "logistic_regression: the outcomes are separated, so there is no "
-                    "best answer; remove a predictor"
+                    "logistic_regression: the outcomes are separated, so there is no best answer"
                 )
         return self._answer(
             count, best_beta, hessian, likelihood, number, bool(np.abs(newton_step).max() <= 1e-3)

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 WithAttributes = Annotated[
     bool,
-    Field(description="whether people are alike only if their own quasi-identifiers are equal too"),
+    Field(
+        description="whether people are alike only if their own quasi-identifiers are the same too"
+    ),
 ]
-Directed = Annotated[bool, Field(description="whether ties from and to a person are distinguished")]
+Directed = Annotated[bool, Field(description="whether ties from and to a person are told apart")]
 
 
 @parameters
@@ -64,5 +66,5 @@ class KDegree(Model):
             _, sizes = with_label(classes, graph.labels)
         alike = "the number of their ties"
         if self.directed:
-            alike = "the numbers of their outgoing and incoming ties"
+            alike = "the numbers of their ties out and in"
         return crowds(self, graph, sizes, self.k, alike, self.with_attributes)

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 Person = Annotated[
     str | None,
-    CommandOption(
-        "columns that identify people, separated by commas; by default direct identifiers"
-    ),
+    CommandOption("columns that tell people apart, with commas; else direct identifiers"),
 ]
 
 
@@ -30,8 +28,7 @@ class TableRegisterOptions:
 
     panel: ClassVar[str] = "Register of releases"
     register: Annotated[
-        Path | None,
-        CommandOption("check first what all releases reveal together, then add this one"),
+        Path | None, CommandOption("look first at what all releases tell together; add this")
     ] = None
     to: Annotated[str | None, CommandOption("who receives it", ("--to",))] = None
     register_key: Annotated[
@@ -63,7 +60,7 @@ def tell_remembered(remembered: Remembering, *, json: bool, quiet: bool) -> None
     if not json:
         show_disclosure(remembered.found)
     tell(
-        f"kept   as release {remembered.number}, to {escape(remembered.to)}",
+        f"kept   release {remembered.number} of the register, to {escape(remembered.to)}",
         quiet=quiet,
     )
 
@@ -79,7 +76,7 @@ def open_memory(options: RegisterOptions, output: str) -> Remembering:
     # Without --to the register refuses further down, and says what it wants.
     if options.to and output == "-":
         raise ParameterError(
-            "--register needs a folder (-o out/), which holds the certificate it records"
+            "--register goes with a folder (-o out/), which holds the certificate it writes down"
         )
     return remember(
         options.register,

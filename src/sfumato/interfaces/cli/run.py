@@ -40,8 +40,7 @@ class RunFiles(ShowOptions):
     output: Annotated[str, CommandOption("folder to make; '-': print the data", ("--output", "-o"))]
     recipe: Annotated[Path | None, CommandOption("the recipe (YAML)", ("--recipe", "-r"))] = None
     like: Annotated[
-        Path | None,
-        CommandOption("instead of a recipe: repeat the decisions of this earlier release"),
+        Path | None, CommandOption("instead of a recipe: do as in this earlier release")
     ] = None
 
     @property
@@ -91,7 +90,7 @@ def run(
         refuse_existing(Path(files.folder), force=force)
     elif target is not None:
         raise ParameterError(
-            "--into needs a folder (-o out/), which holds the certificate of the table"
+            "--into goes with a folder (-o out/), which holds the certificate of the table"
         )
     # Who holds the data: the engine that was named, else one by size where the data can be held and
     # the release is written as Parquet.
@@ -183,7 +182,7 @@ def _load_recipe(files: RunFiles) -> Recipe:
     # Exactly one of the two: none or both make the comparison true.
     if (files.recipe is None) == (files.like is None):
         raise ParameterError(
-            "give a recipe with -r recipe.yaml, or the folder of an earlier release with --like"
+            "say what to do with -r recipe.yaml, or with --like the folder of an earlier release"
         )
     if files.recipe is not None:
         return recipes.load_any(files.recipe)
@@ -191,7 +190,7 @@ def _load_recipe(files: RunFiles) -> Recipe:
 
     recipe, steps = recipe_like(str(files.like))
     for name in steps:
-        note = f"{name} cannot repeat its decisions on other rows, and decides again"
+        note = f"{name} cannot do to other rows what it did before, and decides anew"
         notes((note,), quiet=files.quiet)
     return recipe
 

@@ -57,7 +57,9 @@ class _OnColumns(Model, Protocol):
         ...
 
 
-GroupSize = Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
+GroupSize = Annotated[
+    int, Field(ge=1, examples=[5], description="smallest group that is acceptable")
+]
 
 
 @parameters
@@ -177,8 +179,8 @@ class KOnCombinations(_OnColumns):
         if wrong:
             raise SchemaError(
                 [
-                    f"{self.name}: {name!r} is not a column with role "
-                    f"quasi.{did_you_mean(name, schema.quasi)}"
+                    f"{self.name}: {name!r} is no column with role"
+                    f" quasi.{did_you_mean(name, schema.quasi)}"
                     for name in wrong
                 ]
             )
@@ -230,7 +232,7 @@ def _judge(model: Model, k: int, evidence: ClassEvidence, smallest: Ints, where:
             f" smallest group has {attained}"
         )
     else:
-        sentence = f"somebody who knows any {where} finds at least {attained} records"
+        sentence = f"knowing any {where}, an intruder finds at least {attained} records"
     return verdict(
         model,
         evidence,

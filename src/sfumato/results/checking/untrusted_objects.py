@@ -106,7 +106,8 @@ def frame_of(output: Any) -> pl.DataFrame | None:
     """
     if isinstance(output, pl.LazyFrame):
         raise ParameterError(
-            "the output is a lazy frame; collect() it first, so that the released table is checked"
+            "the output is a lazy frame; collect() it first, so that what is checked is what is"
+            " given out"
         )
     if isinstance(output, pl.Series):
         output = output.to_frame(output.name or "value")
@@ -116,8 +117,8 @@ def frame_of(output: Any) -> pl.DataFrame | None:
         return None
     if len(frame) * max(1, len(frame.columns)) > MOST_CELLS:
         raise SchemaError(
-            f"the output has {len(frame):,} rows and {len(frame.columns):,} columns, too many for "
-            "a table of results"
+            f"the output has {len(frame):,} rows and {len(frame.columns):,} columns: no table of"
+            " results is as large"
         )
     return Table(frame).to_polars()
 

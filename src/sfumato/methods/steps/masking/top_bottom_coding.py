@@ -124,12 +124,7 @@ class TopBottomCoding(ColumnStep):
         str | None, Field(min_length=1, description="label of the lower tail")
     ] = None
     least: Annotated[
-        int,
-        Field(
-            ge=1,
-            description="a warning appears for fewer values in a tail: their mean or median is "
-            "revealing",
-        ),
+        int, Field(ge=1, description="fewer in a tail than this: its mean or median is warned of")
     ] = 3
 
     name: ClassVar[str] = "top_bottom_coding"
@@ -172,7 +167,7 @@ class TopBottomCoding(ColumnStep):
         mean or median.
         """
         if self.top_quantile is not None or self.bottom_quantile is not None:
-            return Account(why="quantiles are computed from the data")
+            return Account(why="quantiles are found in the data")
         if self.replacement in ("mean", "median"):
             return Account(why=f"a tail becomes the {self.replacement} of its values")
         return Account(Effect.DATA_INDEPENDENT)
@@ -272,8 +267,8 @@ class _Coding:
             return numbers_of(dataset, name)
         if self.step.replacement == "mean":
             raise ParameterError(
-                f"top_bottom_coding: {name!r} is ordinal and has no mean; use the median or the "
-                "threshold"
+                f"top_bottom_coding: {name!r} is ordinal and has no mean; take the median or the"
+                " threshold"
             )
         return ranks_of(dataset, name)
 
@@ -356,12 +351,12 @@ class _Coding:
         of empty tails.
         """
         if not counts["present"] and not self.fixed:
-            raise SchemaError(f"top_bottom_coding: column {name!r} has no values; drop it")
+            raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
         crossed = len(tails) == 2 and tails["bottom"][0] >= tails["top"][0]
         if crossed or not (counts["stays"] or self.fixed):
             raise ParameterError(
-                f"top_bottom_coding: no value of column {name!r} would stay unchanged; choose "
-                "thresholds further apart"
+                f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose"
+                " thresholds further apart"
             )
         self.warnings += [
             f"column {name!r} has no value at or beyond its {end} threshold: nothing was coded"
@@ -380,14 +375,14 @@ class _Coding:
         if order is not None:
             if label(value) not in order:
                 raise ParameterError(
-                    f"top_bottom_coding: the order of {name!r} does not list the threshold; add it"
+                    f"top_bottom_coding: the order of {name!r} does not list the threshold"
                 )
             return float(order.index(label(value)))
         try:
             return float(value)
         except ValueError:
             raise ParameterError(
-                f"top_bottom_coding: {name!r} holds numbers, so its threshold must be a number"
+                f"top_bottom_coding: {name!r} holds numbers, its threshold must be one"
             ) from None
 
     def _replaced(
@@ -404,8 +399,8 @@ class _Coding:
             count = len(tail)
         if count < self.step.least:
             self.warnings.append(
-                f"the {self.step.replacement} of {count} in a tail of {name!r} is released and "
-                "nearly reveals them"
+                f"the {self.step.replacement} of {count} in a tail of {name!r} is released: it"
+                " tells almost what they are"
             )
         if not (weights.sum() > 0):
             weights = np.ones_like(weights)
