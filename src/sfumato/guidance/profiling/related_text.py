@@ -15,7 +15,7 @@ from sfumato.guidance.profiling.yaml_text import (
     column_lines,
     flow,
     reading_lines,
-    roles_explained,
+    role_lines,
     scalar,
 )
 
@@ -61,7 +61,7 @@ def _header(proposal: RelationsProposal) -> Iterator[str]:
         f"{scalar(table.name)} ({table.proposal.rows:,} rows)" for table in proposal.tables
     )
     yield f"# Proposed by sfumato profile for several tables: {tables}."
-    yield from roles_explained()
+    yield from role_lines()
     yield (
         f"# Check also that {scalar(proposal.tables[0].name)} is the table of the people, that"
         " every other table belongs to the right one, and that how often somebody comes is capped"

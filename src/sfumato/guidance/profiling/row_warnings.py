@@ -67,20 +67,23 @@ def warnings_of(
     if variants:
         yield (
             f"Spelled in more than one way, but for capitals, blanks or accents:"
-            f" {_counted(variants)}. Each spelling counts as another value; make them alike first."
+            f" {_list_with_counts(variants)}. Each spelling counts as another value; make them alike first."
         )
 
 
-def _counted(variants: Mapping[str, int]) -> str:
+def _list_with_counts(variants: Mapping[str, int]) -> str:
     """Columns with their counts, those with most variants first."""
     ordered = sorted(variants, key=lambda name: -variants[name])
-    parts = [f"{_shown(name)} ({count_of(variants[name], 'value')})" for name in ordered[:_LISTED]]
+    parts = [
+        f"{_name_on_one_line(name)} ({count_of(variants[name], 'value')})"
+        for name in ordered[:_LISTED]
+    ]
     if len(ordered) > _LISTED:
         parts.append(count_of(len(ordered) - _LISTED, "more column"))
     return join_words(parts)
 
 
-def _shown(name: str) -> str:
+def _name_on_one_line(name: str) -> str:
     """The name of a column in a sentence: bare where it is a word, on one line in any case."""
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME - 1]}…"

@@ -101,7 +101,7 @@ def _header(proposal: Proposal) -> Iterator[str]:
         f"# Proposed by sfumato profile for {scalar(proposal.source.name)}: {proposal.rows:,} rows,"
         f" {len(proposal.columns):,} columns."
     )
-    yield from roles_explained()
+    yield from role_lines()
     yield from _sampled(proposal)
     yield from _questions(proposal)
     yield from _most_dangerous(proposal)
@@ -109,7 +109,7 @@ def _header(proposal: Proposal) -> Iterator[str]:
     yield from _warnings(proposal)
 
 
-def roles_explained() -> Iterator[str]:
+def role_lines() -> Iterator[str]:
     """What happens to a column of each role, and what to check of it."""
     yield "# Every line marked 'guess' is one. Before you use this recipe, check what happens:"
     yield "#   drop: the column is dropped. Every column that names a person by itself has it."
