@@ -203,3 +203,23 @@ def test_header_says_what_is_missing():
     assert "# No column has role quasi: k-anonymity promises nothing until one has." in text
     assert "# Least sure of: x." in text
     assert recipes.parse(recipe_text(propose(pl.DataFrame(), Source()))).schema.attributes == {}
+
+
+def test_the_header_says_what_happens_to_a_column_of_each_role():
+    table = pl.DataFrame({"age": [20, 30, 40], "diagnosis": ["flu", "gout", "flu"]})
+    header = recipe_text(propose(table, Source())).split("sfumato: 1")[0].splitlines()
+    beginnings = (
+        "#   drop: the column is dropped.",
+        "#   quasi: made coarser.",
+        "#   sensitive: released unchanged,",
+        "#   keep: released unchanged.",
+    )
+    for beginning in beginnings:
+        assert sum(line.startswith(beginning) for line in header) == 1
+    assert not any("No sensitive column" in line for line in header)
+
+
+def test_the_header_says_that_no_column_is_sensitive():
+    for table in (pl.DataFrame({"age": [20, 30]}), pl.DataFrame({"age": []}), pl.DataFrame()):
+        text = recipe_text(propose(table, Source()))
+        assert "# No sensitive column found: is that right?\n" in text

@@ -17,4 +17,21 @@ def test_the_command_says_how_many_rows_it_looked_at(sfumato, tmp_path):
     ).write_parquet(file)
     done = sfumato("profile", file)
     assert done.code == 0 and "in 200,000 of these rows at most" in done.out
-    assert "200,001 rows, 2 columns looked at, together in 200,000 of the rows" in done.err
+    assert "200,001 rows, 2 columns examined, together in 200,000 of the rows" in done.err
+
+
+def test_warnings_of_rows_go_to_stderr_and_into_the_header(sfumato, tmp_path):
+    file = tmp_path / "stops.csv"
+    cities = ["Menomonie", "MENOMONIE", "Eau Claire", "Hudson"] * 30
+    pl.DataFrame({"age": [20, 30, 40, 50] * 30, "city": cities}).write_csv(file)
+    done = sfumato("profile", file)
+    warnings = (
+        "No sensitive column found: is that right?",
+        "100 % of the rows repeat another: is a row a person?",
+        "city (2 values)",
+    )
+    assert done.code == 0
+    for warning in warnings:
+        assert warning in done.err and warning in done.out
+    assert "enomonie" not in done.err.lower() + done.out.lower()
+    assert "repeat another" not in sfumato("profile", file, "--quiet").err

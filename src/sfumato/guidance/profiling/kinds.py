@@ -16,6 +16,7 @@ from sfumato.core.data_files import read_data_file
 from sfumato.core.schema import Kind
 from sfumato.guidance.profiling.detection import TextSample, share
 from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped, masked_side
+from sfumato.guidance.profiling.lexicon import word_lists
 from sfumato.guidance.profiling.words import Match
 
 # A column with more distinct values than this is not compared with the vocabularies.
@@ -240,10 +241,20 @@ def _from_numbers(sample: TextSample, match: Match | None, *, whole: bool) -> Ki
         return KindGuess(Kind.ORDINAL, "numbers that stand for levels")
     if match is not None and match.family == "quasi":
         return KindGuess(Kind.NOMINAL, "numbers that are codes")
+    # village_id and school_id number villages and schools: no amounts.
+    if whole and _numbers_things(match):
+        return KindGuess(Kind.NOMINAL, "numbers of places or things: codes")
     codes = len(sample.texts) <= FEW and sample.cells >= LONG
     if codes and all("." not in text for text in sample.texts):
         return KindGuess(Kind.NOMINAL, "few different whole numbers: codes")
     return KindGuess(Kind.NUMERIC, "numbers")
+
+
+def _numbers_things(match: Match | None) -> bool:
+    """Whether a name says the number of something that is no person."""
+    if match is None or match.concept != "record id":
+        return False
+    return not word_lists().thing.isdisjoint(match.other_words)
 
 
 def _eight_digit_dates(sample: TextSample, match: Match | None) -> bool:

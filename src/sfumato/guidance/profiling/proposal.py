@@ -37,6 +37,7 @@ from sfumato.guidance.profiling.quasi import (
 from sfumato.guidance.profiling.questions import Doubt, RoleQuestion, questions_about
 from sfumato.guidance.profiling.role_guess import RoleGuess
 from sfumato.guidance.profiling.roles import assign_roles
+from sfumato.guidance.profiling.row_warnings import repeated_share, spelling_variants, warnings_of
 from sfumato.guidance.profiling.rows import MOST_ROWS, ColumnSource, as_source, drawn_positions
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ class Proposal:
     that copy a quasi-identifier and are released through its labels. ``sampled``: of a large table,
     the rows in which columns were looked at together, which ``identifying``, ``left_alone``,
     ``means`` and ``follows`` are estimated from; None: all rows. Everything about one column by
-    itself is counted in all rows.
+    itself is counted in all rows. ``repeated_share`` is the share of the rows looked at together
+    that are equal to another of them, ``spelling_variants`` has how many values of a nominal column
+    are equal to another but for capitals, blanks or accents.
     """
 
     source: Source
@@ -94,6 +97,8 @@ class Proposal:
     means: ProposedStep | None = None
     follows: Mapping[str, str] = dataclasses.field(default_factory=dict)
     sampled: int | None = None
+    repeated_share: float = 0.0
+    spelling_variants: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def with_roles(self, role: Role) -> tuple[str, ...]:
         """Names of the columns proposed for a role."""
@@ -121,6 +126,24 @@ class Proposal:
         each about one or more columns with role ask.
         """
         return questions_about(self.columns)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences for the owner: no sensitive column, rows that repeat others, values spelled in
+        more than one way. No value of the table is in them.
+        """
+        dropped = self.with_roles(Role.DROP)
+        variants = {
+            name: count for name, count in self.spelling_variants.items() if name not in dropped
+        }
+        return tuple(
+            warnings_of(
+                self.repeated_share,
+                variants,
+                sensitive=bool(self.with_roles(Role.SENSITIVE)),
+                drawn=self.sampled,
+            )
+        )
 
     def __getitem__(self, name: str) -> ColumnProposal:
         for column in self.columns:
@@ -188,6 +211,8 @@ def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal,
         missing_codes={c.card.name: c.missing_codes for c in columns if c.missing_codes},
         left_alone=_left_alone(columns, rows, guesses),
         sampled=rows.height if rows.height < table.height else None,
+        repeated_share=repeated_share(rows),
+        spelling_variants=_variants_of(columns, rows),
     )
     return proposal, rows
 
@@ -221,6 +246,13 @@ def _look_at_columns(table: ColumnSource, bound: int) -> _LookedAt:
         columns.append(column)
         rows[name] = values if positions is None else values.gather(positions)
     return _LookedAt(columns, direct, pl.DataFrame(rows))
+
+
+def _variants_of(columns: list[ProfiledColumn], rows: pl.DataFrame) -> dict[str, int]:
+    """Nominal columns with values that are spelled in more than one way, and how many of these."""
+    nominal = [column.card.name for column in columns if column.card.kind is Kind.NOMINAL]
+    counts = {name: spelling_variants(rows.get_column(name)) for name in nominal}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _left_alone(

@@ -26,6 +26,8 @@ from sfumato.guidance.profiling.kinds import MOST_VALUES, all_dates, date_form, 
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
 
 _LONGEST_CODE = 12
+# Numbers per whole number from the smallest to the largest, from which they are running ones.
+_LEAST_DENSE = 0.8
 _READ_AS = {Kind.NUMERIC: "numbers or intervals", Kind.DATE: "dates", Kind.TEXT: "labels"}
 _AGES = 130
 _DEGREES = [0.01, 0.1, 1]
@@ -113,7 +115,7 @@ def _mask(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
         return Suggestion({f"mask_{side}": {"length": longest}}, f"masked from the {side} already")
     if concept not in _CODED_FROM_LEFT or not 3 <= longest <= _LONGEST_CODE:
         return None
-    if concept == "postal code" or _codes_of_one_length(labels):
+    if concept == "postal code" or (_codes_of_one_length(labels) and not _are_running(labels)):
         return Suggestion(
             {"mask_right": {"length": longest, **_filled_up(column, labels)}},
             "codes whose first characters say the larger area or group",
@@ -130,6 +132,16 @@ def _filled_up(column: ProfiledColumn, labels: list[str]) -> dict[str, str]:
 def _codes_of_one_length(labels: list[str]) -> bool:
     one_length = len({len(text) for text in labels}) == 1
     return one_length and all(any(map(str.isdigit, text)) for text in labels)
+
+
+def _are_running(labels: list[str]) -> bool:
+    """Whether whole numbers leave hardly one out, as villages 100 to 219 do: their first digits say
+    nothing of where they are.
+    """
+    if not all(text.isascii() and text.isdigit() for text in labels):
+        return False
+    numbers = [int(text) for text in labels]
+    return len(numbers) >= _LEAST_DENSE * (max(numbers) - min(numbers) + 1)
 
 
 def _order(labels: list[str]) -> Suggestion | None:

@@ -8,8 +8,16 @@ from sfumato.core.schema import Role
 from sfumato.core.source import Code
 from sfumato.core.words import percent
 from sfumato.guidance.profiling.related_persons import PersonsDesign
+from sfumato.guidance.profiling.row_warnings import NO_SENSITIVE
 from sfumato.guidance.profiling.table_relations import RelationsProposal, TableGuess
-from sfumato.guidance.profiling.yaml_text import PROPOSED, column_lines, flow, reading_lines, scalar
+from sfumato.guidance.profiling.yaml_text import (
+    PROPOSED,
+    column_lines,
+    flow,
+    reading_lines,
+    role_lines,
+    scalar,
+)
 
 
 def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str:
@@ -53,21 +61,14 @@ def _header(proposal: RelationsProposal) -> Iterator[str]:
         f"{scalar(table.name)} ({table.proposal.rows:,} rows)" for table in proposal.tables
     )
     yield f"# Proposed by sfumato profile for several tables: {tables}."
-    yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
+    yield from role_lines()
     yield (
-        f"#   1. {scalar(proposal.tables[0].name)} is the table of the people, and every other"
-        " table belongs to the right one,"
+        f"# Check also that {scalar(proposal.tables[0].name)} is the table of the people, that"
+        " every other table belongs to the right one, and that how often somebody comes is capped"
+        " low enough."
     )
-    yield "#   2. every column that names a person by itself has role drop (it will be dropped),"
-    yield (
-        "#   3. every column an outsider could know has role quasi, and how often somebody comes is"
-        " capped low enough,"
-    )
-    yield (
-        "#   4. every column that must not be learned has role sensitive, with a promise under"
-        " 'meet' if you need one,"
-    )
-    yield "#   5. the hierarchies make sense to the readers of the data."
+    if not any(Role.SENSITIVE in column.roles for t in proposal.tables for column in t.columns):
+        yield f"# {NO_SENSITIVE}"
     open_columns = []
     for table in proposal.tables:
         waiting = [column for column in table.columns if Role.ASK in column.roles]

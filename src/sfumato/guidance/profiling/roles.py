@@ -495,6 +495,9 @@ def _plausible(match: Match, column: ProfiledColumn) -> bool:
     if match.concept == "postal code":
         digits = share(lambda text: any(map(str.isdigit, text)), texts)
         return digits >= 0.8 and share(lambda text: 3 <= len(text) <= 10, texts) >= 0.9
+    if match.concept == "death date":
+        # death = 0 or 1 says that somebody died, not when.
+        return column.card.distinct > 2
     if match.concept == "location":
         return share(_is_place, texts) >= 0.9
     if match.concept == "body weight" and set(match.other_words) - word_lists().body:

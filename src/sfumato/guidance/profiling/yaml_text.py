@@ -101,23 +101,29 @@ def _header(proposal: Proposal) -> Iterator[str]:
         f"# Proposed by sfumato profile for {scalar(proposal.source.name)}: {proposal.rows:,} rows,"
         f" {len(proposal.columns):,} columns."
     )
-    yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
-    yield "#   1. every column that names a person by itself has role drop (it will be dropped),"
-    yield "#   2. every column an outsider could know has role quasi,"
-    yield (
-        "#   3. every column that must not be learned has role sensitive, with a promise under"
-        " 'meet' if you need one,"
-    )
-    yield (
-        "#   4. rows of the same person share a column with role person, or every person has"
-        " one row only,"
-    )
-    yield "#   5. the hierarchies make sense to the readers of the data."
+    yield from role_lines()
     yield from _sampled(proposal)
     yield from _questions(proposal)
     yield from _most_dangerous(proposal)
     yield from _unsure(proposal)
     yield from _warnings(proposal)
+
+
+def role_lines() -> Iterator[str]:
+    """What happens to a column of each role, and what to check of it."""
+    yield "# Every line marked 'guess' is one. Before you use this recipe, check what happens:"
+    yield "#   drop: the column is dropped. Every column that names a person by itself has it."
+    yield "#   quasi: made coarser. Every column an outsider could know has it."
+    yield (
+        "#   sensitive: released unchanged, or as the promises under 'meet' ask. Every column that"
+        " must not be learned has it; add a promise if you need one."
+    )
+    yield "#   keep: released unchanged. Only columns that help nobody to find or learn anything."
+    yield (
+        "#   person: rows of the same person share its value; without it every row is a person of"
+        " its own."
+    )
+    yield "# Check also that the hierarchies make sense to the readers of the data."
 
 
 def _sampled(proposal: Proposal) -> Iterator[str]:
@@ -175,6 +181,7 @@ def _unsure(proposal: Proposal) -> Iterator[str]:
 
 
 def _warnings(proposal: Proposal) -> Iterator[str]:
+    yield from (f"# {warning}" for warning in proposal.warnings)
     if proposal.left_alone >= _MUCH and proposal.rows > 1:
         yield (
             f"# The columns with role keep or ask single out {percent(proposal.left_alone)} of"

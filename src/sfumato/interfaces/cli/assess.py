@@ -122,12 +122,14 @@ def profile(
         proposal = api.profile(dataset)
     if json:
         questions = [dataclasses.asdict(question) for question in proposal.questions]
-        give_json({**dataclasses.asdict(proposal), "questions": questions})
+        about_all = {"questions": questions, "warnings": proposal.warnings}
+        give_json({**dataclasses.asdict(proposal), **about_all})
         return
     _write_recipe(recipe_text(proposal), output)
     sentence = f"{proposal.rows:,} rows, {count_of(len(proposal.columns), 'column')} looked at"
     if proposal.sampled is not None:
         sentence += f", together in {proposal.sampled:,} of the rows"
+    notes(proposal.warnings, quiet=quiet)
     undecided = len(proposal.with_roles(Role.ASK))
     first = f"decide the {undecided} with role 'ask' and " if undecided else ""
     tell(f"{sentence}; {first}check every line marked 'guess'", quiet=quiet)
