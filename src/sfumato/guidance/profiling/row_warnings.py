@@ -66,8 +66,9 @@ def warnings_of(
         yield f"{percent(repeated)} of {rows} repeat another: is a row a person?"
     if variants:
         yield (
-            f"Spelled in more than one way, but for capitals, blanks or accents:"
-            f" {_list_with_counts(variants)}. Each spelling counts as another value; make them alike first."
+            "Spelled in more than one way, but for capitals, blanks or accents:"
+            f" {_list_with_counts(variants)}. Each spelling counts as another value; make them"
+            " alike first."
         )
 
 
