@@ -64,7 +64,7 @@ def test_a_recipe_with_nothing_but_synthesize_is_released_attacked_and_told(run,
     worth = sfumato("evaluate", "out", "--original", "t.csv")
     assert worth.code == 0 and "marginal error" in worth.out and "drawn anew" in worth.out
     told = sfumato("explain", "out")
-    assert "drawn anew and are nobody's" in told.out
+    assert "none is the record of a person" in told.out
     verified = sfumato("verify", "out/share", "--original", "t.csv", "--owner", "out/owner")
     assert verified.code == 0, verified.out
 

@@ -236,11 +236,13 @@ def revealing_columns(table: Table, dropped: str) -> tuple[str, ...]:
     return tuple(revealing)
 
 
-def require_hidden(changes: Sequence[Change], table: Table) -> None:
-    """Refuse to drop a column that other released columns reveal."""
+def require_hidden(changes: Sequence[Change], table: Table, quasi: Collection[str]) -> None:
+    """Refuse to drop a quasi-identifier that other released columns reveal: whoever knows it would
+    find people by them. ``quasi`` are the quasi-identifiers without the changes.
+    """
     problems = []
     for change in changes:
-        if change.action != "drop" or change.column is None:
+        if change.action != "drop" or change.column is None or change.column not in quasi:
             continue
         revealing = revealing_columns(table, change.column)
         if revealing:

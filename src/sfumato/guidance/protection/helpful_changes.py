@@ -81,7 +81,7 @@ def measured_changes(
         progress(number / len(changes), f"measuring: {change.description}")
         changed = changed_recipe(recipe, change, ground.sample)
         trial = None
-        if changed is not None and changed.schema.quasi and _hides(change, changed, ground):
+        if changed is not None and changed.schema.quasi and _hides(change, recipe, changed, ground):
             trial = ground.run(changed, limit.tier)
         if trial is None:
             continue
@@ -92,9 +92,9 @@ def measured_changes(
     return (*said, *_best_first(results, limit))
 
 
-def _hides(change: Change, changed: Recipe, ground: TrialGround) -> bool:
-    """Whether no released column reveals what the change drops."""
-    if change.action != "drop":
+def _hides(change: Change, recipe: Recipe, changed: Recipe, ground: TrialGround) -> bool:
+    """Whether no released column reveals a quasi-identifier that the change drops."""
+    if change.action != "drop" or change.column not in recipe.schema.quasi:
         return True
     return not revealing_columns(ground.sample.described_by(changed), str(change.column))
 

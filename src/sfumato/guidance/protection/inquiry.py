@@ -103,7 +103,10 @@ class Inquiry:
             context.answers, decide={**context.answers.decide, **plan.roles}
         )
         inspected = looked_at(dataset, answers, loaded)
-        require_hidden(own_changes, inspected.dataset)
+        dropped = [str(change.column) for change in own_changes if change.action == "drop"]
+        if dropped:
+            quasi = _quasi_without_changes(dataset, context, loaded)
+            require_hidden(own_changes, inspected.dataset, dropped if quasi is None else quasi)
         _require_released(context, inspected.recipe)
         terms = context.terms(inspected.recipe)
         proposed = terms_for(
@@ -236,6 +239,16 @@ def _broken_of(release: TableRelease) -> str:
     bounds = (*release.limits, *release.contract)
     broken += [bound.sentence for bound in bounds if bound.refuses and not bound.holds]
     return "; ".join(broken)
+
+
+def _quasi_without_changes(
+    dataset: Table, context: ProtectionContext, recipe: Recipe | None
+) -> tuple[str, ...] | None:
+    """The quasi-identifiers as they would be without any change; None where that is open."""
+    try:
+        return looked_at(dataset, context.answers, recipe).dataset.schema.quasi
+    except SchemaError:
+        return None
 
 
 def _require_released(context: ProtectionContext, recipe: Recipe) -> None:

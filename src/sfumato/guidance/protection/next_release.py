@@ -185,6 +185,7 @@ def inquire_next(
     own_changes = changes_of(tuple(changes))
     plan_changes(own_changes, dataset)
     recipe, new, missing = _fitted(recipe, dataset, merged)
+    quasi = recipe.schema.quasi
     for change in own_changes:
         changed = changed_recipe(recipe, change, dataset)
         if changed is None:
@@ -194,7 +195,7 @@ def inquire_next(
         recipe = changed
     recipe = dataclasses.replace(recipe, proposed_from="protect")
     inspected = Looked(dataset.described_by(recipe), recipe, False)
-    require_hidden(own_changes, inspected.dataset)
+    require_hidden(own_changes, inspected.dataset, quasi)
     proposed = terms_for(merged.answers, recipe.schema, inspected.distinct, inspected.people)
     plan = plan_changes((), dataset)
     data = SearchInput(inspected.dataset, recipe, proposed, plan, merged.answers.keep)

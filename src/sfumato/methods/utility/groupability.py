@@ -28,7 +28,7 @@ class Groupability(ColumnUtility):
     overlap (``20..35`` beside ``30..40``, ``0****`` beside ``01***``) nobody can tell in which
     group a record belongs. A column counts 1 or 0:
 
-    .. math:: \frac1A\,\bigl|\{\,a : L \cap L' = \emptyset \text{ for all labels } L \neq L'
+    .. math:: \frac1A\,\bigl|\{\,a : L \cap L' = \emptyset \text{ for all labels } L \ne L'
        \text{ of } a\,\}\bigr|
 
     A label stands for the original values that it may mean. A missing and a suppressed cell (``*``)
