@@ -17,6 +17,7 @@ from sfumato.core.metric import Utility
 from sfumato.core.model import Model, Verdict
 from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
+from sfumato.core.publication import read_publication
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.shape import Shape
@@ -367,12 +368,13 @@ class AnonymizeOptions(MakeOptions):
     ``contract`` says what must survive for those who use the release, ``accept`` what is taken on
     of released columns, as a recipe writes it. ``population`` is a table of everyone, for models
     that compare with one. ``seconds`` of computing, at most, are for attacks on non-tabular data
-    (0: no attacks).
+    (0: no attacks). ``publish`` is what the shared page says: title, purpose, contact, licence.
     """
 
     population: Table | None = None
     contract: Agreement | Sequence[Agreement] = ()
     accept: Mapping[str, Any] | None = None
+    publish: Mapping[str, str] | None = None
     seconds: float | None = None
     progress: Progress = silent
 
@@ -417,6 +419,8 @@ def anonymize(
     parts: dict[str, Any] = {"meet": promises, "limits": dict(limits or {})}
     parts["contract"] = as_tuple(options.contract)
     parts["accept"] = read_acceptances(options.accept)
+    if options.publish is not None:
+        parts["publication"] = read_publication(options.publish)
     context = Context(
         Seed.of(seed),
         shuffle=options.shuffle,

@@ -17,6 +17,7 @@ from typing import Any
 
 from sfumato.core import registry
 from sfumato.core.acceptance import Acceptance
+from sfumato.core.publication import Publication
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Attribute
 from sfumato.core.source import Intake
@@ -140,6 +141,10 @@ def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
         parts["contract"] = _tuple((_agreement(member, names) for member in recipe.contract), 8)
     if recipe.accept:
         parts["accept"] = _tuple((_acceptance(member, names) for member in recipe.accept), 8)
+    if recipe.publication != Publication():
+        names["Publication"] = Publication.__module__
+        texts = {name: _literal(text) for name, text in recipe.publication.to_dict().items()}
+        parts["publication"] = _call("Publication", texts)
     if recipe.intake != Intake():
         names["Intake"] = Intake.__module__
         parts["intake"] = _call(

@@ -74,11 +74,11 @@ def test_a_change_is_applied_and_recorded(sfumato, table, tmp_path):
     out = tmp_path / "out"
     done = sfumato(
         *("protect", table, *CONTEXT, *FIRST, *DECIDE, "--seed", "1", "-o", out, "-q"),
-        *("--change", "drop department"),
+        *("--change", "drop fee"),
     )
     assert done.code in (0, 1), done.err
-    assert "department" not in pl.read_csv(out / "share" / "data.csv").columns
-    assert "# changed: drop department" in (out / "owner" / "recipe.yaml").read_text()
+    assert "fee" not in pl.read_csv(out / "share" / "data.csv").columns
+    assert "# changed: drop fee" in (out / "owner" / "recipe.yaml").read_text()
 
 
 @pytest.mark.parametrize(
