@@ -76,6 +76,12 @@ CHECKS = (
     ),
     check(
         "release.table_checks",
+        "labels of recoded columns",
+        "Number, width and overlap of labels are those of the file.",
+        "tests/release/test_label_facts.py::test_edited_facts_fail",
+    ),
+    check(
+        "release.table_checks",
         "columns are what the recipe says",
         "The file has the columns of the recipe.",
         LIES,

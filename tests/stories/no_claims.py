@@ -19,6 +19,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r".*(are not those|is not|are not what is|of the levels that are) certified.*",
         r".*\{\} (and \{\} )?(are )?certified( as (suppressed|left out))?",
         r"it is told beside a certified ε",
+        r"no finite value holds; \{\}",
         r".*no ε is certified.*|No ε is certified\.",
         r".* (break|breaks) it, and \{\} of \{\} people have one; .*",
         r"\{\} have a set of at most .*|\{\} sequence\(s\) of at most .* visited by fewer .*",

@@ -57,11 +57,15 @@ def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
     return Claim(COLUMNS, "holds", "the same columns and roles, no others")
 
 
-def labels_of_file(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
-    """Number, width and overlap of labels are those of the file."""
+def labels_of_file(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """Number, width and overlap of labels are those of the file; nothing where no column has labels
+    and none are told.
+    """
     kinds = {name: spec.get("kind", "") for name, spec in certificate["recipe"]["columns"].items()}
     counted = describe_labels(shared.judged, kinds)
-    certified = certificate["labels"]
+    certified = certificate.get("labels", {})
+    if not counted and not certified:
+        return None
     wrong = [name for name in {**counted, **certified} if not _same(counted, certified, name)]
     if wrong:
         return Claim(LABELS, "fails", f"labels of {first_names(wrong)} are others in the file")

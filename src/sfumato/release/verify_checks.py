@@ -67,8 +67,11 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "utility": (table_checks.utility_of_file,),
     "implied": (table_checks.implied_of_recipe,),
     "decision": (decision_of_file, decision_of_owner),
-    "classes": (table_checks.class_sizes, table_checks.default_readers),
-    "labels": (table_checks.labels_of_file,),
+    "classes": (
+        table_checks.class_sizes,
+        table_checks.default_readers,
+        table_checks.labels_of_file,
+    ),
     "verdicts": (promise_checks.promises_kept, original_checks.promises_against_original),
     "limits": (recipe_checks.limits_kept, original_checks.limits_against_original),
     # beside the original
@@ -108,6 +111,7 @@ WITHOUT_CHECK = {
     "versions": "nobody can compute it again",
     "signature": "checked with the digest, since a trusted key asks for it",
     "people": "the second file of data, checked with it",
+    "labels": "checked with the classes, since they may be left out",
     "missing_rule": "checked with the roles",
     "dropped_columns": "checked with the roles, or with the counts of people",
     "differential_privacy": (
