@@ -49,12 +49,12 @@ MODELS = [
 ]
 
 
-@pytest.mark.slow
 # A range on the grid may end beyond the largest value (50-59 where 55 is the largest): its loss is
 # 9/55 by the step and 5/55 by the oracle. To be settled; the promise itself holds.
 BEYOND_LARGEST = pytest.mark.xfail(reason="loss of a range that ends beyond the largest value")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
