@@ -10,7 +10,7 @@ from typing import Any
 __version__ = "0.2.0"
 
 _HOMES = {
-    "sfumato.guidance.protection.protect": ("ProtectOptions", "protect"),
+    "sfumato.guidance.protection.protect": ("ProtectionOptions", "protect"),
     "sfumato.guidance.recommendation.recommend": ("recommend",),
     "sfumato.guidance.comparison": ("Comparison",),
     "sfumato.methods.formulas.choice_of_k": ("choose_k",),

@@ -11,7 +11,7 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.guidance.protection.changes import (
-    Change,
+    RecipeChange,
     change_of,
     changed_recipe,
     changes_of,
@@ -30,13 +30,13 @@ def visits_recipe(**parts):
 @pytest.mark.parametrize(
     "change",
     [
-        Change("drop", "ward"),
-        Change("drop", "first name"),
-        Change("drop", "it's"),
-        Change("round", "cost", "500"),
-        Change("top_code", "cost", "-3"),
-        Change("role", "ward", "quasi+sensitive"),
-        Change("k", None, "11"),
+        RecipeChange("drop", "ward"),
+        RecipeChange("drop", "first name"),
+        RecipeChange("drop", "it's"),
+        RecipeChange("round", "cost", "500"),
+        RecipeChange("top_code", "cost", "-3"),
+        RecipeChange("role", "ward", "quasi+sensitive"),
+        RecipeChange("k", None, "11"),
     ],
 )
 def test_the_flag_of_a_change_is_read_back_as_the_change(change):

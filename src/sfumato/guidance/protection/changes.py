@@ -39,10 +39,10 @@ EXAMPLES = ", ".join(CHANGES.values())
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class RecipeChange:
     """One change: ``action`` is a key of :data:`CHANGES`; the class size has no column.
 
-    >>> Change("round", "cost", "500").flag, Change("round", "cost", "500").description
+    >>> RecipeChange("round", "cost", "500").flag, RecipeChange("round", "cost", "500").description
     ("--change 'round cost 500'", 'round `cost` to 500')
     """
 
@@ -79,7 +79,7 @@ class Change:
         return sentences[self.action]
 
 
-def change_of(text: str) -> Change:
+def change_of(text: str) -> RecipeChange:
     """The change that a line writes; refused where it is none.
 
     >>> change_of("drop 'first name'").column
@@ -101,18 +101,18 @@ def change_of(text: str) -> Change:
         raise ParameterError(f"{text!r} is no change; write {form}, with quotes around names")
     if action == "k":
         _require_number(text, arguments[0], action=action)
-        return Change(action, None, arguments[0])
+        return RecipeChange(action, None, arguments[0])
     column, value = arguments[0], "".join(arguments[1:])
     if action in ("round", "top_code", "coarser"):
         _require_number(text, value, action=action)
     if action == "role":
         roles_of(value, column)
-    return Change(action, column, value)
+    return RecipeChange(action, column, value)
 
 
-def changes_of(texts: Sequence[str | Change]) -> tuple[Change, ...]:
+def changes_of(texts: Sequence[str | RecipeChange]) -> tuple[RecipeChange, ...]:
     """Changes, each as it is or as a line."""
-    return tuple(text if isinstance(text, Change) else change_of(text) for text in texts)
+    return tuple(text if isinstance(text, RecipeChange) else change_of(text) for text in texts)
 
 
 def _require_number(text: str, value: str, *, action: str) -> None:
@@ -142,7 +142,7 @@ class ChangePlan:
     levels: Mapping[str, int]
 
 
-def plan_changes(changes: Sequence[Change], table: Table) -> ChangePlan:
+def plan_changes(changes: Sequence[RecipeChange], table: Table) -> ChangePlan:
     """What the changes mean for a table; refused where a column is not there or does not fit.
 
     Later changes of the same column and kind replace earlier ones.
@@ -171,21 +171,21 @@ def plan_changes(changes: Sequence[Change], table: Table) -> ChangePlan:
     return ChangePlan(roles, kept_steps, k, levels)
 
 
-def _round(change: Change) -> Any:
+def _round(change: RecipeChange) -> Any:
     return registry.build(
         "steps", {"round": {"columns": [change.column], "base": float(change.value)}}
     )
 
 
-def _top_code(change: Change) -> Any:
+def _top_code(change: RecipeChange) -> Any:
     spec = {"columns": [change.column], "top": float(change.value)}
     return registry.build("steps", {"top_bottom_coding": spec})
 
 
-_STEPS: dict[str, Callable[[Change], Any]] = {"round": _round, "top_code": _top_code}
+_STEPS: dict[str, Callable[[RecipeChange], Any]] = {"round": _round, "top_code": _top_code}
 
 
-def _require_columns(changes: Sequence[Change], table: Table) -> None:
+def _require_columns(changes: Sequence[RecipeChange], table: Table) -> None:
     strange = [c for c in changes if c.column is not None and c.column not in table.columns]
     if strange:
         raise SchemaError(
@@ -197,7 +197,7 @@ def _require_columns(changes: Sequence[Change], table: Table) -> None:
         )
 
 
-def _require_numeric(change: Change, table: Table) -> None:
+def _require_numeric(change: RecipeChange, table: Table) -> None:
     if not table.dtype(str(change.column)).is_numeric():
         raise SchemaError(
             f"--change {change.text!r}: column {change.column!r} holds no numbers; drop it, or give"
@@ -236,7 +236,7 @@ def revealing_columns(table: Table, dropped: str) -> tuple[str, ...]:
     return tuple(revealing)
 
 
-def require_hidden(changes: Sequence[Change], table: Table, quasi: Collection[str]) -> None:
+def require_hidden(changes: Sequence[RecipeChange], table: Table, quasi: Collection[str]) -> None:
     """Refuse to drop a quasi-identifier that other released columns reveal: whoever knows it would
     find people by them. ``quasi`` are the quasi-identifiers without the changes.
     """
@@ -259,7 +259,7 @@ def require_hidden(changes: Sequence[Change], table: Table, quasi: Collection[st
 # What a change does to one recipe.
 
 
-def changed_recipe(recipe: Recipe, change: Change, table: Table) -> Recipe | None:
+def changed_recipe(recipe: Recipe, change: RecipeChange, table: Table) -> Recipe | None:
     """The recipe with one more change; None where its steps cannot hold it."""
     plan = plan_changes((change,), table)
     if change.action == "drop":

@@ -20,7 +20,7 @@ from sfumato.release.evaluation import evaluate
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.guidance.protection.search import SearchResult
-    from sfumato.guidance.protection.trial import Trial, TrialGround
+    from sfumato.guidance.protection.trial import ReleaseTrial, TrialGround
     from sfumato.release.table_release import TableRelease
 
 FACTORS = (1, 2, 4, 8)
@@ -32,7 +32,7 @@ HELPED_BY_CLASSES = frozenset(("T1", "T2", "T5", "T7", "T9"))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Choice:
+class CandidateChoice:
     """The candidate that is made, its recipe, what its trial said (None: it was not tried), and why
     its classes are larger than asked for.
 
@@ -42,7 +42,7 @@ class Choice:
 
     name: str
     recipe: Recipe
-    trial: Trial | None = None
+    trial: ReleaseTrial | None = None
     reason: str = ""
     loss: float = math.inf
     groupable: bool = False
@@ -56,12 +56,12 @@ class Choice:
 
 def choose_candidate(
     ground: TrialGround, found: SearchResult, *, progress: Progress = silent
-) -> Choice:
+) -> CandidateChoice:
     """The candidate to make: of those that would meet the terms that are asked for the one that
     loses least, or one by whose labels records can be grouped that loses little more; where none
     would, the one that comes nearest.
     """
-    choices: list[Choice] = []
+    choices: list[CandidateChoice] = []
     names = _best_of_families(found)
     for number, name in enumerate(names):
         progress(number / len(names), f"trying to meet the terms: {name}")
@@ -73,7 +73,7 @@ def choose_candidate(
             choices.append(choice)
     if not choices:
         name = found.ranked.best
-        return Choice(name, found.candidate(name).candidate.recipe)
+        return CandidateChoice(name, found.candidate(name).candidate.recipe)
     meeting = [choice for choice in choices if choice.meets]
     if not meeting:
         most = max(choice.rank for choice in choices)
@@ -81,7 +81,7 @@ def choose_candidate(
     return _least_loss(meeting)
 
 
-def _least_loss(choices: Sequence[Choice]) -> Choice:
+def _least_loss(choices: Sequence[CandidateChoice]) -> CandidateChoice:
     best = min(choices, key=lambda choice: choice.loss)
     groupable = [choice for choice in choices if choice.groupable]
     first = min(groupable, key=lambda choice: choice.loss, default=best)
@@ -100,7 +100,7 @@ def _best_of_families(found: SearchResult) -> list[str]:
     return list(dict.fromkeys([*names[: MOST_FAMILIES - 1], *groupable[:1]]))
 
 
-def _may_win(found: SearchResult, name: str, choices: Sequence[Choice]) -> bool:
+def _may_win(found: SearchResult, name: str, choices: Sequence[CandidateChoice]) -> bool:
     """Whether a candidate could be taken before those that meet the terms already."""
     least = min((choice.loss for choice in choices if choice.meets), default=math.inf)
     utilities = found.outcome(name).utilities
@@ -109,13 +109,15 @@ def _may_win(found: SearchResult, name: str, choices: Sequence[Choice]) -> bool:
     return utilities.get("loss", 0.0) < least
 
 
-def _smallest_classes(ground: TrialGround, found: SearchResult, name: str) -> Choice | None:
+def _smallest_classes(
+    ground: TrialGround, found: SearchResult, name: str
+) -> CandidateChoice | None:
     """A candidate with the smallest classes with which it would meet the terms; where none would,
     with those that come nearest. None: nothing comes out of it.
     """
     recipe = found.candidate(name).candidate.recipe
     asked, too_small = class_size_in(recipe), ""
-    best: Choice | None = None
+    best: CandidateChoice | None = None
     below = 0
     for k in _sizes(asked, len(ground.sample)):
         choice = _tried(ground, name, with_classes_of(recipe, k))
@@ -150,13 +152,13 @@ def _sizes(asked: int, records: int) -> Iterator[int]:
             yield asked * factor
 
 
-def _tried(ground: TrialGround, name: str, recipe: Recipe) -> Choice | None:
+def _tried(ground: TrialGround, name: str, recipe: Recipe) -> CandidateChoice | None:
     trial = ground.run(recipe, ground.terms.requested)
     if trial is None:
         return None
     meets = not trial.broken(ground.terms.requested)
     loss, groupable = _quality(trial.release)
-    return Choice(name, recipe, trial, loss=loss, groupable=groupable, meets=meets)
+    return CandidateChoice(name, recipe, trial, loss=loss, groupable=groupable, meets=meets)
 
 
 def _quality(release: TableRelease) -> tuple[float, bool]:

@@ -17,7 +17,7 @@ from sfumato.core.encoding import numbers_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Role
 from sfumato.guidance.protection.changes import (
-    Change,
+    RecipeChange,
     changed_recipe,
     is_rounded,
     revealing_columns,
@@ -30,7 +30,7 @@ from sfumato.release.decision.tiers import Tier, class_size
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
-    from sfumato.guidance.protection.trial import Trial, TrialGround
+    from sfumato.guidance.protection.trial import ReleaseTrial, TrialGround
     from sfumato.release.decision.decision import Decision, TermOutcome
     from sfumato.release.decision.evidence import DecisionEvidence
 
@@ -50,7 +50,7 @@ FIRST_RELEASE = MeasuredChange(
 
 
 @dataclasses.dataclass(frozen=True)
-class Limit:
+class TierLimit:
     """The line that keeps a release from a tier, and the columns it is about."""
 
     tier: Tier
@@ -92,21 +92,21 @@ def measured_changes(
     return (*said, *_best_first(results, limit))
 
 
-def _hides(change: Change, recipe: Recipe, changed: Recipe, ground: TrialGround) -> bool:
+def _hides(change: RecipeChange, recipe: Recipe, changed: Recipe, ground: TrialGround) -> bool:
     """Whether no released column reveals a quasi-identifier that the change drops."""
     if change.action != "drop" or change.column not in recipe.schema.quasi:
         return True
     return not revealing_columns(ground.sample.described_by(changed), str(change.column))
 
 
-def limit_of(decision: Decision, evidence: DecisionEvidence) -> Limit | None:
+def limit_of(decision: Decision, evidence: DecisionEvidence) -> TierLimit | None:
     """The line that keeps the release most from the next higher tier and that a change can move."""
     tier = decision.tier.next_higher
     if tier is None:
         return None
     for line in decision.outcome_of(tier).broken:
         if line.term not in NOT_TRIED:
-            return Limit(tier, line, _columns_of(line, evidence))
+            return TierLimit(tier, line, _columns_of(line, evidence))
     return None
 
 
@@ -139,8 +139,8 @@ def _columns_of(line: TermOutcome, evidence: DecisionEvidence) -> tuple[str, ...
 
 
 def _worth_trying(
-    limit: Limit, recipe: Recipe, ground: TrialGround, keep: Iterable[str]
-) -> Iterator[Change]:
+    limit: TierLimit, recipe: Recipe, ground: TrialGround, keep: Iterable[str]
+) -> Iterator[RecipeChange]:
     """Changes against the limiting line, in turn: of the columns that it is about, then larger
     classes.
     """
@@ -158,24 +158,26 @@ def _worth_trying(
     yield from sizes[1:]
 
 
-def _of_column(name: str, recipe: Recipe, table: Table, keep: frozenset[str]) -> Iterator[Change]:
+def _of_column(
+    name: str, recipe: Recipe, table: Table, keep: frozenset[str]
+) -> Iterator[RecipeChange]:
     """What can be done to one column, mildest first."""
     roles = recipe.schema[name].roles
     if is_rounded(table, name):
         places = numbers_of(table, name)
         places = places[~np.isnan(places)]
         for base in _bases(places):
-            yield Change("round", name, short_number(base))
+            yield RecipeChange("round", name, short_number(base))
         top = _top_of(places)
         if top is not None and Role.QUASI not in roles:
-            yield Change("top_code", name, short_number(top))
+            yield RecipeChange("top_code", name, short_number(top))
     if name not in keep:
-        yield Change("drop", name)
+        yield RecipeChange("drop", name)
     if Role.QUASI not in roles:
         kept_roles = [str(Role.SENSITIVE)] if Role.SENSITIVE in roles else []
-        yield Change("role", name, "+".join(["quasi", *kept_roles]))
+        yield RecipeChange("role", name, "+".join(["quasi", *kept_roles]))
     elif recipe.schema[name].hierarchy is not None:
-        yield Change("coarser", name, "1")
+        yield RecipeChange("coarser", name, "1")
 
 
 def _bases(places: np.ndarray) -> list[float]:
@@ -216,7 +218,9 @@ def nice_number(value: float) -> float:
     return 0.0
 
 
-def _larger_classes(limit: Limit, recipe: Recipe, ground: TrialGround) -> Iterator[Change]:
+def _larger_classes(
+    limit: TierLimit, recipe: Recipe, ground: TrialGround
+) -> Iterator[RecipeChange]:
     """Larger classes: what the tier asks for, then more."""
     sizes = [model.crowd for model in recipe.meet if model.crowd]
     if not sizes:
@@ -226,13 +230,15 @@ def _larger_classes(limit: Limit, recipe: Recipe, ground: TrialGround) -> Iterat
     candidates = [asked, *(math.ceil(own * factor) for factor in LARGER_CLASSES)]
     for k in dict.fromkeys(sorted(candidates)):
         if k > own and k * 4 <= len(ground.sample):
-            yield Change("k", None, str(k))
+            yield RecipeChange("k", None, str(k))
 
 
 # What came of them.
 
 
-def _measured(change: Change, trial: Trial, base: Trial, limit: Limit) -> MeasuredChange | None:
+def _measured(
+    change: RecipeChange, trial: ReleaseTrial, base: ReleaseTrial, limit: TierLimit
+) -> MeasuredChange | None:
     """A change with the figure that it leaves; None where it makes the limiting line no better."""
     line = trial.line(limit.tier, limit.line.term, limit.line.subject)
     before = base.line(limit.tier, limit.line.term, limit.line.subject)
@@ -248,7 +254,7 @@ def _measured(change: Change, trial: Trial, base: Trial, limit: Limit) -> Measur
     return MeasuredChange(change.description, change.flag, figure, loss, tier)
 
 
-def _best_first(results: Iterable[MeasuredChange], limit: Limit) -> tuple[MeasuredChange, ...]:
+def _best_first(results: Iterable[MeasuredChange], limit: TierLimit) -> tuple[MeasuredChange, ...]:
     """Those that reach the highest tier first; of these the ones that lose least."""
     bound = limit.line.limit
 

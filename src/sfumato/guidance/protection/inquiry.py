@@ -28,14 +28,14 @@ from sfumato.errors import (
 )
 from sfumato.guidance.profiling.proposed_steps import means_for
 from sfumato.guidance.protection.changes import (
-    Change,
     ChangePlan,
+    RecipeChange,
     changes_of,
     plan_changes,
     recipe_without,
     require_hidden,
 )
-from sfumato.guidance.protection.choice import Choice
+from sfumato.guidance.protection.choice import CandidateChoice
 from sfumato.guidance.protection.context import ProtectionContext
 from sfumato.guidance.protection.protection import Method
 from sfumato.guidance.protection.search import (
@@ -76,7 +76,7 @@ class Inquiry:
     inspected: Looked
     context: ProtectionContext
     terms: DecisionTerms
-    changes: tuple[Change, ...]
+    changes: tuple[RecipeChange, ...]
     data: SearchInput
     seed: Seed
 
@@ -87,7 +87,7 @@ class Inquiry:
         context: ProtectionContext,
         *,
         recipe: Recipe | str | Path | None,
-        changes: Iterable[str | Change],
+        changes: Iterable[str | RecipeChange],
         seed: Seed,
     ) -> Inquiry:
         """Read the table and settle what its columns are.
@@ -155,7 +155,9 @@ class Inquiry:
         """The original, with its roles."""
         return self.inspected.dataset
 
-    def make_winner(self, found: SearchResult, choice: Choice, progress: Progress) -> Winner:
+    def make_winner(
+        self, found: SearchResult, choice: CandidateChoice, progress: Progress
+    ) -> Winner:
         """The release of the whole table by the candidate that was chosen, else by the next one
         that holds there.
 
@@ -165,9 +167,11 @@ class Inquiry:
         failures: dict[str, str] = {}
         promising = [n for n in found.can_win if not found.candidate(n).other_promise]
         others = [name for name in found.can_win if name not in promising]
-        choices = {name: Choice(name, found.candidate(name).candidate.recipe) for name in others}
+        choices = {
+            name: CandidateChoice(name, found.candidate(name).candidate.recipe) for name in others
+        }
         for name in promising:
-            choices[name] = Choice(name, found.candidate(name).candidate.recipe)
+            choices[name] = CandidateChoice(name, found.candidate(name).candidate.recipe)
         choices[choice.name] = choice
         first = sorted(promising, key=lambda name: name != choice.name)
         attempts = [(name, 0) for name in first]
@@ -217,7 +221,7 @@ class Winner:
     """
 
     release: TableRelease
-    choice: Choice
+    choice: CandidateChoice
     method: Method
     left_out: tuple[LeftOut, ...]
 

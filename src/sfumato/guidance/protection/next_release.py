@@ -29,7 +29,7 @@ from sfumato.guidance.protection.changes import (
     plan_changes,
     require_hidden,
 )
-from sfumato.guidance.protection.choice import Choice
+from sfumato.guidance.protection.choice import CandidateChoice
 from sfumato.guidance.protection.context import ProtectionContext, context_from
 from sfumato.guidance.protection.inquiry import Inquiry, Winner
 from sfumato.guidance.protection.protection import FILE, Method
@@ -212,7 +212,7 @@ def inquire_next(
         (*anew, *how),
     )
     method = Method(AS_BEFORE, "earlier recipe", {}, len(inquiry.ground.sample))
-    winner = Winner(release, Choice(AS_BEFORE, release.recipe, trial), method, ())
+    winner = Winner(release, CandidateChoice(AS_BEFORE, release.recipe, trial), method, ())
     return NextInquiry(inquiry, winner, earlier, after)
 
 

@@ -32,14 +32,14 @@ from sfumato.release.release import WriteOptions
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
-    from sfumato.guidance.protection.changes import Change
+    from sfumato.guidance.protection.changes import RecipeChange
     from sfumato.guidance.protection.next_release import NextRelease
     from sfumato.guidance.recommendation.answers import ContextAnswers
     from sfumato.release.decision.earlier_releases import EarlierRelease
 
 
 @dataclasses.dataclass(frozen=True)
-class ProtectOptions:
+class ProtectionOptions:
     """What :func:`protect` takes besides its everyday keywords.
 
     ``recipe`` gives the roles instead of a profile, and its steps are a candidate too. ``earlier``
@@ -64,12 +64,12 @@ def protect(
     table: Any,
     answers: ProtectionContext | ContextAnswers | Mapping[str, Any] | str | Path | None = None,
     *,
-    changes: Sequence[str | Change] = (),
+    changes: Sequence[str | RecipeChange] = (),
     seed: Annotated[
         int | str | Seed | None,
         CommandOption("hexadecimal, to repeat a run; short ones mark a rehearsal", typed=str),
     ] = None,
-    options: ProtectOptions = ProtectOptions(),
+    options: ProtectionOptions = ProtectionOptions(),
     progress: Progress = silent,
     **context: Unpack[ContextKeywords],
 ) -> Protection:
@@ -122,8 +122,8 @@ def _protect_next(
     table: Any,
     context: ProtectionContext | None,
     seed: Seed,
-    changes: Sequence[str | Change],
-    options: ProtectOptions,
+    changes: Sequence[str | RecipeChange],
+    options: ProtectionOptions,
     progress: Progress,
 ) -> Protection:
     """Do what was done in an earlier release of the same people, and say what both tell
@@ -151,7 +151,7 @@ def _protect_next(
 def finish(
     inquiry: Inquiry,
     winner: Winner,
-    options: ProtectOptions,
+    options: ProtectionOptions,
     progress: Progress,
     *,
     earlier: Sequence[EarlierRelease] = (),

@@ -25,7 +25,7 @@ from sfumato.release.publish import linked
 if TYPE_CHECKING:
     from sfumato.core.exchange import Workplace
     from sfumato.core.recipe import Recipe
-    from sfumato.guidance.protection.changes import Change
+    from sfumato.guidance.protection.changes import RecipeChange
     from sfumato.guidance.protection.context import ProtectionContext
     from sfumato.guidance.protection.next_release import NextRelease
     from sfumato.guidance.protection.search import LeftOut
@@ -70,7 +70,7 @@ class Protection(Reportable):
     evidence: DecisionEvidence
     context: ProtectionContext
     method: Method
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RecipeChange, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     after: NextRelease | None = None
@@ -146,7 +146,7 @@ def write_owners_files(
     *,
     context: ProtectionContext,
     method: Method,
-    changes: Sequence[Change],
+    changes: Sequence[RecipeChange],
     left_out: Sequence[LeftOut],
     original: str | None,
     after: str | Path | None,

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from sfumato.core.words import percent
-from sfumato.guidance.protection.changes import Change, changed_recipe
+from sfumato.guidance.protection.changes import RecipeChange, changed_recipe
 from sfumato.methods.utility.information_loss import Loss
 from sfumato.release.evaluation import evaluate
 
@@ -43,7 +43,7 @@ class TradeOff:
         return (
             f"`{self.column}` costs the other columns most of their detail: without it they would"
             f" lose {percent(self.loss_without)} instead of {percent(self.loss_with)}"
-            f" ({Change('drop', self.column).flag})"
+            f" ({RecipeChange('drop', self.column).flag})"
         )
 
 
@@ -57,7 +57,7 @@ def trade_off_of(ground: TrialGround, recipe: Recipe) -> TradeOff | None:
     by_values = sorted(losses, key=lambda name: (-table.column(name).n_unique(), name))
     found = []
     for name in by_values[:MOST_COLUMNS]:
-        without = changed_recipe(recipe, Change("drop", name), ground.sample)
+        without = changed_recipe(recipe, RecipeChange("drop", name), ground.sample)
         release = None if without is None else ground.make(without)
         if release is not None:
             left = _losses(release)

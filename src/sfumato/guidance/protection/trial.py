@@ -42,7 +42,7 @@ SAID_LATER = "said when the release is decided on"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Trial:
+class ReleaseTrial:
     """A candidate that was tried: its release of the rows of the search, what would be decided, and
     what it loses of all columns that could be released.
     """
@@ -92,12 +92,12 @@ class TrialGround:
             return None
         return release
 
-    def run(self, recipe: Recipe, tier: Tier) -> Trial | None:
+    def run(self, recipe: Recipe, tier: Tier) -> ReleaseTrial | None:
         """Try a recipe for a tier; None where there is no such release."""
         release = self.make(recipe)
         if release is None:
             return None
-        return Trial(release, self.decide(release, tier), self.loss(release))
+        return ReleaseTrial(release, self.decide(release, tier), self.loss(release))
 
     def decide(self, release: TableRelease, tier: Tier) -> Decision:
         """What would be decided of a release in memory, by the terms that a tier asks for."""

@@ -98,7 +98,7 @@ def protect(
     """
     from sfumato.core import recipe_files as recipes
     from sfumato.core.exchange import refuse_existing
-    from sfumato.guidance.protection.protect import ProtectOptions
+    from sfumato.guidance.protection.protect import ProtectionOptions
     from sfumato.guidance.protection.protect import protect as protect_data
     from sfumato.release.decision.tiers import Tier
 
@@ -115,7 +115,7 @@ def protect(
     for question, worst in context.answers.assumed.items():
         if files.after is None:
             tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
-    options = ProtectOptions(
+    options = ProtectionOptions(
         recipe=recipe,
         earlier=files.after,
         earlier_original=files.earlier,

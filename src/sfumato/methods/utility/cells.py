@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Figures:
+class CellFigures:
     """What a cell says, by node of a hierarchy or by pair: Iyengar's ``loss``, how many ``leaves``
     the label may stand for and how many original ``records`` have one of them.
     """
@@ -62,7 +62,7 @@ class Cells:
     joint: Joint
     level: Ints
     height: Floats
-    figures: Figures
+    figures: CellFigures
     node: NDArray[np.integer] | None
     fits: Flags
     lost: Flags
@@ -161,7 +161,7 @@ def _cells(pair: TablePair, name: str) -> Cells:
         joint=joint,
         level=level,
         height=height,
-        figures=Figures(
+        figures=CellFigures(
             figures.loss, np.maximum(1.0, figures.leaves), np.maximum(1.0, figures.records)
         ),
         node=node,
@@ -172,7 +172,7 @@ def _cells(pair: TablePair, name: str) -> Cells:
     )
 
 
-def _figures_of_nodes(ladder: Ladder, meanings: _Meant, level: int) -> Figures:
+def _figures_of_nodes(ladder: Ladder, meanings: _Meant, level: int) -> CellFigures:
     """The figures of the nodes of a level: the hierarchy knows their leaves, occurring or not, and
     their loss.
     """
@@ -180,12 +180,12 @@ def _figures_of_nodes(ladder: Ladder, meanings: _Meant, level: int) -> Figures:
     records: Floats = np.bincount(
         ladder.climb(0, level), weights=meanings.by_leaf, minlength=len(ladder.labels[level])
     ).astype(np.float64, copy=False)
-    return Figures(ladder.loss[level], ladder.leaves[level] + more_leaves, records)
+    return CellFigures(ladder.loss[level], ladder.leaves[level] + more_leaves, records)
 
 
 def _figures_of_pairs(
     ladder: Ladder, meanings: _Meant, pairs: tuple[Ints, Ints, Ints], loss: Floats
-) -> Figures:
+) -> CellFigures:
     """The figures of every pair (its leaf, label and level), where labels differ in width, as after
     local recoding; ``loss`` is that of the labels.
     """
@@ -203,7 +203,7 @@ def _figures_of_pairs(
         loss[at] = nodes.loss[node]
         leaves[at] = nodes.leaves[node]
         records[at] = nodes.records[node]
-    return Figures(loss, leaves, records)
+    return CellFigures(loss, leaves, records)
 
 
 def _levels(
