@@ -161,8 +161,8 @@ class WrongMessage(PartyError):
 
     def __init__(self, party: int, phase: str) -> None:
         super().__init__(
-            f"party {party} sent what does not belong into phase {phase!r}; nothing was answered,"
-            " ask it why",
+            f"party {party} sent an unexpected message in phase {phase!r}; nothing was answered, "
+            "ask the party why",
             party=party,
         )
         self.phase = phase

@@ -70,7 +70,7 @@ def test_acceptances_are_sorted_by_kind() -> None:
         ("[zip]", "must map columns"),
         ("{zip: text}", "expected"),
         ("{zip: true}", "expected"),
-        ("{zip: []}", "nothing is accepted"),
+        ("{zip: []}", "nothing is listed"),
         ("{zap: text only}", "no such column"),
         ("{name: text only}", "drop"),
         ("{birth_year: {implies: age}}", "lacks because"),
@@ -78,14 +78,14 @@ def test_acceptances_are_sorted_by_kind() -> None:
         ("{birth_year: {implies: age, because: ' '}}", "reason in words"),
         ("{birth_year: {implies: [age, sex], because: known}}", "one quasi-identifier"),
         ("{birth_year: {implies: age, because: known, figure: 0.3}}", "'figure' is not known"),
-        ("{birth_year: {implies: zip, because: known}}", "no quasi-identifier"),
+        ("{birth_year: {implies: zip, because: known}}", "not a quasi-identifier"),
         ("{birth_year: {implies: agee, because: known}}", "no column 'agee'"),
         ("{sex: {implies: age, because: known}}", "quasi-identifier itself"),
         ("{visit: {implies: age, because: known}}", "renumbered"),
         ("{name: {implies: age, because: known}}", "drop"),
-        (f"{{birth_year: [{PAIR}, {PAIR}]}}", "accepted twice"),
+        (f"{{birth_year: [{PAIR}, {PAIR}]}}", "listed twice"),
         (f"{{birth_year: [{PAIR}, {{implies: age, because: again}}]}}", "two reasons"),
-        ("{zip: [text only, text only]}", "accepted twice"),
+        ("{zip: [text only, text only]}", "listed twice"),
     ],
 )
 def test_what_is_no_acceptance_is_refused_by_name(accept: str, message: str) -> None:
@@ -96,7 +96,7 @@ def test_what_is_no_acceptance_is_refused_by_name(accept: str, message: str) -> 
 def test_data_of_another_shape_accept_nothing() -> None:
     with pytest.raises(
         RecipeError,
-        match="'accept' belongs to data of shape table, and this is a recipe for shape baskets",
+        match="'accept' belongs to data of shape table, but this recipe has shape baskets",
     ):
         recipe_files.any_from_dict(
             {

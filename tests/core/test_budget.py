@@ -190,7 +190,7 @@ def test_amounts_that_mean_nothing_are_refused(amount, what):
 
 
 def test_a_tiny_delta_is_refused_and_a_share_of_a_small_loss_is_not():
-    with pytest.raises(ParameterError, match="delta is 0 or at least"):
+    with pytest.raises(ParameterError, match="delta must be 0 or at least"):
         Budget(1.0, delta=1e-320)
     part = PrivacyLoss.of(epsilon=1e-15).divided(7)
     assert PrivacyLoss.from_dict(part.to_dict()) == part, "a ledger reads what was paid for"

@@ -295,7 +295,7 @@ def test_weights_must_be_numbers():
 @pytest.mark.parametrize("levels", [{"c0": 0}, {"c0": 3}])
 def test_there_is_no_way_down_and_none_beyond_the_top(levels):
     table = RandomTable([("a",), ("b",)], [{v: (v, "1.0", "*") for v in "ab"}])
-    with pytest.raises(InternalError, match="no way up"):
+    with pytest.raises(InternalError, match="has no path from level"):
         count_classes(table.dataset()).roll_up({"c0": 1}).roll_up(levels)
 
 
@@ -402,7 +402,7 @@ def test_values_that_were_not_planned_for_are_counted_not_shown():
     paths = {v: (v, "*") for v in ("a", "b", "secret")}
     table = RandomTable([("a",), ("b",)], [paths])
     _, place = pack_rows(table.dataset(), ["c0"])
-    with pytest.raises(SchemaError, match=r"^1 value\(s\) were not there") as refused:
+    with pytest.raises(SchemaError, match=r"did not occur") as refused:
         pack_rows(table.dataset([("secret",)]), ["c0"], place)
     assert "secret" not in str(refused.value)
 

@@ -61,7 +61,7 @@ def test_wrong_relations(arguments, said):
 
 
 def test_words():
-    assert Relation().words == "one row being there or not"
+    assert Relation().words == "the presence of one row"
     assert (
         Relation("patient", "change_one", 2).words
         == "one patient (at most 2 rows of each count) being replaced"

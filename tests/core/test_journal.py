@@ -99,7 +99,7 @@ def test_what_is_not_as_declared_is_not_written(purse: Path) -> None:
     for entry in wrong:
         with Journal(purse, COINS).turn() as journal, pytest.raises(InternalError):
             journal.append(entry)
-    with pytest.raises(InternalError, match="outside of a turn"):
+    with pytest.raises(InternalError, match="inside a turn"):
         Journal(purse, COINS).append(Coin("Di"))
     assert purse.read_bytes() == before
 

@@ -119,5 +119,5 @@ def test_an_axis_that_is_none_is_named() -> None:
         np.zeros((1, 1), dtype=np.int16),
         *(np.ones(1) for _ in range(7)),
     )  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="'marketer' is no axis"):
+    with pytest.raises(ParameterError, match="'marketer' is not an axis"):
         example.along("marketer")

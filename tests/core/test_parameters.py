@@ -86,7 +86,7 @@ def test_a_class_that_names_itself_is_named_once(said):
         (
             "pram",
             {"columns": ["a"]},
-            "give retain or matrix, one of them; theta is for invariant direct only",
+            "give either retain or matrix; theta is for invariant direct only",
         ),
     ],
 )

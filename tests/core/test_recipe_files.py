@@ -160,8 +160,8 @@ promises: []
         recipes.parse(text, name="r.yaml")
     told = refused.value.problems
     assert [t.removeprefix("r.yaml: ").split(".")[0] for t in told] == [
-        "'promises' is no part of a recipe",
-        "this is recipe version 2; this sfumato reads version 1",
+        "'promises' is not a section of a recipe",
+        "this is recipe version 2, but this sfumato reads version 1; install the sfumato that wrote it, or update the recipe",
         "column 'a': role 'quazi' is not known",
         "column 'b' needs a role, like '{role: quasi}'",
         "column 'c': kind 'numerical' is not known",
@@ -199,7 +199,7 @@ promises: []
         ("columns: {a: {role: {quasi: 1}}}", "role must be a word or a list of words"),
         ("columns: {a: {role: []}}", "at least one role"),
         ("columns: {a: {role: [quasi, 5]}}", "role '5' is not known"),
-        ("columns: {a: {role: [drop, quasi]}}", "cannot go together"),
+        ("columns: {a: {role: [drop, quasi]}}", "cannot be combined"),
         ("columns: {a: {role: quasi, kind: null}}", "kind 'None' is not known"),
         ("columns: {a: {role: quasi, order: abc}}", "order must list"),
         ("columns: {a: {role: quasi, order: {a: b}}}", "order must list"),
@@ -250,10 +250,10 @@ promises: []
         ("sfumato: '1'", "recipe version '1'"),
         ("limits: {marketer_rsk: 0.1}", "Did you mean 'marketer_risk'?"),
         ("limits: {marketer_risk: true}", "marketer_risk must be a number"),
-        ("limits: {marketer_risk: -1}", "marketer_risk must be a number that is not negative"),
+        ("limits: {marketer_risk: -1}", "marketer_risk must be a number of zero or more"),
         ("limits: 5", "'limits' must map"),
-        ("5: 6", "is no recipe: it has none of its parts"),
-        ("{sfumato: 1, 5: 6}", "'5' is no part of a recipe"),
+        ("5: 6", "is not a recipe: it has none of the sections"),
+        ("{sfumato: 1, 5: 6}", "'5' is not a section of a recipe"),
     ],
 )
 def test_wrong_recipes(text, told):

@@ -18,7 +18,7 @@ def test_roles_that_go_together(pair):
     if set(pair) <= COMBINABLE:
         assert Attribute(pair).roles == Attribute(pair[::-1]).roles
     else:
-        with pytest.raises(ParameterError, match="cannot go together"):
+        with pytest.raises(ParameterError, match="cannot be combined"):
             Attribute(pair)
 
 

@@ -107,8 +107,8 @@ def test_the_usual_axis_is_one_that_all_candidates_have(files):
     assert "no other candidate has less linkage and less loss (LM)" in describe_front(
         recoding.to_dict()
     )
-    assert "never looks better in it" in describe_utility_axis(recoding.to_dict())
-    assert "a coarser release can look better in it" in describe_utility_axis(mixed.to_dict())
+    assert "never looks better by it" in describe_utility_axis(recoding.to_dict())
+    assert "a coarser release can look better by it" in describe_utility_axis(mixed.to_dict())
 
 
 def test_the_notebook_shows_verdict_map_and_candidates(files):
@@ -322,7 +322,7 @@ def test_the_risk_of_the_map_is_one_that_asks_the_same_of_all():
         assert ("for synthetic data it says less" in told) == (expected == "singling_out")
         every = {name: value for name, value in every.items() if name != expected}
     assert on_one_map("t", [recoded]).risk == "linkage"
-    assert "no axis" not in describe_risk_axis(on_one_map("t", [recoded]).to_dict())
+    assert "not an axis" not in describe_risk_axis(on_one_map("t", [recoded]).to_dict())
 
 
 def test_risks_of_a_sample_are_told_with_their_interval(tmp_path):
@@ -332,12 +332,15 @@ def test_risks_of_a_sample_are_told_with_their_interval(tmp_path):
         r"k=6 +20 % +–", str(found)
     )
     assert found.to_frame()["risk_high"].to_list() == [0.5, None]
-    assert "overlap are not distinguished" in describe_risk_axis(found.to_dict())
+    assert (
+        "Rates come from a sample: it does not distinguish candidates whose 95"
+        in describe_risk_axis(found.to_dict())
+    )
     page = (found.write(tmp_path / "out") / "comparison.html").read_text()
     assert (
         "12.5 % to 50 %" in page
         and "Thin upright lines" in page
-        and "overlap are not distinguished" in page
+        and "Rates come from a sample: it does not distinguish candidates whose 95" in page
     )
     assert (
         CandidateOutcome.from_dict(json.loads(json.dumps(found.to_dict()["candidates"][0])))

@@ -189,9 +189,9 @@ OUTSIDE = (
         ({"metadata.xml": OUTSIDE}, "entities"),
         ({"../outside.csv": "x"}, "leads out"),
         ({"/etc/passwd": "x"}, "leads out"),
-        ({"input/config.xml": "<config>"}, "no XML"),
+        ({"input/config.xml": "<config>"}, "is not XML"),
         ({"input/definition.xml": "<definition></definition>"}, "no columns"),
-        ({"swollen.xml": "0" * 4_000_000}, "swells"),
+        ({"swollen.xml": "0" * 4_000_000}, "unpacks to more than"),
     ],
 )
 def test_a_hostile_archive_is_refused(tmp_path: Path, changed: dict[str, str], said: str) -> None:
@@ -228,7 +228,7 @@ def test_an_archive_without_its_parts_and_a_folder_that_is_there_are_refused(
 ) -> None:
     with zipfile.ZipFile(tmp_path / "other.deid", "w") as archive:
         archive.writestr("readme.txt", "x")
-    with pytest.raises(UnreadableInput, match="no project of ARX"):
+    with pytest.raises(UnreadableInput, match="not a project of ARX"):
         read_arx(tmp_path / "other.deid")
     with pytest.raises(ParameterError, match="is there already"):
         read_arx(project(tmp_path)).write(tmp_path)

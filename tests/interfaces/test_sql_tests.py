@@ -88,7 +88,7 @@ def test_duckdb_reads_the_same_query() -> None:
 )
 def test_what_sql_cannot_say_is_refused_by_name(model: Any) -> None:
     table = dataset([("x", 1, "f", 1)], persons=False)
-    with pytest.raises(ParameterError, match="SQL cannot say"):
+    with pytest.raises(ParameterError, match="SQL cannot express"):
         sql_test(Recipe(table.schema, (sf.KAnonymity(2), model)), "t")
 
 

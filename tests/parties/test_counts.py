@@ -161,14 +161,14 @@ def test_quantiles_beside_counts_that_leave_some_out_are_refused(
     if not refused:
         store.require_new(asked(second), Rules())
         return
-    with pytest.raises(ReleaseRefused, match="leaves out small counts or takes bins together"):
+    with pytest.raises(ReleaseRefused, match="hides small counts or joins bins"):
         store.require_new(asked(second), Rules())
 
 
 def test_an_answer_that_never_came_may_have_left_counts_out(tmp_path):
     store = Answered(tmp_path)
     store.opening(asked(HISTOGRAM), Rules(), "study")
-    with pytest.raises(ReleaseRefused, match="leaves out small counts"):
+    with pytest.raises(ReleaseRefused, match="hides small counts"):
         store.require_new(asked(QUANTILES), Rules())
     store.record(asked(HISTOGRAM), {"counts": {"[0, 10)": 30}}, "study")
     store.require_new(asked(QUANTILES), Rules())

@@ -18,7 +18,7 @@ def test_protocols_and_their_limits():
     )
     with pytest.raises(ParameterError, match="different parties"):
         summation("encrypted", server=1, key_holder=1)
-    with pytest.raises(ParameterError, match="no protocol"):
+    with pytest.raises(ParameterError, match="does not exist; choose"):
         summation("ring")
     with pytest.raises(ParameterError, match="degree"):
         Shamir(4).degree_among(4)

@@ -22,8 +22,8 @@ from tests.parties.test_statistics import QUESTIONED
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"order": "loss"}, "looks at the records"),
-        ({"order": "entropy"}, "looks at the records"),
+        ({"order": "loss"}, "depends on the records"),
+        ({"order": "entropy"}, "depends on the records"),
         ({"order": "hight"}, "no order 'hight'"),
         ({"budget": "2"}, "from 0 to 1"),
         ({"budget": "much"}, "from 0 to 1"),

@@ -90,7 +90,7 @@ def test_who_is_no_party_cannot_sign(folder, tmp_path):
 
 
 def test_unknown_parts_are_named_with_what_may_be_meant(folder):
-    assert "'protocoll' is no part of a study. Did you mean 'protocol'?" in refused(
+    assert "'protocoll' is not a section of a study. Did you mean 'protocol'?" in refused(
         folder, protocoll={}
     )
     assert "Did you mean 'threshold'?" in refused(
@@ -186,7 +186,7 @@ def test_sums_that_may_not_fit_are_refused_when_the_study_is_read(folder):
 
 
 def test_what_is_no_study_is_refused(tmp_path):
-    with pytest.raises(RecipeError, match="no study"):
+    with pytest.raises(RecipeError, match="not a study"):
         study_from(["a", "list"])
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(RecipeError, match="UTF-8"):

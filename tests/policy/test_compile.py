@@ -382,7 +382,7 @@ def test_unknown_options(option, told):
 
 def test_people_s_policies_need_the_column_that_names_them():
     policies = Policies.of(three_policies())
-    with pytest.raises(SchemaError, match="which column names the person"):
+    with pytest.raises(SchemaError, match="the column that identifies the person"):
         enforce(policies, people(), **USE)
     with pytest.raises(SchemaError, match=f"no column '{COLUMN}'"):
         compile_policies(policies, people(), **USE)

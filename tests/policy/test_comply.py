@@ -73,7 +73,7 @@ REASONS = {
         {},
         "4-diversity of Disease",
     ),
-    "unknown model": (changed(models=(PrivacyModel("mystery"),)), {}, "is not a model we know"),
+    "unknown model": (changed(models=(PrivacyModel("mystery"),)), {}, "is not a known model"),
     "level by entries": (
         with_datum(datum("Age", "QID", 2, 2, [("25", "20-30", "<50"), ("26", "20-30", "<50")])),
         {},
@@ -85,7 +85,7 @@ REASONS = {
     "identifier": (
         with_datum(datum("Disease", "EI")),
         {},
-        "explicit identifier and is released as it is",
+        "explicit identifier and is released unchanged",
     ),
     "pseudonyms": (
         changed(pseudonymizations=(Pseudonymization("HMAC", ("Disease",)),)),
@@ -120,7 +120,7 @@ def test_a_cap_that_is_exceeded_is_a_note(folder):
 def test_models_that_need_the_original(folder):
     close = changed(models=(PrivacyModel("t-Closeness", (), (("t", "0.5"),)),))
     alone = close.comply(folder, **USE)
-    assert not alone.holds and "cannot be told from the shared folder alone" in alone.reasons[0]
+    assert not alone.holds and "cannot be judged from the shared folder alone" in alone.reasons[0]
     assert close.comply(folder, original=people(), **USE).holds
 
 
@@ -135,8 +135,8 @@ def test_drift_is_named_part_by_part(folder):
     found = new.comply(folder, **USE)
     assert found.holds  # what was released still keeps the new policy
     assert found.notes == (
-        "policy 'study' drifted since the release: purpose research, recipients changed",
-        "policy 'study' drifted since the release: purpose research, retention added",
+        "policy 'study' changed after the release: purpose research, recipients changed",
+        "policy 'study' changed after the release: purpose research, retention added",
     )
 
 
@@ -152,7 +152,7 @@ def test_people_s_own_policies(tmp_path):
     assert pl.read_parquet(tmp_path / "out" / "owner" / "policies.parquet").height == 3
     stricter = Policies.of({**three_policies(), "Axel": personal("26", "53711", age_level=2)})
     later = comply(share, stricter, Use(**USE))
-    assert not later.holds and "changed since the release" in later.reasons[0]
+    assert not later.holds and "after the release" in later.reasons[0]
     refused = Policies.of({**three_policies(), "Axel": personal("26", "53711", accepted=False)})
     assert not comply(share, refused, Use(**USE)).holds
     assert not comply(share, policies, Use("research")).holds

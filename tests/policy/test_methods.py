@@ -706,7 +706,7 @@ def test_every_facet_is_read_or_refused(facet):
         ends = {"minInclusive": 3, "minExclusive": 4, "maxInclusive": 3, "maxExclusive": 2}
         assert ends[facet] in (found.low, found.high)
     else:
-        with pytest.raises(PolicyError, match="a range has"):
+        with pytest.raises(PolicyError, match="a range must"):
             special.parse_functional(text)
 
 

@@ -192,7 +192,7 @@ def test_too_large_a_lattice_tells_only_about_the_neighbours(made, found):
     assert choice.startswith(
         f"This is the best of all {found.lattice_nodes:,} nodes: proved by the search."
     )
-    assert "only its neighbours are below" in choice and not near.reasons().outlook
+    assert "below are its neighbours only" in choice and not near.reasons().outlook
     unsure = dataclasses.replace(near, proved=False, gap=0.25).reasons().choice
     assert (
         "not proved to be the best" in unsure

@@ -108,11 +108,11 @@ def test_a_parameter_that_is_the_default_is_the_usual_attack(release):
     [
         ({"interval_disclosure": {"sort": "x"}}, "no parameter 'sort'"),
         ({"interval_disclosure": {"kind": "x"}}, "kind"),
-        ({"nobody": {"kind": "x"}}, "there is no attack 'nobody'"),
+        ({"nobody": {"kind": "x"}}, "attack 'nobody' does not exist"),
         (["interval_disclosure"], "an attack is a name"),
         (7, "an attack is a name"),
-        ("k_anonymity", "there is no attack"),
-        ("prosecutor_risk", "there is no attack"),
+        ("k_anonymity", "does not exist"),
+        ("prosecutor_risk", "does not exist"),
     ],
 )
 def test_what_is_no_attack_is_refused(release, asked, says):
@@ -191,12 +191,12 @@ def test_python_takes_the_objects_themselves(table):
         ("{interval_disclosure: {sort: x, at_most: 0.2}}", "no parameter 'sort'"),
         ("{interval_disclosure: {kind: deviation, at_most: true}}", "must be a number"),
         ("{interval_disclosure: {kind: deviation, at_most: -1}}", "must be a number"),
-        ("{interval_disclosure: []}", "lists no limit"),
+        ("{interval_disclosure: []}", "has no limit"),
         ("{interval_disclosure: [0.2, {kind: rank, at_most: 0.1}]}", "limited twice"),
-        ("{composition: {confidence: 0.5, at_most: 0.1}}", "asked of a register"),
+        ("{composition: {confidence: 0.5, at_most: 0.1}}", "computed from a register"),
         ("{validity: {rules: {age: [3, 99]}, at_least: 0.1}}", "under contract"),
         ("{interval_disclosure: many}", "must be a number"),
-        ("{7: 0.1}", "there is no risk, attack or utility"),
+        ("{7: 0.1}", "limits: no risk, attack or utility"),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused_with_the_recipe(limits, says):

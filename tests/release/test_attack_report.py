@@ -78,8 +78,7 @@ def test_the_certificate_tells_what_is_unknown():
         "attack": "homogeneity",
         "status": "unknown",
         "reason": (
-            "values of age were changed, not generalised: a class does not hold the people it"
-            " seems to"
+            "values of age were changed, not generalised, so a class does not contain the people it seems to"
         ),
         "limit": None,
     }

@@ -53,7 +53,7 @@ def test_a_search_before_the_accounted_step_breaks_it(tmp_path):
     for place, release in enumerate(made):
         found = release.certified
         assert found is not None and not found.holds
-        assert "global_recoding looks at data" in found.reasons[0]
+        assert "reads data" in found.reasons[0]
         assert any("no ε is certified" in warning for warning in release.warnings)
         release.write(tmp_path / str(place))
         told = json.loads((tmp_path / str(place) / "share" / "certificate.json").read_text())
@@ -110,7 +110,7 @@ BROKEN = {
             ),
             SAFE,
         ],
-        "show in which group",
+        "show which group",
     ),
     "quantile": ({}, [sf.TopBottomCoding(["age"], top_quantile=0.9), SAFE], "quantiles"),
     "mean": (

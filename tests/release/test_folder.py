@@ -22,7 +22,7 @@ from tests.release.test_lazy_release import (
 
 
 def test_a_folder_that_is_not_there_is_called_so(tmp_path):
-    with pytest.raises(UnreadableInput, match="there is no such folder"):
+    with pytest.raises(UnreadableInput, match="does not exist; give the one that run wrote"):
         read_release(tmp_path / "nowhere")
 
 
@@ -87,5 +87,5 @@ def test_a_release_in_parts_is_attacked_and_measured_on_its_sample(written: Path
     assert (
         measured["discernibility"] == release.certificate["utility"]["discernibility"]
     )  # of all records, not of the sample
-    with pytest.raises(UnreadableInput, match="is not the table this release was made from"):
+    with pytest.raises(UnreadableInput, match="is not the original table of this release"):
         release.beside(sf.read(people().head(500)))

@@ -125,7 +125,7 @@ def test_an_acceptance_of_nothing_is_told() -> None:
         accept={"rate": {"implies": "age", "because": "agreed"}}, table=loans().drop(["lines"])
     )
     assert any(
-        "accept names what was not found: rate → age" in warning for warning in release.warnings
+        "accept names relations that were not found" in warning for warning in release.warnings
     )
 
 

@@ -78,7 +78,11 @@ def test_a_release_in_parts_is_made_again_whoever_holds_the_original(
 def test_another_original_is_told(written: Path) -> None:
     other = sf.read(people().with_columns(pl.col("cost") + 1))
     found = status(sf.verify(written / "share", original=other, owner=written / "owner"))
-    assert found["input is the committed one"] == found["rows are the recoded original"] == "fails"
+    assert (
+        found["the original is the committed one"]
+        == found["rows are the recoded original"]
+        == "fails"
+    )
 
 
 def test_the_commands_take_a_release_in_parts(written: Path, command: Any) -> None:

@@ -15,7 +15,7 @@ from sfumato import examples
 from tests.data.relational.test_released import RECIPE
 from tests.release.test_person_checks import failing, sealed_again
 
-COLUMNS = "columns are what the recipe says"
+COLUMNS = "columns match the recipe"
 TABLES = ("people", "visits", "prescriptions")
 
 
@@ -83,7 +83,9 @@ def test_a_column_of_another_kind_and_words_where_numbers_were(share):
         changed(share, said, "visits", lambda frame: frame.with_columns(cost=pl.lit("Jo Doe")))
 
     sealed_again(share, names)
-    assert failing(share) == {"numbers": "words stand where the recipe says numbers: visits.cost"}
+    assert failing(share) == {
+        "numbers": "words are in columns that the recipe calls numeric: visits.cost"
+    }
 
 
 @pytest.mark.parametrize(

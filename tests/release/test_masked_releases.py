@@ -221,7 +221,7 @@ def test_what_was_drawn_from_the_system_cannot_be_made_again(tmp_path, undrawn):
     found = sf.verify(tmp_path / "out" / "share", original=table, owner=tmp_path / "out" / "owner")
     claims = {claim.name: claim for claim in found.claims}
     assert found.holds and claims["rows are the recoded original"].status == "needs original"
-    assert "draws from the system" in claims["rows are the recoded original"].detail
+    assert "uses random numbers of the system" in claims["rows are the recoded original"].detail
 
 
 CHAINS = {

@@ -61,7 +61,7 @@ def verified(people, folder, edit):
 def test_an_honest_certificate_is_that_of_the_release_made_again(people, tmp_path):
     claims = verified(people, tmp_path, lambda certificate: None).claims
     assert {claim.status for claim in claims} == {"holds"}
-    assert any(claim.name.startswith("what the certificate tells") for claim in claims)
+    assert any(claim.name.startswith("figures of the certificate") for claim in claims)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_number_that_only_the_original_tells_is_noticed(people, tmp_path, edit
     found = verified(people, tmp_path, edit)
     assert found.result == "false"
     (claim,) = [
-        claim for claim in found.claims if claim.name.startswith("what the certificate tells")
+        claim for claim in found.claims if claim.name.startswith("figures of the certificate")
     ]
     assert claim.status == "fails" and section in claim.detail
 

@@ -67,7 +67,7 @@ def test_a_table_that_is_listed_and_not_judged_is_noticed(share):
     (share / "names.csv").write_text("person_id,name\nx,y\n")
     sealed_again(share, lambda said: None)
     assert failing(share) == {
-        "tables judged": "1 more file(s) in the folder, which no promise is about"
+        "tables judged": "1 more file(s) in the folder, which no promise covers"
     }
 
 
@@ -93,12 +93,12 @@ def test_a_table_that_is_cut_off_by_no_step_is_noticed(share):
         ],
     )
     sealed_again(share, edit)
-    assert "visits joins with nobody" in failing(share)["columns are what the recipe says"]
+    assert "visits joins with nobody" in failing(share)["columns match the recipe"]
 
 
 def test_a_certificate_of_no_table_is_unreadable(share):
     sealed_again(share, lambda said: said["tables"].clear())
-    with pytest.raises(UnreadableInput, match="describes no table"):
+    with pytest.raises(UnreadableInput, match="does not describe a table"):
         sf.verify(share)
 
 
@@ -155,7 +155,7 @@ def in_plan(said, table, step="global_recoding"):
         (
             lambda said: in_plan(said, "people").update(people_dropped=7_000),
             "steps",
-            "7,000 people went by the steps",
+            "people were removed by the steps",
         ),
         (
             lambda said: said["verdicts"][0].update(attained=90),
@@ -190,4 +190,4 @@ def test_words_have_no_place_in_a_verdict(share, word):
 
 def test_a_plan_in_one_of_several_tables_tells_a_level_of_every_quasi_identifier(share):
     sealed_again(share, lambda said: in_plan(said, "people")["levels"].pop("age"))
-    assert "tells no level of age" in failing(share)["steps"]
+    assert "gives no level of" in failing(share)["steps"]

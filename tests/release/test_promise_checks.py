@@ -130,7 +130,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"unknown": 400},
         {"accepted": ["diagnosis"]},
         {"accepted": [{"columns": ["diagnosis"], "implies": "age"}]},
-        {"note": "no column tells anything"},
+        {"note": "no column shows a statistic"},
     ],
 )
 def test_what_was_looked_for_between_columns_is_what_a_run_says(

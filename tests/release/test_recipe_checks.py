@@ -108,7 +108,7 @@ def test_the_hand_itself_is_not_noticed(share):
     assert found.headline == "not all verified: 1 of 5 promises needs the original" and not failing(
         found
     )
-    assert {"report", "columns are what the recipe says", "marketer_risk"} <= {
+    assert {"report", "columns match the recipe", "marketer_risk"} <= {
         claim.name for claim in found.claims if claim.status == "holds"
     }
 
@@ -118,7 +118,7 @@ def test_what_is_certified_holds_with_the_original_too(released):
     assert found.holds and not failing(found)
 
 
-COLUMNS, STEPS = "columns are what the recipe says", "steps"
+COLUMNS, STEPS = "columns match the recipe", "steps"
 LIES: dict[str, tuple[str, Any]] = {
     "a role": (COLUMNS, lambda c: c["recipe"]["columns"]["cost"].update(role="sensitive")),
     "a role twice": (COLUMNS, lambda c: c["roles"]["age"].append("quasi")),

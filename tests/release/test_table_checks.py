@@ -199,7 +199,7 @@ def test_a_name_that_no_database_takes_is_refused_by_name(tmp_path):
         table=TABLE.with_columns(pl.Series("*", ["a"] * 60)),
         columns={"*": "keep"},
     )
-    with pytest.raises(SchemaError, match="means all to engines"):
+    with pytest.raises(SchemaError, match="means all columns to engines"):
         made.write(
             tmp_path / "out",
             options=sf.WriteOptions(into=f"sqlite:///{tmp_path / 'x.db'}", into_table="t"),

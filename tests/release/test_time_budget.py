@@ -25,7 +25,7 @@ from sfumato.release.intruders import intruder_from
 from tests.methods.attacks import drawn_rows
 
 COLUMNS = tuple("abcdef")
-STOPPED = "time budget was spent before it was through"
+STOPPED = "time budget ran out before the attack finished"
 
 
 class Clock:

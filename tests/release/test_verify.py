@@ -45,7 +45,7 @@ def test_another_original_is_noticed(release):
     found = sf.verify(
         release / "share", original=sf.examples.hospital(rows=400, seed=8), owner=release / "owner"
     )
-    assert statuses(found)["input is the committed one"] == "fails"
+    assert statuses(found)["the original is the committed one"] == "fails"
     assert statuses(found)["rows are the recoded original"] == "fails"
 
 

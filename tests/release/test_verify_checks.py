@@ -161,11 +161,11 @@ def test_a_lock_of_another_shape_makes_nothing_again(
     original = sf.read_data(folders["items"], "baskets", {"person": "who", "item": "item"})
     found = sf.verify(folders["baskets"] / "share", original=original, owner=owner)
     claim = {claim.name: claim for claim in found.claims}["people are the recoded original"]
-    assert (claim.status, claim.detail) == ("fails", "the lock is about data of shape table")
+    assert (claim.status, claim.detail) == ("fails", "the lock is for data of shape table")
 
 
 def test_a_population_goes_with_tables(folders: dict[str, Path]) -> None:
-    with pytest.raises(ParameterError, match="population goes with tables"):
+    with pytest.raises(ParameterError, match="population is for tables"):
         sf.verify(folders["baskets"] / "share", population=sf.read(STORED / "table.csv"))
 
 

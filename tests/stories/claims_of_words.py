@@ -86,7 +86,7 @@ SENTENCES = (
     ),
     said(
         "release.report.headline",
-        "every {} is kept",
+        "every {} holds",
         "No limit and no agreement of the recipe is broken.",
         "tests/release/report/test_headline.py::test_the_headline_of_random_records",
         "tests/methods/attacks/test_synthetic.py::test_leaves_of_one_record_are_refused_although_no_cell_is_copied",
@@ -94,11 +94,8 @@ SENTENCES = (
     said(
         "interfaces.cli.demo",
         (
-            (
-                "The promise holds, and the {} finds people all the same, by columns it does not"
-                " cover."
-            ),
-            "[bold green]The promise holds, and none of these intruders gets through.[/]",
+            ("The promise holds, but the {} still finds people by columns it does not cover."),
+            "[bold green]The promise holds, and none of these intruders succeeds.[/]",
         ),
         "The promise of the demo holds, and the intruders that get through are named.",
         RELEASED,
@@ -133,7 +130,7 @@ SENTENCES = (
     ),
     said(
         "interfaces.scripts",
-        "The release is judged on what would be shared; what it prints holds no value of a person.",
+        "The release is judged on what would be shared; the printed output holds no value of a person.",
         "What a script prints tells no value of a person.",
         "tests/test_fuzz.py::test_run_releases_what_holds_or_refuses_politely",
         "tests/interfaces/test_scripts.py::test_script_notebook_command_and_workbench_make_the_same_release",
@@ -153,8 +150,7 @@ SENTENCES = (
     ),
     said(
         "release.promise_checks",
-        "it follows from the steps of the recipe, about {}; that they ran as written no file shows,"
-        " a signature vouches for it (--key)",
+        "it follows from the steps of the recipe, about {}; no file shows that they ran as written, a signature vouches for it (--key)",
         "A promise about a mechanism follows from the steps of the recipe.",
         "tests/core/test_mechanism.py::test_anything_else_does_not",
         "tests/core/test_mechanism.py::test_a_certificate_that_tells_of_no_mechanism_fails",
@@ -162,10 +158,7 @@ SENTENCES = (
     ),
     said(
         "release.report.sections",
-        "It checks that files and certificate belong together, and recomputes from the files alone"
-        " that each promise holds with the value given here. Whether the data are those of the"
-        " original, and how much was left out, can only be checked with the original: `sfumato"
-        " verify . --original FILE`.",
+        "It checks that files and certificate belong together, and recomputes from the files alone that each promise holds with the value given here. Whether the data are those of the original, and how much was suppressed, can only be checked with the original: `sfumato verify . --original FILE`.",
         "The command of the page recomputes each promise, class sizes and risks from the files"
         " alone.",
         OTHER_ROWS,
@@ -205,19 +198,19 @@ SENTENCES = (
     ),
     said(
         "data.baskets.disassociated_km",
-        "all {} clusters hold at least {} people whose items cannot be joined again",
+        "all {} clusters hold: any {} known items can be reconstructed for at least {} people",
         "Who joins the parts of a cluster again finds at least k people.",
         "tests/data/baskets/test_disassociated_km.py::test_some_way_to_put_a_cluster_together_has_k_carriers",
     ),
     said(
         "data.baskets.models",
-        "at least {} {} every set of at most {} that somebody has",
+        "at least {} {} every set of at most {} that occurs",
         "Any m items that somebody has are had by at least k people.",
         "tests/data/baskets/test_models.py::test_km_anonymity",
     ),
     said(
         "data.baskets.models",
-        "of everyone who shares at most {} public item(s) at most {} share a private one; {}",
+        "among all who share at most {} public item(s), at most {} share a private item; {}",
         "Of those who share p public items at most a share h has a private one.",
         "tests/data/baskets/test_models.py::test_coherence",
     ),
@@ -230,7 +223,7 @@ SENTENCES = (
     ),
     said(
         "data.paths.visits",
-        "every way of at most {} visits that somebody went was gone by at least {} people",
+        "every sequence of at most {} visits that occurs is shared by at least {} people",
         "Any m visits in their order were gone by at least k people.",
         "tests/data/paths/test_visits.py::test_visits_in_order",
     ),
@@ -263,8 +256,7 @@ SENTENCES = (
     ),
     said(
         "data.relational.dates",
-        "The dates of every person ({}) were moved together by a random number of days, {} at"
-        " most{}.",
+        "All dates of a person ({}) were moved together by a random number of days, {} at most{}.",
         "All dates of a person move by one shift, not farther than told.",
         "tests/data/relational/test_dates.py::test_all_dates_of_a_person_move_by_one_shift",
     ),
@@ -285,8 +277,8 @@ SENTENCES = (
     said(
         "results.queries.question",
         (
-            "at {} its rank is at most {} rows worse than the grid's best",
-            "behind each the interval that holds the noise at {}",
+            "at {} its rank is at most {} rows worse than the best of the grid",
+            "behind each, the interval that holds the noise at {}",
         ),
         "The noise stays within what is told, as often as is told.",
         "tests/results/queries/test_quantiles.py::test_the_rank_error_holds",
@@ -297,10 +289,9 @@ SENTENCES = (
     said(
         "release.alternatives",
         (
-            "This is the best of {}: proved by the search. It {}. {}",
+            "This is the best of {}, proved by the search. It {}. {}",
             (
-                "This is the best of {}: proved, every node was looked at. It {}; {} nodes stay"
-                " within the budget, and {}."
+                "This is the best of {}, proved by evaluating every node. It {}; {} nodes stay within the budget, and {}."
             ),
         ),
         "No node that keeps the promises is better.",
@@ -310,9 +301,7 @@ SENTENCES = (
     ),
     said(
         "data.lazy.coarse",
-        "combinations of values were too many to hold, so columns were generalised before counting:"
-        " the plan is at best the least within levels ≥ {}; lower ones were not looked at, and what"
-        " is told of the original is told of the table generalised so",
+        "the combinations of values did not fit into memory, so columns were generalised before counting: the plan is at best the least within levels ≥ {}; lower levels were not tried, and figures of the original describe the table generalised to these levels",
         "No levels above those counted are better.",
         "tests/data/lazy/test_coarse.py::test_alternatives_are_those_within_the_levels",
         "tests/data/lazy/test_coarse.py::test_what_is_found_above_the_levels_is_what_memory_finds_there",
@@ -326,8 +315,7 @@ SENTENCES = (
     ),
     said(
         "release.report.differences",
-        "Cells to suppress are chosen greedily over all records, and proved least with method"
-        " exact; sdcMicro goes key by key and usually suppresses more.",
+        "Cells to suppress are chosen greedily over all records, and proved least with method exact; sdcMicro goes key by key and usually suppresses more.",
         "No suppression of cells that keeps the promise costs less than that of method exact.",
         "tests/methods/steps/suppression/test_cell_plan.py::test_exact_is_what_trying_everything_finds",
     ),
@@ -340,7 +328,7 @@ SENTENCES = (
     ),
     said(
         "guidance.recommendation.recommendation",
-        "Of {} candidates that keep all promises and limits it has the least {}.",
+        "Of {} candidates that satisfy all promises and limits it has the least {}.",
         "No other candidate that keeps everything loses less.",
         "tests/guidance/recommendation/test_recommend.py::test_the_best_keeps_the_promises_and_loses_least",
         "tests/guidance/recommendation/test_recommend.py::test_random_roles_never_cost_the_class_size",
@@ -348,7 +336,7 @@ SENTENCES = (
     # Results instead of rows.
     said(
         "results.tables.protected_table",
-        ("proved the least", "at most {} above the least"),
+        ("proved the least", "at most {} above the minimum"),
         "No set of suppressed cells that protects the tables costs less, or less than the gap"
         " says.",
         "tests/results/tables/test_exact.py::test_the_least_suppression_is_what_trying_all_sets_finds",

@@ -48,12 +48,12 @@ class ImpliedQuasi:
         )  # a recipe file may hold anything there
         if not isinstance(implies, str) or not implies:
             raise ParameterError(
-                "implies must name one quasi-identifier; write a list of mappings for several"
+                "'implies' must name one quasi-identifier; for several, write a list of mappings"
             )
         if not isinstance(because, str) or not because.strip():
             raise ParameterError(
-                'because must give the reason in words, like because: "the recipient has both'
-                ' columns"'
+                "'because' must give the reason in words, like because: \"the recipient has both "
+                'columns"'
             )
 
     def to_recipe(self) -> dict[str, str]:
@@ -98,7 +98,8 @@ def read_acceptances(section: object) -> tuple[Acceptance, ...]:
         entries = specs if isinstance(specs, list | tuple) else [specs]
         if not entries:
             raise ParameterError(
-                f"accept, column {column!r}: nothing is accepted; say what, like {EXAMPLE}"
+                f"accept, column {column!r}: nothing is listed; say what is accepted, "
+                f"like {EXAMPLE}"
             )
         accepted += [_read_one(column, spec) for spec in entries]
     return tuple(accepted)
@@ -146,11 +147,11 @@ def acceptance_problems(
         problem = _problem(acceptance, schema, claimed)
         # Only what stands before is compared, so of two equal ones the second is reported.
         if problem is None and acceptance in accepted[:index]:
-            problem = "the same is accepted twice"
+            problem = "the same entry is listed twice; keep one"
         if problem is None and isinstance(acceptance, ImpliedQuasi):
             pairs = [(a.column, a.implies) for a in accepted[:index] if isinstance(a, ImpliedQuasi)]
             if (acceptance.column, acceptance.implies) in pairs:
-                problem = f"{acceptance.implies!r} is accepted twice, with two reasons"
+                problem = f"{acceptance.implies!r} is listed twice, with two reasons; keep one"
         if problem is not None:
             problems.append(f"accept, column {acceptance.column!r}: {problem}")
     return problems
@@ -162,16 +163,16 @@ def _problem(acceptance: Acceptance, schema: Schema, claimed: set[str]) -> str |
         return f"the recipe has no such column.{did_you_mean(name, columns)}"
     # A direct identifier that a step claims is released as what the step makes of it.
     if columns[name].has(Role.DROP) and name not in claimed:
-        return "its role is drop, so it is dropped and there is nothing to accept"
+        return "its role is drop, so there is nothing to accept; delete the entry"
     if isinstance(acceptance, TextOnly):
         return None
     if columns[name].has(Role.QUASI):
         return (
-            "it is a quasi-identifier itself; only other released columns are compared with"
-            " quasi-identifiers"
+            "it is a quasi-identifier itself; only other released columns are compared with "
+            "quasi-identifiers, so delete the entry"
         )
     if columns[name].identifies:
-        return "its role is unit, so it is renumbered and implies nothing"
+        return "its role is unit, so it is renumbered and implies nothing; delete the entry"
     if acceptance.implies not in columns:
         return (
             "the recipe has no column"
@@ -179,8 +180,8 @@ def _problem(acceptance: Acceptance, schema: Schema, claimed: set[str]) -> str |
         )
     if not columns[acceptance.implies].has(Role.QUASI):
         return (
-            f"{acceptance.implies!r} is no"
-            f" quasi-identifier.{did_you_mean(acceptance.implies, schema.quasi)}"
+            f"{acceptance.implies!r} is not a "
+            f"quasi-identifier.{did_you_mean(acceptance.implies, schema.quasi)}"
         )
     return None
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 BY_ORDER, BY_NOTHING = "order", "none"
 CHOICES = (
-    "name a column that identifies records in both tables, 'order' where row i was made from row i"
-    " of the original, or 'none' where no row is anybody's (synthetic records)"
+    "name a column that identifies records in both tables, 'order' if row i was made from row i "
+    "of the original, or 'none' if no row belongs to a person (synthetic records)"
 )
 
 
@@ -39,13 +39,14 @@ def pair_elsewhere(
     """
     if control is not None and align != BY_NOTHING:
         raise ParameterError(
-            "a control group goes with rows that are nobody's; say that they are with align 'none'"
+            "a control group only goes with synthetic rows; add align 'none', or leave "
+            "the control group out"
         )
     if align is None:
         if released.origin is None and not _same_rows(original, released):
             raise ParameterError(
-                f"{released.source.name} does not say which rows of {original.source.name} its rows"
-                f" were made from; say it with align: {CHOICES}"
+                f"{released.source.name} does not say which rows of {original.source.name} its "
+                f"rows were made from; add align: {CHOICES}"
             )
         return TablePair.of(original, released)
     if align == BY_NOTHING:
@@ -53,8 +54,8 @@ def pair_elsewhere(
     if align == BY_ORDER:
         if len(released) != len(original):
             raise SchemaError(
-                f"{released.source.name} has {len(released):,} rows and {original.source.name}"
-                f" {len(original):,}, so they are not aligned by order; {CHOICES}"
+                f"{released.source.name} has {len(released):,} rows and {original.source.name} has "
+                f"{len(original):,}, so 'order' cannot align them; {CHOICES}"
             )
         aligned = dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64))
         return TablePair.of(original, aligned)
@@ -88,8 +89,8 @@ def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
         missing, repeated = column.null_count(), len(column) - column.n_unique()
         if missing or repeated:
             raise SchemaError(
-                f"align: column {key!r} of {table.source.name} does not identify records:"
-                f" {missing:,} missing and {repeated:,} repeated values"
+                f"align: column {key!r} of {table.source.name} does not identify records: "
+                f"{missing:,} missing and {repeated:,} repeated values; choose another column"
             )
         texts.append(column)
     positions = np.arange(len(original), dtype=np.int64)
@@ -100,10 +101,9 @@ def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
     matches = joined["row"]
     if matches.null_count():
         raise SchemaError(
-            f"align: {matches.null_count():,} of {len(released):,} records of"
-            f" {released.source.name}"
-            f" have a value of {key!r} that {original.source.name} does not have; give the table"
-            " they were made from"
+            f"align: {matches.null_count():,} of {len(released):,} records of "
+            f"{released.source.name} have a value of {key!r} that {original.source.name} lacks; "
+            "give the table they were made from"
         )
     return matches.to_numpy().astype(np.int64)
 
@@ -125,7 +125,10 @@ def _unaligned(original: Table, released: Table, control: Table | None) -> Table
             " columns"
         )
     if not len(control):
-        raise SchemaError(f"control: {control.source.name} has no rows")
+        raise SchemaError(
+            f"control: {control.source.name} has no rows; give people that the release was "
+            "not made from"
+        )
     # Control people stand behind the originals, so that they are known by their row numbers.
     controls = control.to_polars().select(original.columns)
     frame = pl.concat([original.to_polars(), controls], how="vertical_relaxed")

@@ -67,7 +67,7 @@ def cut_short(trials: int, requested_trials: int) -> str:
     >>> cut_short(20, 500), cut_short(500, 500)
     (' (a random sample, to bound the work)', '')
     """
-    return "" if trials >= requested_trials else " (a random sample, to bound the work)"
+    return "" if trials >= requested_trials else " (a random sample, to limit the work)"
 
 
 def stopped_short(trials: int, requested_trials: int) -> str:
@@ -76,7 +76,7 @@ def stopped_short(trials: int, requested_trials: int) -> str:
     >>> stopped_short(20, 500), stopped_short(500, 500)
     (' (a random sample, for want of time)', '')
     """
-    return "" if trials >= requested_trials else " (a random sample, for want of time)"
+    return "" if trials >= requested_trials else " (a random sample, because time was short)"
 
 
 def now() -> float:
@@ -237,7 +237,7 @@ class Scene:
         unknown.
         """
         raise ParameterError(
-            "the time budget was spent before it was through; give it more seconds"
+            "the time budget ran out before the attack finished; allow more seconds"
         )
 
 
@@ -311,7 +311,7 @@ class Finding:
         """
         if self.interval is None or self.interval[0] > 0.0 or self.interval[1] < 1.0:
             return None
-        return f"any rate between 0 % and 100 % agrees with what was found: {self.sentence}"
+        return f"the result fits any rate between 0 % and 100 %: {self.sentence}"
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data: the number of victims, never who they are."""
@@ -337,11 +337,11 @@ def not_a_sample(scene: Scene) -> str:
     """
     if scene.pair.original.schema.columns(Role.WEIGHT):
         return (
-            "survey weights are in the table but were not released, so how much of the population"
-            " was sampled is not known"
+            "the table has survey weights, but they were not released, so the sampled share of "
+            "the population is unknown"
         )
     return NothingToAttack(
-        "the table has no survey weights: it is not said to be a sample of a larger population"
+        "the table has no survey weights, so it is not described as a sample of a larger population"
     )
 
 

@@ -174,7 +174,7 @@ def exact(amount: object, title: str) -> Fraction:
         raise ParameterError(f"{title} must be a finite number") from None
     if fraction <= 0:
         raise ParameterError(
-            f"{title} must be above 0: without a loss there is no answer, and no loss is negative"
+            f"{title} must be above 0: an answer without privacy loss does not exist"
         )
     return fraction
 
@@ -221,7 +221,7 @@ class PrivacyLoss:
         """The inverse of :meth:`to_dict`."""
         read = {name: exact(Fraction(value), name) for name, value in plain.items()}
         if len(read) != 1:
-            raise ParameterError("a loss is either an epsilon or a rho")
+            raise ParameterError("give either an epsilon or a rho, not both")
         return cls(**read)
 
     def __str__(self) -> str:
@@ -279,12 +279,15 @@ class Budget:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None):
-            raise ParameterError("a budget is either an epsilon or a rho")
+            raise ParameterError("give the budget either as epsilon or as rho, not both")
         if self.rho is not None and self.delta:
-            raise ParameterError("delta belongs to a budget in epsilon; a rho holds without it")
+            raise ParameterError(
+                "delta belongs to a budget in epsilon; a budget in rho needs none, so leave "
+                "delta out"
+            )
         sensible(*((self.rho, "rho") if self.epsilon is None else (self.epsilon, "epsilon")))
         if self.delta and self.delta < LEAST_DELTA:
-            raise ParameterError(f"delta is 0 or at least {LEAST_DELTA:g}")
+            raise ParameterError(f"delta must be 0 or at least {LEAST_DELTA:g}")
 
     def affords(self, spending: Spending) -> bool:
         """Whether these losses together stay within the budget.

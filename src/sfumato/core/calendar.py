@@ -39,7 +39,8 @@ def dates_of(column: pl.Series, table: str) -> pl.Series:
         return column.dt.date()
     if column.dtype != pl.String:
         raise SchemaError(
-            f"column {name!r} of {table} must hold dates, times or ISO text; it is {column.dtype}"
+            f"column {name!r} of {table} must hold dates, times or ISO text, but it "
+            f"holds {column.dtype}; convert it"
         )
     read = column.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     # Behind a day stands nothing, a T or a blank: 2024-01-150 is no date.
@@ -49,7 +50,7 @@ def dates_of(column: pl.Series, table: str) -> pl.Series:
     if lost:
         raise SchemaError(
             f"column {name!r} of {table} must hold dates as YYYY-MM-DD, with or without a time; "
-            f"{lost:,} value(s) are none"
+            f"{lost:,} value(s) are not written so; correct them or make them missing"
         )
     return read
 

@@ -452,8 +452,8 @@ def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int
     unknown = int((base < 0).sum())
     if unknown:
         raise SchemaError(
-            f"{unknown} value(s) were not there when the recoding was planned; plan it again on"
-            " this table"
+            f"{unknown} value(s) did not occur when the recoding was planned; plan it again on "
+            "this table"
         )
     if base.size:
         return ladder.climb(0, level)[base]
@@ -677,14 +677,14 @@ def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
     """The survey weight of every row: of its record, or of the records it stands for together."""
     column = dataset.column(name)
     if not column.dtype.is_numeric():
-        raise SchemaError(f"weight column {name!r} is not numeric")
+        raise SchemaError(f"weight column {name!r} is not numeric; convert it, or choose another")
     values = column.to_numpy().astype(np.float64)
     # Comparisons with NaN are false, so missing weights count as bad too.
     bad = int((~((values >= 0) & (values < np.inf))).sum())
     if bad:
         raise SchemaError(
-            f"weight column {name!r} has {bad} missing, negative or infinite value(s); weights must"
-            " be zero or more"
+            f"weight column {name!r} has {bad} missing, negative or infinite value(s); correct "
+            "them: weights are zero or more"
         )
     if dataset.copies is None:
         return values

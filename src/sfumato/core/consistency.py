@@ -182,8 +182,8 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
 def _require_size(edges: int) -> None:
     if edges > MOST_EDGES:
         raise SchemaError(
-            f"more than {MOST_EDGES:,} pairs of classes are consistent with each other; judge a"
-            " sample of the records, or fewer quasi-identifiers"
+            f"more than {MOST_EDGES:,} pairs of classes are consistent with each other; judge a "
+            "sample of the records, or use fewer quasi-identifiers"
         )
 
 
@@ -297,10 +297,7 @@ class Pairs:
         return np.bincount(ends, weights=amounts, minlength=size).astype(np.int64)
 
 
-NOBODYS = (
-    "the released rows were drawn anew and are nobody's: none of them belongs to a person of the"
-    " original"
-)
+NOBODYS = "the released rows are synthetic: none of them belongs to a person of the original"
 
 
 def origin_of(released: Table, original: Table) -> NDArray[np.int64]:
@@ -322,9 +319,9 @@ def origins_of(released: Table, original: Table) -> NDArray[np.int64]:
     elif len(released) == len(original):
         return np.arange(len(original), dtype=np.int64)
     raise SchemaError(
-        f"the released table ({len(released):,} rows) cannot be aligned with the original one"
-        f" ({len(original):,} rows): its rows do not say where they come from; judge it in the run"
-        " that makes it"
+        f"the released table ({len(released):,} rows) cannot be aligned with the original "
+        f"({len(original):,} rows): its rows do not say where they come from; judge it in the run "
+        "that makes it"
     )
 
 
@@ -352,9 +349,8 @@ def pair_up(
     wrong = int(amounts[~np.isin(class_pairs, connected_keys)].sum())
     if wrong:
         raise SchemaError(
-            f"{wrong:,} of {len(released):,} released records do not generalise their own"
-            " originals; consistency of originals and released records can be judged for"
-            " generalised tables only"
+            f"{wrong:,} of {len(released):,} released records do not generalise their own "
+            "originals; consistency can be judged for generalised tables only"
         )
     matched_classes = class_pairs // max(1, len(classes)), class_pairs % max(1, len(classes))
     return Pairs(

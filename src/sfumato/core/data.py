@@ -240,8 +240,8 @@ class Data(Protocol):
             else:
                 verb, pronoun = "are", "them"
             raise ParameterError(
-                f"{join_words(unknown)} {verb} not known for data of shape {cls.shape}; leave"
-                f" {pronoun} out"
+                f"{join_words(unknown)} {verb} not available for data of shape {cls.shape}; leave "
+                f"{pronoun} out"
             )
 
     @classmethod
@@ -253,7 +253,7 @@ class Data(Protocol):
         """The same data with roles of columns; of most data they are said when the files are
         read.
         """
-        raise ParameterError("roles are said when the data are read; leave them out")
+        raise ParameterError("roles are given when the data are read; leave them out here")
 
     def require_roles(self, purpose: str) -> None:
         """Refuse data whose columns have no roles; those that are described when they are read
@@ -288,7 +288,9 @@ class Data(Protocol):
     def require_content(self) -> None:
         """Refuse data without anybody in it."""
         if not self.size:
-            raise SchemaError(f"{self.source.name} holds nobody; there is nothing to release")
+            raise SchemaError(
+                f"{self.source.name} contains no persons; there is nothing to release"
+            )
 
     # A run, in this order; see release/make.py.
 
@@ -355,7 +357,8 @@ class PeopleData(Data, Protocol):
             plans.append((step.name, plan))
         if not released.size:
             raise ReleaseRefused(
-                "the steps left nobody, so there is nothing to release; allow more, or promise less"
+                "the steps left no persons, so there is nothing to release; allow "
+                "larger budgets, or lower the promises"
             )
         released = released.finish(context.seed, shuffle=context.shuffle)
         require_alignment(self, released)
@@ -487,11 +490,16 @@ def require_alignment(original: Data, released: Data) -> None:
     # None says that all are there, in their order.
     if origin is None:
         if released.size != original.size:
-            raise InternalError("a step left people out without saying whom")
+            raise InternalError(
+                "a step removed people without reporting whom; report this as a bug of that step"
+            )
     elif len(origin) != released.size or (
         len(origin) and not -1 <= origin.min() <= origin.max() < original.size
     ):
-        raise InternalError("a step says of other people than there are who they were")
+        raise InternalError(
+            "a step reported the origins of another number of people than it kept; report "
+            "this as a bug of that step"
+        )
 
 
 def joint_digest(digests: Sequence[str]) -> str:

@@ -51,10 +51,10 @@ class Declared:
         """The bounds of a column, or a refusal."""
         if column not in self.bounds:
             raise ParameterError(
-                f"column {column!r} has no declared bounds, so no noise would be enough and nothing"
-                " is answered; declare the lowest and highest value that counts"
-                f" (bounds={{{column!r}: (low, high)}}, or 'bounds: [low, high]' in the recipe),"
-                " from public knowledge and not from the data." + did_you_mean(column, self.bounds)
+                f"column {column!r} has no declared bounds, so no amount of noise would be enough "
+                "and the question is refused; declare the lowest and highest value that counts "
+                f"(bounds={{{column!r}: (low, high)}}, or 'bounds: [low, high]' in the recipe), "
+                "from public knowledge and not from the data." + did_you_mean(column, self.bounds)
             )
         return self.bounds[column]
 
@@ -62,9 +62,9 @@ class Declared:
         """The domain of a column, or a refusal."""
         if column not in self.domains:
             raise ParameterError(
-                f"column {column!r} has no declared domain, and the values that occur would give"
-                f" people away; declare it (domains={{{column!r}: ['a', 'b']}}, or 'domain: [a, b]'"
-                " in the recipe), from public knowledge and not from the data."
+                f"column {column!r} has no declared domain, and the values that occur would reveal "
+                f"people; declare it (domains={{{column!r}: ['a', 'b']}}, or 'domain: [a, b]' in "
+                "the recipe), from public knowledge and not from the data."
                 + did_you_mean(column, self.domains)
             )
         return self.domains[column]
@@ -119,14 +119,15 @@ def declared(
     for column, words in values.items():
         if OUTSIDE in words:
             raise ParameterError(
-                f"the domain of column {column!r} cannot contain {OUTSIDE!r}: it names what is not"
-                " in it"
+                f"the domain of column {column!r} cannot contain {OUTSIDE!r}, which stands for "
+                "values outside the domain; rename it"
             )
     described_twice = sorted(limits.keys() & values.keys())
     if described_twice:
         raise SchemaError(
             [
-                f"column {n!r} has both bounds and a domain; a column is a number or a word"
+                f"column {n!r} has both bounds and a domain; give bounds for numbers, a "
+                "domain for words"
                 for n in described_twice
             ]
         )
@@ -165,7 +166,8 @@ def _default(
             )
         return str(value)
     raise ParameterError(
-        f"column {column!r} has a default for missing values but neither bounds nor domain"
+        f"column {column!r} has a default for missing values but neither bounds nor a "
+        "domain; declare one of them"
     )
 
 
@@ -196,7 +198,8 @@ class Relation:
             raise ParameterError(f"neighbours must be add_remove or change_one.{hint}")
         if type(self.contributions) is not int or self.contributions < 1:
             raise ParameterError(
-                "contributions, the rows of one unit that count, must be a whole number from 1"
+                "contributions (the rows of one unit that count) must be a whole number "
+                "of at least 1"
             )
         if self.protects == ROW and self.contributions != 1:
             raise ParameterError(
@@ -213,7 +216,7 @@ class Relation:
                 f"one {self.protects} (at most {count_of(self.contributions, 'row')} of each count)"
             )
         if self.neighbours == "add_remove":
-            return f"{unit} being there or not"
+            return f"the presence of {unit}"
         return f"{unit} being replaced"
 
     def reach(self, low: int, high: int, *, cells: int) -> tuple[int, float]:
@@ -306,7 +309,8 @@ def require_declared(dataset: Table, declared: Declared) -> None:
         if not _is_plain(dataset.column(n)):
             problems.append(f"column {n!r} holds dates, lists or objects; bounds need numbers")
     problems += [
-        f"column {n!r} holds lists, objects or times; a domain needs words, numbers or days"
+        f"column {n!r} holds lists, objects or times; a domain needs words, numbers or "
+        "days, so leave it out or convert the column"
         for n in declared.domains
         if not (_is_plain(dataset.column(n)) or _is_day(dataset.column(n)))
     ]

@@ -101,8 +101,7 @@ class Described(Data):
         """Refuse a table whose columns have no roles yet."""
         if not self.schema.attributes:
             raise SchemaError(
-                f"{purpose} needs to know what the columns of {self.source.name} are;"
-                f" {CALL_WITH_ROLES}"
+                f"{purpose} needs the roles of the columns of {self.source.name}; {CALL_WITH_ROLES}"
             )
 
     def counted_for(self, models: Sequence[Model]) -> Table:
@@ -150,8 +149,8 @@ class Described(Data):
         names_columns = roles and set(roles) <= set(self.columns)
         if names_columns and not set(roles) <= {str(role) for role in Role}:
             raise ParameterError(
-                "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns"
-                " first"
+                "roles= maps roles to columns, like {'quasi': ['age', 'zip'], ...}; a column came "
+                "first"
             )
         requested = Schema.from_roles(roles)
         self.require(requested.attributes)
@@ -185,7 +184,7 @@ class Described(Data):
         schema = self.schema
         for name, value in values.items():
             if name not in schema.attributes:
-                raise SchemaError(f"column {name!r} has no role yet; call with_roles first")
+                raise SchemaError(f"column {name!r} has no role yet; assign one with with_roles")
             schema = schema.replace(name, **{field: value})
         return self.with_schema(schema)
 

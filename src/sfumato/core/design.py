@@ -134,8 +134,8 @@ def weights_of(dataset: Table) -> NDArray[np.float64] | None:
     weights = numbers_of(dataset, name)
     if np.isnan(weights).any() or (weights < 0).any():
         raise SchemaError(
-            f"weights in column {name!r} must be numbers that are not negative, and none may be"
-            " missing"
+            f"weights in column {name!r} must be numbers, zero or more, without missing values; "
+            "correct them"
         )
     return weights
 
@@ -165,9 +165,9 @@ def weight_warnings(dataset: Table) -> tuple[str, ...]:
     if alone < OFTEN_ALONE * dataset.records:
         return ()
     warning = (
-        f"the survey weights in column {name!r} are released as they are, and {alone:,} of"
-        f" {dataset.records:,} records stand alone with theirs: who has the weights from elsewhere"
-        " finds the record; round them, or drop the column"
+        f"the survey weights in column {name!r} are released unchanged, and {alone:,} of "
+        f"{dataset.records:,} records are the only ones with their weight: anyone who knows a "
+        "weight from elsewhere finds the record; round the weights, or drop the column"
     )
     return (warning,)
 
@@ -277,7 +277,8 @@ class Renumbering:
             positions = np.minimum(np.searchsorted(unit_keys, keys), max(0, len(unit_keys) - 1))
             if (unit_keys[positions] != keys).any():
                 raise InternalError(
-                    f"a unit of column {name!r} was not there when units were counted"
+                    f"a unit of column {name!r} was missing when units were counted; "
+                    "count again on this table"
                 )
             column = rows.column(name)
             if column.dtype.is_float():

@@ -637,19 +637,20 @@ def numbers_of(dataset: Table, name: str) -> NDArray[np.float64]:
         column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)
     ):
         raise SchemaError(
-            f"column {name!r} of {dataset.source.name} must hold numbers; it is {column.dtype}"
+            f"column {name!r} of {dataset.source.name} must hold numbers, but it holds "
+            f"{column.dtype}; convert it"
         )
     read = column.cast(pl.Float64, strict=False)
     lost = read.null_count() - column.null_count()
     if lost:
         raise SchemaError(
-            f"column {name!r} of {dataset.source.name} must hold numbers; {lost:,} value(s) are"
-            " none"
+            f"column {name!r} of {dataset.source.name} must hold numbers; {lost:,} value(s) are "
+            "not numbers: correct them or make them missing"
         )
     values = np.array(read.fill_null(float("nan")).to_numpy(), dtype=np.float64)
     if np.isinf(values).any():
         raise SchemaError(
-            f"column {name!r} of {dataset.source.name} holds infinite values; take them out first"
+            f"column {name!r} of {dataset.source.name} holds infinite values; remove them first"
         )
     return values
 

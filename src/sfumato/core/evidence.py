@@ -50,8 +50,8 @@ def compatible_records(classes: ClassTable, columns: Sequence[str]) -> NDArray[n
     """
     if classes.person is not None and columns:
         raise SchemaError(
-            f"missing values as wildcards cannot be counted by person ({classes.person!r}); "
-            "use missing: category, or keep one row a person"
+            f"missing values as wildcards cannot be counted by person ({classes.person!r}); use "
+            "missing: category, or keep one row per person"
         )
     fields = np.zeros((len(columns), classes.keys.shape[1]), dtype=np.uint64)
     for position, column in enumerate(columns):
@@ -87,7 +87,8 @@ def missing_cells(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int
     """Per class, a bit for every column that is missing."""
     if len(columns) > 62:
         raise SchemaError(
-            f"{len(columns)} columns have missing values as wildcards; at most 62 can"
+            f"{len(columns)} columns have missing values as wildcards, and at most 62 "
+            "can; use missing: category for some"
         )
     pattern = np.zeros(len(classes), dtype=np.int64)
     for position, column in enumerate(columns):
@@ -150,7 +151,8 @@ def population_path(models: Sequence[Model]) -> str | None:
     paths = dict.fromkeys(model.population for model in models if model.population is not None)
     if len(paths) > 1:
         raise ParameterError(
-            f"models name {len(paths)} different population tables; a run compares with one"
+            f"models name {len(paths)} different population tables, and a run compares "
+            "with one only; keep one"
         )
     return next(iter(paths), None)
 

@@ -51,7 +51,7 @@ def target_of(folder: Path) -> Path:
         has_name = folder.name not in ("", "..") and not folder.is_symlink()
         target = folder if has_name else folder.resolve()
     except (OSError, RuntimeError, ValueError):  # a circle of links, a NUL
-        raise OutputError(f"{str(folder)!r} leads nowhere; choose another output") from None
+        raise OutputError(f"{str(folder)!r} is a broken link; choose another output") from None
     if not target.name:
         raise OutputError(f"{folder} cannot be replaced; choose another output")
     return target
@@ -74,7 +74,8 @@ def refuse_existing(folder: Path, *, force: bool | None) -> None:
             raise OutputError(f"{folder} already exists; choose another folder{hint}")
         if not (target / "share" / "certificate.json").is_file():
             raise OutputError(
-                f"{folder} is not empty and holds no earlier release; --force will not replace it"
+                f"{folder} is not empty and holds no earlier release, so --force will "
+                "not replace it; choose another folder"
             )
 
 
@@ -99,7 +100,7 @@ def in_place(folder: Path, *, force: bool | None) -> Iterator[Path]:
             with undisturbed():  # Ctrl-C waits until it is known what stands there
                 _move_into_place(draft, target, force=bool(force))
                 sync_folder(target.parent)
-                note_done(f"the release stands in {target}")
+                note_done(f"the release is in {target}")
         finally:  # a new folder that did not get there, or the old one that was exchanged for it
             with undisturbed():
                 shutil.rmtree(draft, ignore_errors=True)
@@ -207,8 +208,8 @@ def _move_into_place(draft: Path, target: Path, *, force: bool) -> None:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
         raise OutputError(
-            f"{target} already exists: another run was faster; "
-            "choose another folder, or replace it with --force"
+            f"{target} already exists: another run finished first; choose another folder, or "
+            "replace it with --force"
         ) from None
 
 

@@ -21,7 +21,7 @@ KINDS = (
     (stat.S_ISDIR, "a folder; name one file in it"),
     (
         stat.S_ISFIFO,
-        "a pipe, which could be read only once and may never end; save it as a file first",
+        "a pipe, which can be read only once and may never end; save it as a file first",
     ),
     (stat.S_ISCHR, "a device, not a file"),
     (stat.S_ISBLK, "a device, not a file"),
@@ -71,16 +71,16 @@ def _require_plain(status: os.stat_result, name: str, limit: int, purpose: str) 
 
 
 def _too_large(name: str, limit: int, purpose: str) -> str:
-    return f"{name} is larger than {limit // MEGABYTE:,} MB, the most that is read as {purpose}"
+    return f"{name} is larger than {limit // MEGABYTE:,} MB, the limit for {purpose}"
 
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
-        return "there is no such file; check the path"
+        return "this file does not exist; check the path"
     if isinstance(error, IsADirectoryError):
         return "this is a folder; name one file in it"
     if isinstance(error, PermissionError):
-        return "reading it is not permitted; check its owner and mode"
+        return "permission to read it is denied; check its owner and mode"
     return f"it cannot be read ({getattr(error, 'strerror', None) or 'not a valid path'})"
 
 
@@ -97,7 +97,7 @@ def write_whole(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         Path(name).replace(path)
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}; it is as it was") from None
+        raise OutputError(f"cannot write {path}: {error.strerror}; the file is unchanged") from None
     finally:
         Path(name).unlink(missing_ok=True)
     sync_folder(path.parent)

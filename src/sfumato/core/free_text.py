@@ -101,7 +101,7 @@ def refuse_texts(texts: Sequence[str], table: str) -> None:
     """Raise one :class:`SchemaError` that names columns of free text, if there are any."""
     if texts:
         raise SchemaError(
-            f"{len(texts)} column(s) of {table} hold free text, in which names and places can hide:"
-            f" {', '.join(texts)}; give them role 'drop' (they are dropped), or write 'free_text:"
-            " true' beside the role if somebody has read them and they may be released"
+            f"{len(texts)} column(s) of {table} hold free text, which can contain names and "
+            f"places: {', '.join(texts)}; give them role 'drop', or write 'free_text: true' beside "
+            "the role if somebody has read them and they may be released"
         )

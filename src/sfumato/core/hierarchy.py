@@ -504,7 +504,7 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], title: str) -> None:
             problems.append(problem)
     tops = {row[-1] for row in rows}
     if len(tops) > 1:
-        problems.append(f"{title}: the top level must be one single value, it has {len(tops)}")
+        problems.append(f"{title}: the top level must be one single value, but it has {len(tops)}")
     if problems:
         raise SchemaError(problems)
 

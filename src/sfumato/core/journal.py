@@ -217,7 +217,7 @@ class Journal:
             raise problem(f"cannot open the {self.kind.name} {path}: {_reason(error)}") from None
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
-            raise problem(f"cannot open the {self.kind.name} {path}: it is no plain file")
+            raise problem(f"cannot open the {self.kind.name} {path}: it is not a plain file")
         return file
 
     def _catch_up(self, file: int, *, mend: bool) -> None:
@@ -271,8 +271,8 @@ class Journal:
         """The error that names the first line that is not as it was written."""
         version_hint = ", or it is of another version of sfumato" if line == 1 else ""
         return UnreadableInput(
-            f"the {self.kind.name} {self.path} is not as it was written, from line {line}"
-            f" on{version_hint}; {self.kind.consequence} until the true one is back"
+            f"the {self.kind.name} {self.path} was changed after it was written, from line {line} "
+            f"on{version_hint}; {self.kind.consequence} until the original is restored"
         )
 
     # writing
@@ -298,7 +298,8 @@ class Journal:
             sync_folder(path.parent)
         except FileExistsError:
             raise OutputError(
-                f"there is a {self.kind.name} {path} already; it is never replaced or started anew"
+                f"a {self.kind.name} {path} already exists, and it is never replaced; "
+                "choose another path"
             ) from None
         except OSError as error:
             raise OutputError(
@@ -346,7 +347,7 @@ class Journal:
             self.entries += entries
             return
         if self._file is None:
-            raise InternalError(f"the {self.kind.name} is written outside of a turn")
+            raise InternalError(f"the {self.kind.name} can only be written inside a turn")
         before = len(self.hashes), self._starts[-1]
         text = bytearray()
         for entry in entries:
@@ -427,9 +428,9 @@ class Journal:
             head = None
         if self._head_beside and (head is None or head.entries < 1):
             raise UnreadableInput(
-                f"{self._head_file} is gone or damaged, so nobody knows whether entries were cut"
-                f" off the end of the {self.kind.name} {self.path}; {self.kind.consequence} until"
-                " it is back"
+                f"{self._head_file} is missing or damaged, so entries may have been cut off the "
+                f"end of the {self.kind.name} {self.path}; {self.kind.consequence} until it is "
+                "restored"
             )
         return head
 
@@ -440,10 +441,9 @@ class Journal:
                 self._remember_head()
             return
         raise UnreadableInput(
-            f"the {self.kind.name} {self.path} is an older copy of itself, or entries were cut off"
-            f" its end, or it is another one: it has {len(self.hashes):,} entries, and"
-            f" {self._head_file} remembers {head.entries:,}; {self.kind.consequence} until the true"
-            " one is back"
+            f"the {self.kind.name} {self.path} is an older copy, lost entries at its end, or is "
+            f"another one: it has {len(self.hashes):,} entries, and {self._head_file} remembers "
+            f"{head.entries:,}; {self.kind.consequence} until the original is restored"
         )
 
     def _remember_head(self) -> None:
@@ -474,8 +474,7 @@ def hold_alone(file: int, name: str, wait: Callable[[int], object] = lock) -> No
         wait(file)
     except NoLocks:
         raise MissingExtra(
-            f"a {name} needs a system and a disk with file locks (Linux, macOS, BSD); here, use"
-            " none"
+            f"a {name} needs a system and a disk with file locks (Linux, macOS, BSD); use none here"
         ) from None
     except OSError as error:
         raise OutputError(

@@ -68,7 +68,8 @@ class KeyReference:
             )
         if len(set(key)) < FEWEST_DIFFERENT:
             raise ParameterError(
-                f"{self.place} repeats a few bytes: that can be guessed. Make a random key"
+                f"{self.place} repeats a few bytes and can be guessed. Make a random key "
+                "with 'sfumato key vault'"
             )
         return key
 
@@ -90,7 +91,8 @@ class KeyReference:
             raise ParameterError(f"cannot read {self.place}: {error.strerror}") from None
         if len(content) > MOST_BYTES:
             raise ParameterError(
-                f"{self.place} is larger than {MOST_BYTES:,} bytes; that is no key"
+                f"{self.place} is larger than {MOST_BYTES:,} bytes and cannot be a key; "
+                "name the key file"
             )
         return content
 
@@ -101,8 +103,8 @@ class KeyReference:
         if open_to_others(self.file):
             return (
                 (
-                    f"{self.place} can be read by other users of this machine; close it: chmod 600"
-                    f" {self.file}"
+                    f"{self.place} can be read by other users of this machine; restrict it: chmod "
+                    f"600 {self.file}"
                 ),
             )
         return ()
@@ -114,11 +116,11 @@ def reference_form(reference: object) -> dict[str, str]:
     """
     if not isinstance(reference, Mapping):
         raise ParameterError(
-            "a key is never written into a recipe, where it would be copied along; write where it"
-            f" is: {FORM}"
+            "never write a key into a recipe, where it would be copied along; write where it is: "
+            f"{FORM}"
         )
     if len(reference) != 1 or not set(reference) <= {"file", "env"}:
-        raise ParameterError(f"say where the key is, in one of two ways: {FORM}")
+        raise ParameterError(f"say where the key is, in one of these ways: {FORM}")
     ((where, value),) = reference.items()
     text = str(value) if isinstance(value, str | Path) else ""
     if not text or (where == "env" and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text)):
@@ -179,6 +181,8 @@ def new_key_file(path: Path) -> None:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(secrets.token_hex(NEW_KEY_BYTES) + "\n")
     except FileExistsError:
-        raise OutputError(f"{path} already exists; a key is never overwritten") from None
+        raise OutputError(
+            f"{path} already exists, and a key is never overwritten; choose another path"
+        ) from None
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None

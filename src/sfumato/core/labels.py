@@ -74,7 +74,7 @@ class TextLabels(Sequence[str | None]):
         for position in matches.arg_true().to_list():
             if start <= position and (stop is None or position < stop):
                 return int(position)
-        raise ValueError("there is no such label")
+        raise ValueError("this label does not exist")
 
     def __eq__(self, other: object) -> bool:
         if other is self:

@@ -114,10 +114,10 @@ class Book:
         budget = self.terms.budget
         cost = " + ".join(str(loss) for loss in losses[:4]) + (" + …" if len(losses) > 4 else "")
         return (
-            f"the budget of {self.terms.dataset!r} is {budget}; {budget.spent(self.spending):g} of"
-            f" it is spent on {self.spending.answers} answer(s), and {cost} more would exceed it."
-            f" One answer may still cost up to ε = {budget.largest_epsilon(self.spending):g};"
-            " questions already answered cost nothing"
+            f"the budget of {self.terms.dataset!r} is {budget}; {self.spending.answers} answer(s) "
+            f"spent {budget.spent(self.spending):g} of it, and {cost} more would exceed it. One "
+            f"more answer may cost up to ε = {budget.largest_epsilon(self.spending):g}; repeating "
+            "an answered question is free"
         )
 
 
@@ -157,7 +157,10 @@ class Ledger:
         with self._journal.turn() as journal:
             # What is kept in memory nobody can replace.
             if self.path is not None and journal.entries[0] != self.terms:
-                raise ParameterError(f"the ledger {self.path} was replaced by one with other terms")
+                raise ParameterError(
+                    f"the ledger {self.path} was replaced by one with other terms; restore "
+                    "the original"
+                )
             # The book goes on counting where it stopped; only a journal read anew is counted again.
             if self._book is None or not self._book.is_current:
                 self._book = Book(self.terms, journal)

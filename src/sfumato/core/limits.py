@@ -75,7 +75,7 @@ def limits_of(limits: Mapping[str, Any]) -> tuple[Limit, ...]:
     for name, spec in limits.items():
         listed = spec if isinstance(spec, list | tuple) else (spec,)
         if not listed:
-            raise ParameterError(f"limits: {name} lists no limit; give a number or leave it out")
+            raise ParameterError(f"limits: {name} has no limit; give a number or leave it out")
         bounds += [_limit(name, entry) for entry in listed]
     return tuple(bounds)
 
@@ -92,7 +92,7 @@ def _limit(name: str, spec: Any) -> Limit:
         parameters = {word: plain_data(value) for word, value in spec.items() if word != way}
     # "not >= 0" refuses NaN as well.
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
-        raise ParameterError(f"limits: {name} must be a number that is not negative")
+        raise ParameterError(f"limits: {name} must be a number of zero or more")
     return Limit(name, number, parameters, way)
 
 

@@ -115,7 +115,7 @@ class ClassEvidence:
         return self.wildcard
 
 
-OF_THE_FILE = "of the file, not of persons: its rows were drawn anew and are nobody's"
+OF_THE_FILE = "of the file, not of persons: its rows are synthetic"
 """What a promise about classes means where rows are nobody's."""
 
 
@@ -160,8 +160,8 @@ class Verdict(Reportable):
             " the mechanism to it last"
         )
         sentence = (
-            f"{problem}; with it, {self.sentence}; put the step that applies it at the end of the"
-            " recipe"
+            f"{problem}; with it, {self.sentence}; move the step that applies it to the end of the "
+            "recipe"
         )
         return dataclasses.replace(self, holds=False, attained=None, sentence=sentence)
 

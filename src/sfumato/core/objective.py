@@ -210,7 +210,9 @@ def _divergence(spread: Spread) -> float:
 def _misclassified(spread: Spread) -> float:
     """The share of records that are suppressed or differ from the majority of their class."""
     if spread.majority is None:
-        raise InternalError("the objective classification was given no label")
+        raise InternalError(
+            "the objective classification needs a label; name the column to predict"
+        )
     # A class of which nothing is kept shows no majority to anybody.
     majorities = spread.majority[spread.kept > 0]
     n, right = int(spread.records.sum()), int(majorities.sum())
@@ -298,8 +300,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "ambiguity",
-        "combinations of values a record may stand for, as logarithms (Nergiz & Clifton 2007);"
-        " weights do not count",
+        "combinations of values a record may represent, as logarithms (Nergiz & Clifton 2007); "
+        "ignores weights",
         _log_leaves,
         _own,
         bounded=False,
@@ -307,8 +309,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "kl_divergence",
-        "bits by which the joint distribution is misjudged (Kifer & Gehrke 2006,"
-        " doi:10.1145/1142473.1142499); weights do not count",
+        "bits by which the joint distribution is distorted (Kifer & Gehrke 2006, "
+        "doi:10.1145/1142473.1142499); ignores weights",
         _log_leaves,
         _own,
         bounded=False,
@@ -316,8 +318,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "classification",
-        "share of records suppressed or unlike the majority label of their class (Iyengar 2002);"
-        " needs label, weights do not count",
+        "share of records suppressed or unlike the majority label of their class (Iyengar 2002); "
+        "needs label, ignores weights",
         _loss_costs,
         _own,
         bounded=False,
@@ -575,7 +577,7 @@ class Landscape:
         logarithms.
         """
         if name not in AXES:
-            raise ParameterError(f"{name!r} is no axis.{did_you_mean(name, AXES)}")
+            raise ParameterError(f"{name!r} is not an axis.{did_you_mean(name, AXES)}")
         values: NDArray[np.float64] = getattr(self, name).astype(np.float64)
         if name in RISKS:
             return np.log(np.maximum(values, TINY))

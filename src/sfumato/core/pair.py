@@ -93,7 +93,8 @@ class TablePair:
         )
         if not pair.columns:
             raise SchemaError(
-                f"{released.source.name} and {original.source.name} have no column in common"
+                f"{released.source.name} and {original.source.name} have no column in "
+                "common; give tables that share at least one"
             )
         return pair
 

@@ -87,7 +87,7 @@ def parameters(cls: type[T]) -> type[T]:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) > len(names):
             raise ParameterError(
-                f"{cls.__name__}: at most {len(names)} parameters, {len(args)} given"
+                f"{cls.__name__}: at most {len(names)} parameters, but {len(args)} were given"
             )
         positional = dict(zip(names, args, strict=False))
         try:
@@ -398,10 +398,10 @@ class ExtensibleMembers(Members):
         plug_in = load_plug_in(point, self._noun, self._belongs)
         if plug_in.name != name:
             problem = (
-                f"{describe_plug_in(point)} is announced as {name!r} and calls itself"
-                f" {plug_in.name!r}"
+                f"{describe_plug_in(point)} is announced as {name!r} but its name is "
+                f"{plug_in.name!r}"
             )
-            raise ParameterError(f"{problem}; give both one name, or uninstall it")
+            raise ParameterError(f"{problem}; give both the same name, or uninstall it")
         return plug_in
 
     def __contains__(self, name: object) -> bool:

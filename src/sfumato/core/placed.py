@@ -58,7 +58,9 @@ class Placed:
     def __post_init__(self) -> None:
         if self.family not in type(self.method).__mro__:
             wrapper = type(self).__name__
-            raise ParameterError(f"{wrapper}: it takes a {self.family_name} of ordinary tables")
+            raise ParameterError(
+                f"{wrapper}: the method must be a {self.family_name} of ordinary tables"
+            )
         if type(self.table) is not str:
             raise ParameterError(f"{self.name}: table should be the name of a table")
 
@@ -81,9 +83,7 @@ class Placed:
 
 def _require_tables(data: Any, method: str) -> SupportsTables:
     if not isinstance(data, SupportsTables):
-        raise ParameterError(
-            f"{method}: the data are not several tables; none is called by its name"
-        )
+        raise ParameterError(f"{method}: these data are not several tables, so leave 'table' out")
     return data
 
 
@@ -142,8 +142,8 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
         needs = needed([self.method], table.schema)
         if needs.population or needs.pairs or needs.posteriors:
             raise SchemaError(
-                f"{self.promise} compares with a second table or with the original records, "
-                "which is not done for one of several tables"
+                f"{self.promise} compares with a second table or with the original records, which "
+                "is not available for one of several tables; choose another promise"
             )
         return gather(table, [self.method])
 
@@ -221,13 +221,13 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
             )
         if self.method.draws_anew:
             raise ParameterError(
-                f"{self.name}: it draws rows that are nobody's, and the rows of other tables would"
-                " belong to nobody"
+                f"{self.name}: it makes synthetic rows, and the rows of other tables would belong "
+                "to nobody; choose another step"
             )
         if self.method.claims:
             raise ParameterError(
                 f"{self.name}: it works on direct identifiers, and these are dropped when several "
-                "tables are read; keys have key_pseudonyms"
+                "tables are read; for keys use key_pseudonyms"
             )
 
     def fields(self) -> dict[str, Any]:
@@ -309,8 +309,8 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         rows = _rows_of(changed, len(owners))
         if len(rows) and (rows.min() < 0 or np.bincount(rows).max() > 1):
             raise ParameterError(
-                f"{self.name}: it drew rows anew or twice, and the rows of other tables would"
-                " belong to nobody"
+                f"{self.name}: it synthesised or repeated rows, and the rows of other tables would "
+                "belong to nobody; choose another step"
             )
         # Whoever loses one row of twenty loses the other nineteen here too, before they are
         # counted.
@@ -355,7 +355,7 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
                 number = str(value)
             facts.append(f"{field.replace('_', ' ')}: {number}")
         single = f" ({'; '.join(facts)})" if facts else ""
-        return f"It was carried out{single}; {rows}."
+        return f"It was applied{single}; {rows}."
 
     def locked(self, plan: Any) -> Step:
         """The same with what time or a file decided written down."""
@@ -395,7 +395,7 @@ def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
     if between:
         parts.append(f"generalised {join_words(between)}")
     if nothing:
-        parts.append(f"left nothing of {join_words(nothing, 'or')}")
+        parts.append(f"fully suppressed {join_words(nothing, 'or')}")
     if exact:
         parts.append(f"kept {join_words(exact)} exact")
     return join_words(parts)

@@ -42,7 +42,7 @@ def load_plug_in(
         problem = f"{describe_plug_in(point)} cannot be loaded ({type(error).__name__})"
         raise ParameterError(f"{problem}; repair or uninstall it") from error
     if not belongs(plug_in):
-        problem = f"{describe_plug_in(point)} is no {noun}"
+        problem = f"{describe_plug_in(point)} is not a {noun}"
         raise ParameterError(
             f"{problem}; see 'A plug-in of one file' in the documentation, or uninstall it"
         )
@@ -60,7 +60,7 @@ def describe_plug_in(point: importlib.metadata.EntryPoint) -> str:
 
 def refuse_name(point: importlib.metadata.EntryPoint, name: str, owner: str) -> ParameterError:
     """The error about a plug-in whose name is taken."""
-    problem = f"{describe_plug_in(point)} is called {name!r}, as {owner} has one already"
+    problem = f"{describe_plug_in(point)} has the name {name!r}, which {owner} already uses"
     return ParameterError(f"{problem}; rename it, or uninstall it")
 
 

@@ -41,7 +41,9 @@ def weight_column(schema: Schema) -> str:
     """The one column with survey weights."""
     name = schema.only(Role.WEIGHT)
     if name is None:
-        raise SchemaError("survey weights are needed, but no column has role weight")
+        raise SchemaError(
+            "survey weights are needed, but no column has role weight; give one that role"
+        )
     return name
 
 
@@ -175,6 +177,6 @@ def _check(population: Table, names: Sequence[str], schema: Schema) -> None:
     repeated = len(population) - population.column(person).n_unique()
     if repeated:
         raise SchemaError(
-            f"the population {population.source.name} must have one row a person; "
-            f"{repeated:,} row(s) repeat a value of {person!r}"
+            f"the population {population.source.name} must have one row per person; {repeated:,} "
+            f"row(s) repeat a value of {person!r}; remove the repetitions"
         )

@@ -60,16 +60,16 @@ SignalHandler = Callable[[int, FrameType | None], Any]
 Promise = Literal["modes", "locks", "exchange"]
 LACKING: dict[Promise, str] = {
     "modes": (
-        "this system has no file modes: what is for the owner alone is protected only by who may"
-        " open its folder"
+        "this system has no file modes: files for the owner alone are protected only by who may "
+        "open their folder"
     ),
     "locks": (
         "this system has no file locks: two runs into the same folder do not wait for each other"
     ),
     "exchange": (
-        "this system cannot exchange two folders in one act: if the machine stops at that moment,"
-        " the earlier release lies beside its place under a name that begins with a dot, and the"
-        " next run puts it back"
+        "this system cannot exchange two folders atomically: if the machine stops at that moment, "
+        "the earlier release remains beside its place under a name that begins with a dot, and "
+        "the next run restores it"
     ),
 }
 

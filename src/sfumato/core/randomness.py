@@ -45,7 +45,7 @@ class Seed:
 
     def __post_init__(self) -> None:
         if not 0 <= self.value < 1 << SEED_BITS:
-            raise ParameterError(f"a seed is a whole number from 0 to 2^{SEED_BITS} − 1")
+            raise ParameterError(f"a seed must be a whole number from 0 to 2^{SEED_BITS} − 1")
 
     def __repr__(self) -> str:
         return f"Seed(<secret>, rehearsal={self.rehearsal})"
@@ -71,7 +71,7 @@ class Seed:
             raise ParameterError("a seed given as text must be hexadecimal") from None
         except TypeError:
             raise ParameterError(
-                "a seed is a whole number, hexadecimal text, or None for a fresh one"
+                "a seed must be a whole number, hexadecimal text, or None for a fresh one"
             ) from None
         return cls(value)
 

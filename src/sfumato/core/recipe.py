@@ -85,8 +85,7 @@ class Agreement:
             or not isinstance(bounds[0], int | float)
         ):
             raise ParameterError(
-                f"{self.metric.name}: say how far it may be off, with one number at_most or"
-                " at_least"
+                f"{self.metric.name}: give its bound as one number, at_most or at_least"
             )
 
     @property

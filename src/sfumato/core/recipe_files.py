@@ -86,7 +86,7 @@ COLUMN_KEYS = (
     "free_text",
 )
 TABLE_KEYS = ("file", "key", "belongs_to", "orphans", "columns")
-KEPT = "kept by the owner"
+KEPT = "stays with the owner"
 MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -109,7 +109,8 @@ def read_document(file: Path) -> Any:
             data = handle.read(MAX_BYTES + 1)  # a device never ends
         if len(data) > MAX_BYTES:
             raise RecipeError(
-                f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe"
+                f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB and cannot be a "
+                "recipe; check the path"
             )
         # Some editors put a mark of the encoding before the first letter; -sig takes it off.
         text = data.decode("utf-8-sig")
@@ -130,9 +131,8 @@ def from_dict(document: object, *, base: Path | str = ".", name: str = "the reci
     recipe = any_from_dict(document, base=base, name=name)
     if recipe.shape != Recipe.shape:
         raise RecipeError(
-            f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only."
-            " The commands that take every shape are sfumato assess and sfumato run: sfumato run"
-            " DATA -r RECIPE -o out"
+            f"{name} is a recipe for data of shape {recipe.shape}; this command takes recipes of "
+            "one table only. Use sfumato assess or sfumato run: sfumato run DATA -r RECIPE -o out"
         )
     return recipe
 
@@ -146,16 +146,23 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
     if document and not any(
         section in SECTIONS for section in document
     ):  # another file: what it holds is not shown
-        raise RecipeError(f"{name} is no recipe: it has none of its parts ({', '.join(SECTIONS)})")
+        raise RecipeError(
+            f"{name} is not a recipe: it has none of the sections {', '.join(SECTIONS)}"
+        )
     problems = _Problems()
     for section in document:
         if section not in SECTIONS:
             hint = did_you_mean(str(section), SECTIONS)
-            problems.append(f"{section!r} is no part of a recipe.{hint}")
+            problems.append(f"{section!r} is not a section of a recipe.{hint}")
     version = document.get("sfumato", VERSION)
     # True equals 1 in Python, and is no version.
     if version != VERSION or isinstance(version, bool):
-        problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
+        problems += [
+            (
+                f"this is recipe version {version!r}, but this sfumato reads version {VERSION}; "
+                "install the sfumato that wrote it, or update the recipe"
+            )
+        ]
     # The shape that the recipe says; else several tables where it has such, and one otherwise.
     shape = Shape.TABLES if "tables" in document else Recipe.shape
     word = document.get("shape", shape)
@@ -168,9 +175,11 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         if document.get(section) is not None and not has_section(shape):
             shapes = [str(candidate) for candidate in known_shapes() if has_section(candidate)]
             of_shapes = f"data of shape {join_words(shapes, 'or')}"
-            hint = "; columns stand in 'tables', with each table" if shape in SEVERAL_TABLES else ""
+            hint = (
+                "; describe columns in 'tables', with each table" if shape in SEVERAL_TABLES else ""
+            )
             problems.append(
-                f"{section!r} belongs to {of_shapes}, and this is a recipe for shape {shape}{hint}"
+                f"{section!r} belongs to {of_shapes}, but this recipe has shape {shape}{hint}"
             )
     tables = _tables(problems, document, shape, base)
     intake = _intake(problems, document)
@@ -230,8 +239,8 @@ def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[
                 table = fields.get("table") if isinstance(fields, Mapping) else None
                 if isinstance(table, str) and table not in table_names:
                     problems.append(
-                        f"{section}: {name} names a table"
-                        f" {table!r}.{did_you_mean(table, table_names)}"
+                        f"{section}: {name} names a table {table!r}, which the recipe "
+                        f"lacks.{did_you_mean(table, table_names)}"
                     )
     return problems
 
@@ -239,7 +248,7 @@ def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[
 def _schema(problems: _Problems, columns: Any, base: Path | str) -> Schema:
     """The columns of a table, as far as they map names to what they are."""
     if not isinstance(columns, Mapping):
-        problems += ["'columns' must map column names to what they are, like 'age: {role: quasi}'"]
+        problems += ["'columns' must map column names to descriptions, like 'age: {role: quasi}'"]
         columns = {}
     problems += ["a column name must be text" for column in columns if not isinstance(column, str)]
     attributes = {}
@@ -271,8 +280,8 @@ def _tables(
     else:
         problems += [
             (
-                "'people' must say what the people's own columns are, like '{file: people.csv,"
-                " columns: {…}}'"
+                "'people' must describe the people's own columns, like '{file: people.csv, "
+                "columns: {…}}'"
             )
         ]
     return tables
@@ -298,7 +307,12 @@ def _related(
         ]
         return {}
     if len({name.casefold() for name in specs}) < len(specs):
-        problems += ["two tables have the same name but for capitals, and their files would be one"]
+        problems += [
+            (
+                "two tables have names that differ only in capitals, so they would share a "
+                "file; rename one"
+            )
+        ]
     read_tables = {
         name: problems.collect(_related_table, name, spec, base) for name, spec in specs.items()
     }
@@ -319,8 +333,8 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     problems, where = _Problems(), f"table {name!r}"
     if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
         raise RecipeError(
-            f"{where} must say what it is, like '{{file: visits.csv, belongs_to: {{people:"
-            " person_id}, columns: {…}}'"
+            f"{where} must describe the table, like '{{file: visits.csv, belongs_to: {{people: "
+            "person_id}, columns: {…}}'"
         )
     problems += [
         f"{where}: {str(key)!r} is not known.{did_you_mean(str(key), TABLE_KEYS)}"
@@ -332,9 +346,8 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     if not isinstance(parents, Mapping | None):
         problems += [
             (
-                f"{where}: belongs_to names a table and the column that holds its keys, like"
-                f" '{{people:"
-                " person_id}'"
+                f"{where}: belongs_to must name a table and the column with its keys, like "
+                "'{people: person_id}'"
             )
         ]
         parents = None
@@ -351,8 +364,8 @@ def _other_codes(column: str, spec: Mapping[str, Any], before: Mapping[str, Any]
         return []
     return [
         (
-            f"column {column!r} has other missing_values in one table than in another; name the"
-            " column otherwise in one"
+            f"column {column!r} has different missing_values in two tables; use the same codes, or "
+            "rename the column in one"
         )
     ]
 
@@ -490,8 +503,8 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         # type() and not isinstance(): true is a whole number to Python.
         if not is_list or not all(isinstance(value, str) or type(value) is int for value in order):
             raise RecipeError(
-                f"{where}: order must list the values from low to high; put quotes around what is"
-                " not a word"
+                f"{where}: order must list the values from low to high; quote values that are not "
+                "plain words"
             )
         order = tuple(str(value) for value in order)
     try:

@@ -107,7 +107,7 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
     (False, True)
     """
     if name not in FAMILIES:
-        raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
+        raise ParameterError(f"{name!r} is not a family of methods.{did_you_mean(name, FAMILIES)}")
     if shape not in ONE_TABLE and name != "hierarchies":
         members: Members = _package_of(shape).FAMILIES[name]
         return members
@@ -146,9 +146,11 @@ def _package_of(shape: Shape) -> Any:
     point = points_by_name("shapes", SHAPES.__contains__)[shape]
     package = load_plug_in(point, "shape of data", _is_package_of_shape)
     if package.noun().shape != shape:
-        problem = f"{describe_plug_in(point)} is announced as {str(shape)!r}"
-        data_words = f"its data are of shape {str(package.noun().shape)!r}"
-        raise ParameterError(f"{problem} and {data_words}; give both one name, or uninstall it")
+        problem = f"{describe_plug_in(point)} is announced for {str(shape)!r}"
+        data_words = f"its data have shape {str(package.noun().shape)!r}"
+        raise ParameterError(
+            f"{problem} and {data_words}; give both the same name, or uninstall it"
+        )
     return package
 
 
@@ -249,11 +251,12 @@ def asked_attack(spec: object, shape: Shape = Shape.TABLE) -> Attack:
         name = spec
     if not isinstance(name, str):
         raise ParameterError(
-            "an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'"
+            "an attack is a name, with parameters if it takes any: 'suda: {most: 3}'"
         )
     if known_as(name) not in known_attacks:
         raise ParameterError(
-            f"there is no attack {name!r}{_for_shape('risk', known_as(name), shape, known_attacks)}"
+            f"attack {name!r} does not "
+            f"exist{_for_shape('risk', known_as(name), shape, known_attacks)}"
         )
     attack: Attack = build("risk", spec, shape=shape)
     return attack
@@ -277,7 +280,7 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
         and not is_placed("utility", name, fields, shape)
     ):
         raise ParameterError(
-            f"there is no metric {name!r}{_for_shape('utility', name, shape, known_metrics)}"
+            f"metric {name!r} does not exist{_for_shape('utility', name, shape, known_metrics)}"
         )
     built: Utility = build("utility", spec, shape=shape)
     return built
@@ -447,8 +450,8 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
             )
         if name in family(family_name):
             return (
-                f"{name!r} is about one table, and there are several; say which: '{name}: {{…,"
-                " table: NAME}'"
+                f"{name!r} is about one table, and the data have several; say which: '{name}: {{…, "
+                "table: NAME}'"
             )
     members = family(family_name, shape)
     problem = f"{name!r} is not a known {_singular(family_name)}"
@@ -487,7 +490,7 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
             tables.append(value.strip())
     if tables and is_placed("models", name, {"table": tables[0]}, shape):
         if len(tables) > 1:
-            raise ParameterError(f"{text}: table is given twice")
+            raise ParameterError(f"{text}: table is given twice; keep one")
         other_parts = [
             part
             for part, (key, _, _) in zip(parts, assignments, strict=True)
@@ -543,7 +546,7 @@ def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
                 problem = f"has {len(names)} parameters"
             raise ParameterError(f"{text}: {cls.name} {problem}")  # type: ignore[attr-defined]
         if key in arguments:
-            raise ParameterError(f"{text}: {key} is given twice")
+            raise ParameterError(f"{text}: {key} is given twice; keep one")
         arguments[key] = value.strip()
     return arguments
 
@@ -578,8 +581,8 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
     for name, spec in limits.items():
         if name not in names:
             problems.append(
-                "limits: there is no risk, attack or utility"
-                f" {str(name)!r}.{did_you_mean(str(name), names)}"
+                "limits: no risk, attack or utility is called "
+                f"{str(name)!r}.{did_you_mean(str(name), names)}"
             )
             continue
         try:
@@ -608,12 +611,13 @@ def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
             field in limit.parameters for field in metric.secret
         ):  # the certificate says what was limited
             raise ParameterError(
-                f"limits: {limit.label.split(':')[0]} with values of its own belongs under contract"
+                f"limits: {limit.label.split(':')[0]} with parameters of its own belongs "
+                "in the section contract"
             )
         if limit.parameters and isinstance(metric, Attack) and metric.remembers:
             raise ParameterError(
-                f"limits: {limit.name} is asked of a register, which takes no parameters; give a"
-                " number"
+                f"limits: {limit.name} is computed from a register and takes no parameters; give a "
+                "number"
             )
         if metric in metrics:
             raise ParameterError(f"limits: {limit.label} is limited twice; leave one out")

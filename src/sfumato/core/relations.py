@@ -97,13 +97,16 @@ def _people_problems(links: Iterable[Link]) -> list[str]:
     if not tops:
         return [
             (
-                "every table belongs to another one, so none is the people's; leave belongs_to out"
-                " of that of the people"
+                "every table belongs to another one, so none holds the people; leave belongs_to "
+                "out of the table of people"
             )
         ]
-    problem = f"{join_words(tops)} belong to no other table, but exactly one table is the people's"
+    problem = f"{join_words(tops)} belong to no other table, but only the table of people may"
     return [
-        f"{problem}; say of the others whose rows they hold (belongs_to: {{people: person_id}})"
+        (
+            f"{problem}; for each of the others say whose rows it holds (belongs_to: "
+            "{people: person_id})"
+        )
     ]
 
 
@@ -113,7 +116,9 @@ def _parent_problems(links: Mapping[str, Link]) -> list[str]:
         if link.parent is None:
             continue
         if link.parent == link.table:
-            problems.append(f"table {link.table!r} belongs to itself")
+            problems.append(
+                f"table {link.table!r} belongs to itself; name the table above it in belongs_to"
+            )
         elif link.parent not in links:
             problem = (
                 f"table {link.table!r} belongs to {link.parent!r}, and there is no such"
@@ -122,8 +127,8 @@ def _parent_problems(links: Mapping[str, Link]) -> list[str]:
             problems.append(problem)
         elif links[link.parent].key is None:
             problems.append(
-                f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the"
-                " column that tells its rows apart (key: …)"
+                f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the "
+                "column that identifies its rows (key: …)"
             )
     return problems
 
@@ -186,8 +191,8 @@ def _said_problems(
     where, problems = f"table {table!r}", list[str]()
     if not NAME.fullmatch(table):
         problems.append(
-            f"{where}: a table is called by letters, digits, _ and -, since its file is called"
-            " so too"
+            f"{where}: table names use letters, digits, _ and - only, since files are named after "
+            "them; rename it"
         )
     if len(parents) > 1:
         problems.append(
@@ -205,8 +210,8 @@ def _said_problems(
         return problems
     if len(set(columns)) < len(columns):
         problems.append(
-            f"{where}: key and belongs_to name the same column; leave 'key' out, its rows are those"
-            " of the other table"
+            f"{where}: key and belongs_to name the same column; leave 'key' out, since each row is "
+            "a row of the other table"
         )
     for column in columns:
         if column in schema.attributes:
@@ -216,8 +221,7 @@ def _said_problems(
         if roles - LISTED_AS:
             role_words = join_words(str(role) for role in schema[column].roles)
             problems.append(
-                f"{where}: column {column!r} is a key and has role {role_words}; a key is replaced"
-                " by a"
-                " pseudonym, so it cannot be that too"
+                f"{where}: column {column!r} is a key and has role {role_words}; a key is replaced "
+                "by a pseudonym, so take the role away"
             )
     return problems

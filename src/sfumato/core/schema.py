@@ -134,8 +134,8 @@ class Attribute:
             raise ParameterError("a column needs at least one role: " + ", ".join(ANSWERS))
         if len(roles) > 1 and not set(roles) <= COMBINABLE:
             raise ParameterError(
-                f"roles {join_words(roles)} cannot go together; only quasi, sensitive and"
-                " stratum can"
+                f"roles {join_words(roles)} cannot be combined; only quasi, sensitive and stratum "
+                "can"
             )
         if self.unit is not None and Role.TIME not in roles:
             raise ParameterError(
@@ -186,8 +186,7 @@ def checked_bounds(bounds: object) -> tuple[float, float]:
         raise ParameterError("bounds must be finite numbers")
     if low >= high:
         raise ParameterError(
-            "bounds are reversed or equal: the lowest value comes first and must be below the"
-            " highest"
+            "bounds are reversed or equal: write the lowest value first, then a higher one"
         )
     return low, high
 
@@ -207,7 +206,9 @@ def checked_domain(domain: object) -> tuple[str, ...]:
         )
     values = tuple(str(v) for v in domain)
     if len(set(values)) < len(values):
-        raise ParameterError(f"domain names {len(values) - len(set(values))} value(s) twice")
+        raise ParameterError(
+            f"domain lists {len(values) - len(set(values))} value(s) twice; list each once"
+        )
     return values
 
 
@@ -347,11 +348,9 @@ class Schema:
         if not undecided_columns:
             return []
         problem = (
-            f"{len(undecided_columns)} column(s) of {table} have role 'ask', so somebody has to"
-            " decide first:"
-            f" {and_more(undecided_columns)}; write 'drop' for what names a person or numbers the"
-            " records (it"
-            " is dropped), 'quasi' for what an outsider can know, 'sensitive' for what nobody may"
-            " learn, 'keep' for what is none of these"
+            f"{len(undecided_columns)} column(s) of {table} have role 'ask' and need your decision "
+            f"first: {and_more(undecided_columns)}; write 'drop' for names and record numbers, "
+            "'quasi' for what an outsider can know, 'sensitive' for what nobody may learn, 'keep' "
+            "for the rest"
         )
         return [problem]

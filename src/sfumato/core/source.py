@@ -58,7 +58,8 @@ class Intake:
             is_sign = len(mark) == 1 and mark.isascii() and not mark.isalnum()
             if not isinstance(delimiter, str) or not is_sign or mark in '"\r\n':
                 raise ParameterError(
-                    f"delimiter must be one ASCII sign such as , ; | or a tab, not {delimiter!r}"
+                    "delimiter must be one ASCII character such as , ; | or a tab, not "
+                    f"{delimiter!r}"
                 )
             object.__setattr__(self, "delimiter", mark)
         if self.missing_values is not None:
@@ -66,9 +67,9 @@ class Intake:
         single = {column: checked_codes(codes) for column, codes in self.missing_in.items()}
         object.__setattr__(self, "missing_in", single)
         if not isinstance(self.encoding, str | None):
-            raise ParameterError("encoding must be a word, like utf-8 or cp1252")
+            raise ParameterError("encoding must be a name, like utf-8 or cp1252")
         if self.sheet == "" or not isinstance(self.sheet, str | None):
-            raise ParameterError("sheet must be the name of a sheet; quote one that is a number")
+            raise ParameterError("sheet must be the name of a sheet; quote a name that is a number")
         if self.decimal not in (None, ".", ","):
             raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")
         for name in ("header", "rename_duplicates"):
@@ -85,7 +86,7 @@ class Intake:
         unknown = [str(name) for name in options if name not in names]
         if unknown:
             raise ParameterError(
-                f"reading has no option {unknown[0]!r}.{did_you_mean(unknown[0], names)}"
+                f"{unknown[0]!r} is not an option of reading.{did_you_mean(unknown[0], names)}"
             )
         return cls(**options)
 
@@ -188,11 +189,11 @@ def checked_codes(code_list: object) -> tuple[Code, ...]:
     for code in code_list if isinstance(code_list, list | tuple) else [code_list]:
         if isinstance(code, bool) or not isinstance(code, str | int | float):
             raise ParameterError(
-                "missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither"
+                "missing_values takes words and numbers, like [NA, '?', -9]; quote everything else"
             )
         if isinstance(code, float) and not math.isfinite(code):
             raise ParameterError(
-                "missing_values takes finite numbers; quote the word if the file spells one"
+                "missing_values takes finite numbers; quote the word if the file spells it so"
             )
         codes.append(code)
     return tuple(codes)
@@ -242,7 +243,7 @@ class Source:
 
 GUESSED = ("csv", "excel")
 MOST_NAMED = 10
-ASK = "if its first row holds data, say --no-header (header: false)"
+ASK = "if its first row holds data, use --no-header (header: false)"
 
 
 UNKNOWN = Source("the table", "csv")
@@ -280,11 +281,10 @@ def missing_column_problems(
         return []
     if not confirmed(columns, source, {*requested_names, *names_in_use}):
         share = (
-            f"{len(requested_names) - len(missing):,} of the {len(requested_names):,} asked for"
-            " are among its"
-            f" {len(columns):,}"
+            f"{len(requested_names) - len(missing):,} of the {len(requested_names):,} columns "
+            f"asked for are among its {len(columns):,}"
         )
-        return [f"{source.name} has no {_column_names(missing)}: {share}; {ASK}"]
+        return [f"{source.name} lacks {_column_names(missing)}: {share}; {ASK}"]
     hints = {name: nearest(str(name), columns) for name in missing}
     alike = [name for name in missing if not hints[name]]
     if alike:

@@ -309,13 +309,13 @@ class Plan(Protocol):
         """The same plan for rows that hold fewer values: the levels above the lowest are those of
         ``bound_levels``.
         """
-        raise InternalError("this plan has no ladders")
+        raise InternalError("this plan has no sequence of levels")
 
     def warning_of(self, what: str) -> Plan:
         """The same plan that warns of something more; only of steps that can be ``begun_at``
         levels.
         """
-        raise InternalError("this plan takes no warning")
+        raise InternalError("this plan accepts no warnings")
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data, fit for a certificate: no data values, no seeds."""
@@ -555,7 +555,7 @@ class Step(Protocol):
         """What the other nodes of its lattice would keep, cost and risk; only of a step that
         ``surveys``.
         """
-        raise InternalError(f"{self.name} chooses from no lattice")
+        raise InternalError(f"{self.name} does not choose from a lattice")
 
 
 def over_budget(
@@ -569,8 +569,8 @@ def over_budget(
     if records is None or schema.units or 0 <= gone <= math.floor(share * records + 1e-9):
         return None
     return (
-        f"{gone:,} of {records:,} records are suppressed; its budget allows"
-        f" {math.floor(share * records + 1e-9):,}"
+        f"{gone:,} of {records:,} records would be suppressed, but its budget allows "
+        f"{math.floor(share * records + 1e-09):,}; raise the budget, or allow higher levels"
     )
 
 
@@ -687,7 +687,7 @@ class Synthetic(Masked):
     def applied(self, dataset: Table) -> Table:
         """The drawn rows in the place of all others."""
         if self.table is None or self.origin is None:
-            raise InternalError("a synthetic plan holds the rows it drew")
+            raise InternalError("a synthetic plan keeps the rows it made")
         synthetic = dataset.drawn_anew(self.table, self.origin)
         for name, attribute in self.attributes.items():
             synthetic = synthetic.with_attribute(name, attribute)

@@ -295,8 +295,8 @@ class Table(Described, Reportable):
             OverflowError,
         ):  # their messages show the value
             raise SchemaError(
-                f"column {name!r} of {self.source.name} mixes values of different types, or has a"
-                " type of its own; convert it to text or numbers first"
+                f"column {name!r} of {self.source.name} mixes values of different types, or has an "
+                "unsupported type; convert it to text or numbers first"
             ) from None
 
     def encoded(self, name: str) -> Encoded:
@@ -350,7 +350,8 @@ class Table(Described, Reportable):
         hierarchy: Any = self.schema[name].hierarchy
         if hierarchy.learns_from == name:
             raise SchemaError(
-                f"column {name!r}: its hierarchy cannot learn from the column itself; name another"
+                f"column {name!r}: its hierarchy cannot be fitted to the column itself; "
+                "name another column"
             )
         self.require([hierarchy.learns_from])
         own, source = self.encoded(name), self.encoded(hierarchy.learns_from)
@@ -411,9 +412,9 @@ class Table(Described, Reportable):
         if not short:
             return []
         problem = (
-            f"column {name!r} holds numbers, and {short:,} of its distinct values are shorter than"
-            f" the codes {hierarchy.name} reads: leading zeros may be lost. Read the column as"
-            " text, or fill it up with pad: '0' where the hierarchy is a mask"
+            f"column {name!r} holds numbers, and {short:,} of its distinct values are shorter than "
+            f"the codes of {hierarchy.name}: leading zeros may be lost. Read the column as text, "
+            "or pad it with pad: '0' if the hierarchy is a mask"
         )
         return [problem]
 
@@ -628,8 +629,8 @@ def refuse_patterns(names: Iterable[str]) -> None:
             positions.append(str(i))
     if positions:
         raise SchemaError(
-            f"the name of column number {', '.join(positions[:5])} begins with ^ and ends with $,"
-            " which is the pattern of other names; rename it"
+            f"the name of column number {', '.join(positions[:5])} begins with ^ and ends with $, "
+            "which marks a pattern of names; rename it"
         )
 
 
@@ -655,9 +656,9 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
         repeated = [i for i, name in enumerate(names, start=1) if names.index(name) + 1 != i]
         if repeated:
             raise SchemaError(
-                f"{len(repeated)} column(s) have the name of another: number"
-                f" {', '.join(map(str, repeated[:5]))}; rename them, or let sf.read(frame,"
-                " rename_duplicates=True) number them"
+                f"{len(repeated)} column(s) repeat the name of another: number "
+                f"{', '.join(map(str, repeated[:5]))}; rename them, or let sf.read(frame, "
+                "rename_duplicates=True) number them"
             )
         if not all(isinstance(n, str) for n in names):
             raise SchemaError(

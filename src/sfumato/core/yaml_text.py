@@ -55,7 +55,7 @@ def read_yaml(text: str, name: str, *, seconds: float | None = None) -> Any:
         raise RecipeError(f"{name} is not valid YAML") from None
     if size > MAX_NODES:
         raise RecipeError(
-            f"{name} repeats itself through aliases until it is too large; write it out"
+            f"{name} expands through aliases until it is too large; write it without aliases"
         )
     return document
 
@@ -72,7 +72,9 @@ def _reader(until: float | None = None) -> Any:
     class Bounded(Scanner):
         def fetch_more_tokens(self) -> Any:
             if self.flow_level > MAX_DEPTH:
-                raise _Unbounded(f"has brackets more than {MAX_DEPTH} deep; that is no recipe")
+                raise _Unbounded(
+                    f"has brackets nested more than {MAX_DEPTH} deep and cannot be a recipe"
+                )
             if until is not None and time.thread_time() > until:
                 raise _Unbounded(
                     "is too long to be read here; save it as a file and open it with sfumato"
@@ -93,7 +95,7 @@ def _reader(until: float | None = None) -> Any:
             merged = super().flatten_mapping(node)
             if len(node.value) > MAX_MERGED:
                 raise _Unbounded(
-                    "repeats itself through aliases until it is too large; write it out"
+                    "expands through aliases until it is too large; write it without aliases"
                 )
             return merged
 

@@ -395,7 +395,7 @@ class Comparison(Reportable):
         """
         target = Path(folder)
         if (target / "comparison.json").exists() and not force:
-            raise OutputError(f"{target} already holds a comparison; give --force to write it anew")
+            raise OutputError(f"{target} already holds a comparison; give --force to replace it")
         plain = self.to_dict()
         try:
             target.mkdir(parents=True, exist_ok=True)

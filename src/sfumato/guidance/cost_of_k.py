@@ -83,8 +83,8 @@ class KForTable:
 
     def _priced(self, price: Price) -> str:
         today = (
-            f"k = {price.k:,}: {price.exposed:,} of {self.records:,} records stand in smaller"
-            " classes today"
+            f"k = {price.k:,}: {price.exposed:,} of {self.records:,} records are in smaller "
+            "classes today"
         )
         if not price.reached:
             return f"{today}; the recipe's steps do not reach it."
@@ -107,9 +107,9 @@ class KForTable:
                 f" reach k = {required_k:,}."
             )
         return (
-            f"The recipe does not reach k = {required_k:,}; k = {reachable:,}, which it reaches,"
-            f" bounds the risk by {risk_of(reachable):.4g} and not by {self.asked.risk:g}. Let its"
-            " steps suppress or generalise more."
+            f"The recipe does not reach k = {required_k:,}; it reaches k = {reachable:,}, which "
+            f"bounds the risk by {risk_of(reachable):.4g} and not by {self.asked.risk:g}. Let its "
+            "steps suppress or generalise more."
         )
 
 

@@ -357,7 +357,9 @@ class MakeOptions:
     """
 
     panel: ClassVar[str] = "How the release is written"
-    shuffle: Annotated[bool, CommandOption("shuffle rows: order identifies too")] = True
+    shuffle: Annotated[
+        bool, CommandOption("shuffle rows, since their order may identify people")
+    ] = True
     format: Annotated[str | None, CommandOption("another format than the input's")] = None
 
 
@@ -461,7 +463,7 @@ def run(
     seed: Annotated[
         SeedLike,
         CommandOption(
-            "hexadecimal, to repeat a run; short ones mark a rehearsal",
+            "hexadecimal, to repeat a run; short seeds mark a rehearsal",
             typed=str,
             panel=MakeOptions.panel,
         ),
@@ -470,7 +472,7 @@ def run(
     seconds: Annotated[
         float | None,
         CommandOption(
-            "time that intruders have to try the release; 0: none",
+            "time that intruders have to attack the release; 0: none",
             ("--attack",),
             minimum=0,
             metavar="<seconds>",
@@ -569,8 +571,8 @@ def _refuse_alignment(verb: str, align: str | None, control: TableLike | None) -
     """Refuse what is said about tables made elsewhere where there is none."""
     if align is not None or control is not None:
         raise ParameterError(
-            f"{verb}: align and control are about two tables, of which one was made elsewhere;"
-            " leave them out"
+            f"{verb}: align and control compare two tables, one of them made elsewhere; leave them "
+            "out"
         )
 
 
@@ -611,7 +613,7 @@ def evaluate(
     alone = isinstance(original, _Pair | Pair | Release)
     if alone == (released is not None):
         raise ParameterError(
-            "evaluate takes an original and a released table, or a release (or pair) alone"
+            "evaluate takes an original and a released table, or one release (or pair)"
         )
     if alone:
         _refuse_alignment("evaluate", align, control)
@@ -640,9 +642,9 @@ class CompareOptions:
     seconds: Annotated[
         float, CommandOption("budget of the attacks on each candidate, in seconds of computing")
     ] = 20.0
-    sample: Annotated[int, CommandOption("records the intruders look for")] = 2000
+    sample: Annotated[int, CommandOption("records to attack")] = 2000
     workers: Annotated[
-        int | None, CommandOption("processes; all cores when not given", minimum=1)
+        int | None, CommandOption("processes; by default one per core", minimum=1)
     ] = None
 
 
@@ -653,7 +655,7 @@ def compare(
     vary: Annotated[
         Sequence[str],
         CommandOption(
-            "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it",
+            "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 for every k; repeat it",
             typed=list[str],
         ),
     ] = (),
@@ -677,7 +679,7 @@ def compare(
     if isinstance(candidates, Mapping):
         if vary:
             raise ParameterError(
-                "vary goes with recipe files; recipes in Python are varied in Python"
+                "vary is for recipe files; vary recipes in Python by making several"
             )
         recipes_to_run = tuple(
             Candidate(name, r if isinstance(r, Recipe) else recipes.load(r))
@@ -696,8 +698,8 @@ def compare(
     intakes = [candidate.recipe.intake for candidate in recipes_to_run]
     if any(intake != intakes[0] for intake in intakes):
         raise ParameterError(
-            "the candidates read the table in different ways (missing_values, header, text …); make"
-            " them agree"
+            "the candidates read the table in different ways (missing_values, header, text …); "
+            "give them all the same options"
         )
     # All of them read the table alike, so the first speaks for them.
     first_recipe = recipes_to_run[0].recipe if recipes_to_run else None
@@ -748,7 +750,7 @@ def verify(
     owner: str | Path | None = None,
     trusted_key: Annotated[
         str | Path | None,
-        CommandOption("public key (PEM) of whom you trust to sign", ("--key",), typed=Path),
+        CommandOption("public key (PEM) of the signer you trust", ("--key",), typed=Path),
     ] = None,
     population: Table | None = None,
     release: TableRelease | None = None,

@@ -100,7 +100,7 @@ def _whole(number: str) -> int:
     # A whole degree may be written 5 or 5.0.
     value = float(number)
     if not value.is_integer():
-        raise RecipeError("a degree that should be a whole number is none")
+        raise RecipeError("a degree that should be a whole number is not one; correct it in ARX")
     return int(value)
 
 
@@ -142,7 +142,7 @@ class ArxProject:
         """
         target = Path(folder)
         if target.exists():
-            raise ParameterError(f"{target} is there already; name a folder that is not")
+            raise ParameterError(f"{target} already exists; name a folder that does not")
         # Made beside the target and renamed when whole: there is a complete folder or none.
         making = target.with_name(f".{target.name}.making")
         shutil.rmtree(making, ignore_errors=True)
@@ -196,7 +196,7 @@ def read_arx(path: str | Path) -> ArxProject:
         ]
         if missing:
             raise UnreadableInput(
-                f"{file.name} is no project of ARX: it has no {' and no '.join(missing)}"
+                f"{file.name} is not a project of ARX: it has no {' and no '.join(missing)}"
             )
         reader = _Reader(archive, file.name)
         return reader.project(file, parts)
@@ -241,11 +241,12 @@ class _Reader:
             return ElementTree.fromstring(_read(self.archive, part, MOST_XML))
         except DefusedXmlException:
             raise UnreadableInput(
-                f"{self.name}: {part} declares entities of its own; it is not read"
+                f"{self.name}: {part} declares entities of its own and is refused; save "
+                "the project with ARX again"
             ) from None
         except ElementTree.ParseError as error:
             raise UnreadableInput(
-                f"{self.name}: {part} is no XML (line {error.position[0]})"
+                f"{self.name}: {part} is not XML (line {error.position[0]})"
             ) from None
 
     def columns(
@@ -272,7 +273,7 @@ class _Reader:
                 hierarchies[name] = part
             elif part:
                 self.not_taken.append(
-                    f"the hierarchy of column {name!r}, which the archive does not hold"
+                    f"the hierarchy of column {name!r}, which is missing from the archive"
                 )
             bounds = tuple(_text(entry, end) for end in ("min", "max"))
             levels |= self._levels(name, bounds) if role == "quasi" else {}
@@ -370,8 +371,8 @@ class _Reader:
             step["levels"] = dict(levels)
         metric = _without_value(_text(config, "metric") or "none")
         self.not_taken.append(
-            f"the quality model '{metric}'; the least loss, a mean over the columns, is"
-            " searched for"
+            f"the quality model '{metric}'; the recipe searches the least loss, a mean over the "
+            "columns"
         )
         return step
 
@@ -383,8 +384,8 @@ class _Reader:
                 continue
             if setting.tag == "suppressedAttributeTypes":
                 self.not_taken.append(
-                    "which columns of a suppressed record are starred; such records are left out"
-                    " here"
+                    "which columns of a suppressed record are starred; here such records are "
+                    "suppressed"
                 )
             else:
                 detail = f" ({_without_value(value)})" if value else ""
@@ -392,18 +393,20 @@ class _Reader:
         for tag in ("quote", "escape"):
             if about is not None and _text(about, tag) not in ("", '"'):
                 self.not_taken.append(
-                    f"the {tag} character of the table; say it when you read the table"
+                    f"the {tag} character of the table; give it when you read the table"
                 )
 
     def rest(self, parts: set[str]) -> None:
         """Name what the other parts of the archive hold."""
         if any(part.endswith(".dat") for part in parts):
             self.not_taken.append(
-                "Java-serialised parts (settings of views, filters, subsets and populations): they"
-                " are never opened"
+                "Java-serialised parts (settings of views, filters, subsets and populations), "
+                "which are never opened"
             )
         if any(part.startswith("output/") for part in parts):
-            self.not_taken.append("the output of ARX: 'sfumato run' makes it anew, and judges it")
+            self.not_taken.append(
+                "the output of ARX; 'sfumato run' computes it again and judges it"
+            )
 
 
 def _without_value(text: str) -> str:
@@ -417,12 +420,12 @@ def _opened(path: Path) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError):
         raise UnreadableInput(
-            f"{path.name} is no project of ARX: it is not a zip archive, or it is damaged"
+            f"{path.name} is not a project of ARX: it is not a zip archive, or it is damaged"
         ) from None
     # The first problem is enough to refuse the archive.
     for problem in _hostile(archive):
         archive.close()
-        raise UnreadableInput(f"{path.name} is not read: {problem}")
+        raise UnreadableInput(f"{path.name} is refused: {problem}")
     return archive
 
 
@@ -430,21 +433,21 @@ def _hostile(archive: zipfile.ZipFile) -> Iterator[str]:
     """Why an archive is not to be trusted."""
     parts = archive.infolist()
     if len(parts) > MOST_PARTS:
-        yield f"the archive has {len(parts):,} parts; a project has {MOST_PARTS:,} at most"
+        yield f"the archive has {len(parts):,} parts; a project has at most {MOST_PARTS:,}"
     names = [part.filename for part in parts]
     # Two parts of one name: a check could see one of them, and reading the other.
     if len(set(names)) < len(names):
-        yield "the archive holds two parts of one name"
+        yield "the archive holds two parts with the same name"
     if any(
         name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name) or ":" in name
         for name in names
     ):
-        yield "a part of the archive has a name that leads out of it"
+        yield "the name of a part of the archive leads out of it"
     # Bit 0 of the flags of a zip entry marks encryption.
     if any(part.flag_bits & 1 for part in parts):
         yield "parts of the archive are encrypted"
     if any(part.file_size > MOST_SWELLING * max(1, part.compress_size) for part in parts):
-        yield f"a part of the archive swells to more than {MOST_SWELLING:,} times its size"
+        yield f"a part of the archive unpacks to more than {MOST_SWELLING:,} times its size"
 
 
 def _read(archive: zipfile.ZipFile, part: str, limit: int) -> bytes:
@@ -469,7 +472,7 @@ def _pour(archive: zipfile.ZipFile, part: str, target: IO[bytes], limit: int) ->
             size += len(piece)
             if size > limit:
                 raise UnreadableInput(
-                    f"{part} of the archive is larger than {limit // MEGABYTE:,} MB; it is not read"
+                    f"{part} of the archive is larger than {limit // MEGABYTE:,} MB"
                 )
             target.write(piece)
 

@@ -326,14 +326,17 @@ def to_notebook(recipe: Recipe, errand: Errand = Errand()) -> str:
     """
     words = [
         (
-            f"# A release of {errand.example or Path(errand.data).name}\n\nWhat is promised, and"
-            " the means to get there, are in `recipe`."
+            f"# A release of {errand.example or Path(errand.data).name}\n\nThe promises and"
+            " the steps that reach them are in `recipe`."
         ),
         # Imports and recipe belong together: no words between them.
         None,
         "The table is read as the recipe says.",
-        "The release is judged on what would be shared; what it prints holds no value of a person.",
-        "`share/` may be given away, `owner/` may not.",
+        (
+            "The release is judged on what would be shared; the printed output holds no "
+            "value of a person."
+        ),
+        "Give away `share/`, never `owner/`.",
     ]
     cells: list[dict[str, Any]] = []
     for text, code in zip(words, _cells(recipe, errand), strict=True):

@@ -39,19 +39,17 @@ def sql_test(recipe: Recipe, table: str) -> str:
     GROUP BY "zip", "age" HAVING COUNT(*) < 2
     """
     if not recipe.meet:
-        raise ParameterError(
-            "the recipe promises nothing under 'meet'; an empty promise is not a promise"
-        )
+        raise ParameterError("the recipe promises nothing under 'meet'; add a promise")
     needed(recipe.meet, recipe.schema)  # names what the schema lacks
     wild = [name for name in recipe.schema.quasi if recipe.schema[name].missing is Missing.WILDCARD]
     if wild:
         raise ParameterError(
-            f"missing values of {', '.join(wild)} equal everything (missing: wildcard), which GROUP"
-            " BY cannot say; use sfumato check"
+            f"missing values of {', '.join(wild)} equal everything (missing: wildcard), which "
+            "GROUP BY cannot express; use sfumato check"
         )
     unsaid = [model.promise for model in recipe.meet if not _can_say(model, recipe.schema)]
     if unsaid:
-        raise ParameterError(f"SQL cannot say {', '.join(unsaid)}; use sfumato check for these")
+        raise ParameterError(f"SQL cannot express {', '.join(unsaid)}; use sfumato check for these")
     return "\nUNION ALL\n".join(
         query for model in recipe.meet for query in _queries(model, recipe.schema, table)
     )
@@ -110,8 +108,8 @@ def _different(columns: Sequence[str]) -> str:
     """
     if len(columns) > 1:
         raise ParameterError(
-            f"SQL cannot say how many combinations of {', '.join(columns)} a class shows; use"
-            " sfumato check"
+            f"SQL cannot count the combinations of {', '.join(columns)} that a class shows; use "
+            "sfumato check"
         )
     name = _quoted(columns[0])
     return f"COUNT(DISTINCT {name}) + MAX(CASE WHEN {name} IS NULL THEN 1 ELSE 0 END)"

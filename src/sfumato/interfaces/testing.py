@@ -49,7 +49,7 @@ def assert_promise(
     _complete(promises)
     if recipe is not None:
         if roles:
-            raise ParameterError("a recipe says what the columns are; leave the roles out")
+            raise ParameterError("a recipe describes the columns; leave the roles out")
         verdicts = api.check(table, recipe, original=original, population=population)
     else:
         verdicts = api.judge(
@@ -74,7 +74,8 @@ def _complete(promises: Sequence[Any]) -> None:
     if open_ones := [question for question in questions if question.left_open]:
         degrees = ", ".join(open_ones[0].left_open)
         raise ParameterError(
-            f"{open_ones[0].text} says no {degrees}: a promise without its degree always holds"
+            f"{open_ones[0].text} lacks {degrees}: a promise without its degree always "
+            "holds, so give it"
         )
 
 

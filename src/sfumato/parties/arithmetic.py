@@ -53,9 +53,9 @@ class Arithmetic:
     def __post_init__(self) -> None:
         if self.degree < 1 or 2 * self.degree >= self.channel.parties:
             raise ParameterError(
-                f"products among {self.channel.parties} parties cannot protect against"
-                f" {self.degree} that collude: twice as many and one more are needed; let a party"
-                " without data help"
+                f"products among {self.channel.parties} parties cannot protect against "
+                f"{self.degree} colluding parties: twice as many and one more are needed; let a "
+                "party without data take part"
             )
 
     async def shared(self, values: NDArray[np.int64], phase: Phase = Phase.SHARE) -> Shares:
@@ -285,8 +285,8 @@ class Arithmetic:
             value_again = field.opened({i: shares[i] for i in (*range(1, self.degree + 1), extra)})
             if not np.array_equal(value_again, value):
                 raise Disagreement(
-                    "the shares of an opened number do not fit together; somebody sent a wrong one,"
-                    " and nothing was answered"
+                    "the shares of an opened number are inconsistent: a party sent a wrong one, "
+                    "and nothing was answered"
                 )
         return value
 
@@ -343,7 +343,8 @@ def require_room(arithmetic: Arithmetic, k: int) -> None:
     """Counts of all parties, each clipped at k, must stay below the modulus."""
     if arithmetic.channel.parties * k >= arithmetic.field.modulus:
         raise ParameterError(
-            f"a threshold of {k:,} is too large for {arithmetic.channel.parties} parties to compare"
+            f"a threshold of {k:,} is too large for {arithmetic.channel.parties} parties "
+            "to compare; lower it"
         )
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 Row = tuple[str | None, ...]
 
 DISAGREED = (
-    "the release does not keep what the search found: somebody's counts changed on the way, and"
-    " nothing is released"
+    "the release differs from what the search found: counts of a party changed on the way, and "
+    "nothing is released"
 )
 
 
@@ -59,8 +59,8 @@ class OwnRows:
             codes[name] = label_positions[encoded.codes] if len(label_positions) else encoded.codes
             if unknown := int((codes[name] < 0).sum()):
                 problems.append(
-                    f"column {name!r}: {unknown:,} row(s) have values outside the public domain of"
-                    " the study"
+                    f"column {name!r}: {unknown:,} row(s) have values outside the public domain of "
+                    "the study; correct them or extend the domain"
                 )
         if problems:
             raise SchemaError(problems)

@@ -188,11 +188,11 @@ def alone(path: Path) -> Iterator[None]:
             free = lock(handle, wait=False)
         except NoLocks:
             raise OutputError(
-                f"the disk of {path.parent} has no file locks, so two runs could ask twice; keep it"
-                " on a local disk"
+                f"the disk of {path.parent} has no file locks, so two runs could ask twice; use a "
+                "local disk"
             ) from None
         if not free:
-            raise OutputError("this study is being run here already; wait for the other run")
+            raise OutputError("this study is already running here; wait for the other run")
         yield
     finally:
         os.close(handle)

@@ -157,7 +157,7 @@ class Network:
         left, Declined that it declines.
         """
         if sender == receiver:
-            raise InternalError("a party needs no line to itself")
+            raise InternalError("a party needs no connection to itself")
         return self._lines.setdefault((sender, receiver), asyncio.Queue())
 
 

@@ -175,8 +175,8 @@ def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
     people.require(study.question.columns)
     if len(people) > study.records_at_most:
         raise ReleaseRefused(
-            f"this table alone has more rows than records_at_most, {study.records_at_most:,}; sums"
-            " would not fit"
+            f"this table alone has more rows than records_at_most, {study.records_at_most:,}, so "
+            "sums would not fit; raise it in a new study"
         )
     own = study.question.own_input(people)
     secret = home.keys.owner_secret()
@@ -224,15 +224,15 @@ def _begun(study: Study, home: Home, digest: str) -> Attempt | None:
     begun = Attempt.load(path)
     if begun is not None and begun.study != study.digest.hex():
         raise ParameterError(
-            f"{path} belongs to another study with the same id; every study needs an id of its own"
+            f"{path} belongs to another study with the same id; give every study an id of its own"
         )
     if begun is not None and begun.input == digest:
         return begun
     # before anything was opened, rows may change: a new attempt is begun
     if begun is not None and begun.state >= State.OPENING:
         raise ReleaseRefused(
-            "the rule 'differencing' refuses: the rows have changed since the answer was opened,"
-            " and two answers would show how; restore them, or agree on a new study"
+            "the rule 'differencing' refuses: the rows changed after the answer was opened, and "
+            "two answers would reveal how; restore them, or agree on a new study"
         )
     return None
 
@@ -253,7 +253,7 @@ def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
         return
     if home.ledger is None:
         raise ParameterError(
-            "this study adds noise and spends a budget: name the ledger of the dataset (--ledger)"
+            "this study adds noise and spends a budget; name the ledger of the dataset (--ledger)"
         )
     ledger = Ledger.at(home.ledger)
     terms, dataset = ledger.terms, study.parties[number].ledger_id
@@ -326,8 +326,8 @@ async def _hello(plan: Planned, channel: Channel) -> bool:
         # first: what else a greeting says makes sense only for the same study
         if not hmac.compare_digest(greeting[0], study.digest):
             raise WrongStudy(
-                f"party {sender} reads another study than we do; compare the files, nothing was"
-                " sent",
+                f"party {sender} reads another study than this party; compare the files, nothing "
+                "was sent",
                 party=sender,
             )
         if greeting[1] != sender:
@@ -355,9 +355,9 @@ def _require_same_marks(plan: Planned, greetings: Mapping[int, tuple[Any, ...]])
         # a party that we have not met before cannot have changed
         if plan.attempt.marks.get(str(sender), greeting[5].hex()) != greeting[5].hex():
             raise Disagreement(
-                f"the rule 'differencing' refuses: party {sender} brings other rows or other noise"
-                " than when the answer was opened; it must restore them, or all agree on a new"
-                " study",
+                f"the rule 'differencing' refuses: party {sender} has other rows or other noise "
+                "than when the answer was opened; it must restore them, or all agree on a new "
+                "study",
                 party=sender,
             )
 
@@ -387,7 +387,7 @@ async def _computed(plan: Planned, channel: Channel) -> None:
     # in the digits that are signed
     if attempt.answer is not None and rounded(attempt.answer) != rounded(answer):
         raise Disagreement(
-            "the answer is not the one of the attempt before: somebody's rows or noise have changed"
+            "the answer differs from that of the attempt before: rows or noise of a party changed"
         )
     # once: a second attempt would find its own answer
     if attempt.answer is None:
@@ -445,16 +445,16 @@ async def _disagreement(channel: Channel, own_chain: Sequence[bytes]) -> Disagre
     )
     if other_party is None:
         return Disagreement(
-            "the same was said to all, and the answers differ: the parties run different versions;"
-            " nothing is written"
+            "all parties received the same messages, but the answers differ: the parties run "
+            "different versions; nothing is written"
         )
     # each link contains all before it: the first that differs is where it began
     first = next(
         i for i in range(len(own_chain)) if own_chain[i] != other_chain[LINK * i : LINK * (i + 1)]
     )
     return Disagreement(
-        f"party {other_party} heard something else than we did from broadcast {first + 1} of"
-        f" {len(own_chain)} on: somebody told different stories; the answer is not written",
+        f"party {other_party} received something else than this party from broadcast {first + 1} "
+        f"of {len(own_chain)} on: a party sent different messages; the answer is not written",
         party=other_party,
     )
 

@@ -61,12 +61,15 @@ class Rules:
     """The least that an answer rests on."""
 
     least_records: Annotated[
-        int, Limit(ge=1, description="records of all parties together, and in every count")
+        int,
+        Limit(
+            ge=1, description="least number of records of all parties together, and in every count"
+        ),
     ] = 10
     least_parties: Annotated[
-        int, Limit(ge=2, description="parties, and parties that have a record")
+        int, Limit(ge=2, description="least number of parties, and of parties with a record")
     ] = 3
-    least_own: Annotated[int, Limit(ge=0, description="records a party must have to take part")] = 1
+    least_own: Annotated[int, Limit(ge=0, description="records a party needs to take part")] = 1
     dominance: Annotated[
         int,
         Limit(ge=0, le=100, description="percent of the largest amount that the others must cover"),
@@ -100,15 +103,15 @@ async def enough(own: int, amounts: Magnitudes | None, meeting: Meeting, rules: 
         arithmetic, [(own, rules.least_records), (min(own, 1), rules.least_parties)]
     ):
         raise ReleaseRefused(
-            "the rule 'few_records' or 'few_contributors' refuses: an answer needs at least"
-            f" {rules.least_records} records, of at least {rules.least_parties} parties; nobody"
-            " learns which it was"
+            "the rule 'few_records' or 'few_contributors' refuses: an answer needs at least "
+            f"{rules.least_records} records, of at least {rules.least_parties} parties; nobody "
+            "learns which rule it was"
         )
     if amounts is not None and await _dominated(amounts, meeting, rules):
         raise ReleaseRefused(
-            "the rule 'dominance' refuses: all amounts but the two largest are so small that one of"
-            " the two could be told from the sum; or records_at_most times the bounds is so far"
-            " above the true sum that they cannot be compared: then lower them"
+            "the rule 'dominance' refuses: all amounts but the two largest are so small that one "
+            "of the two could be estimated from the sum; or records_at_most times the bounds is "
+            "so far above the true sum that they cannot be compared, then lower them"
         )
 
 
@@ -359,7 +362,8 @@ class Answered:
         """
         if len(question.rows) < rules.least_own:
             raise Declined(
-                "the rule 'few_own' declines: this party has fewer records than it asks of itself"
+                "the rule 'few_own' declines: this party has fewer records than it "
+                "requires of itself"
             )
         self._journal.read()
         self._require_apart_from_all(question, rules)
@@ -386,8 +390,8 @@ class Answered:
         answer_limit = max(len(question.rows) * len(question.parties) // 10, MOST_OF_FEW)
         if question.question.numbers_opened and total > answer_limit:
             raise ReleaseRefused(
-                f"the rule 'equations' refuses: {total} numbers would be opened about rows for"
-                f" which {answer_limit} are the most; ask with noise"
+                f"the rule 'equations' refuses: {total} numbers would be opened about rows that "
+                f"allow {answer_limit}; ask with noise"
             )
 
     def _require_apart(
@@ -397,14 +401,15 @@ class Answered:
         if 0 < len(differing) < rules.least_parties:
             # the answers' difference would be about these few parties
             raise ReleaseRefused(
-                "the rule 'differencing' refuses: the like was answered for parties that differ by"
-                f" {len(differing)}, and the difference of both answers would be about them alone"
+                "the rule 'differencing' refuses: a similar question was answered for parties "
+                f"that differ by {len(differing)}, and the difference of both answers would "
+                "describe them alone"
             )
         between = rows_between(self._marks(earlier), question.rows)
         if not differing and 0 < between < rules.least_records:
             raise ReleaseRefused(
-                "the rule 'differencing' refuses: an earlier answer rests on rows that differ in"
-                f" fewer than {rules.least_records} of ours"
+                "the rule 'differencing' refuses: an earlier answer uses rows that differ in "
+                f"fewer than {rules.least_records} of ours"
             )
         for column, cuts in earlier.cuts.items():
             if column in question.numbers and not differing:
@@ -468,8 +473,8 @@ class Answered:
         # the name is the digest of the content: a changed or missing file is noticed
         if _rows_name(content) != path.name:
             raise UnreadableInput(
-                f"{path} is not as it was written; without it nothing is asked: put back the"
-                " true one"
+                f"{path} was changed after it was written; nothing is asked until the original is "
+                "restored"
             )
         return np.frombuffer(content, dtype="<u8")
 
@@ -490,9 +495,9 @@ def _require_no_joined_counts(
         and _leaves_out(earlier.answer)
     ):
         raise ReleaseRefused(
-            "the rule 'differencing' refuses: an earlier answer about the same column leaves out"
-            " small counts or takes bins together, and both answers would tell them; take the one"
-            " that there is, or ask with noise"
+            "the rule 'differencing' refuses: an earlier answer about the same column hides small "
+            "counts or joins bins, and both answers would reveal them; use the earlier answer, or "
+            "ask with noise"
         )
 
 

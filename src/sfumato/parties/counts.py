@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << 22
 NO_CHI_SQUARE = (
-    "χ² is not told: some counts are too small to be, and it cannot be computed without them; ask"
-    " with fewer values or wider bins, or with noise"
+    "χ² is withheld: some counts are too small to publish, and it depends on them; ask with fewer "
+    "values or wider bins, or with noise"
 )
 
 
@@ -59,11 +59,13 @@ class TableSide:
                 f"column {self.column!r} needs either the domain of its values or the edges of bins"
             )
         if len(set(self.domain)) < len(self.domain):
-            raise ParameterError(f"the domain of column {self.column!r} has a value twice")
+            raise ParameterError(
+                f"the domain of column {self.column!r} has a value twice; list it once"
+            )
         require_readable(self.column, self.domain)
         if self.edges and (len(self.edges) < 2 or any(a >= b for a, b in pairwise(self.ends))):
             raise ParameterError(
-                f"the edges of column {self.column!r} are two or more numbers that increase"
+                f"the edges of column {self.column!r} must be two or more increasing numbers"
             )
 
     @property
@@ -73,7 +75,7 @@ class TableSide:
             return [Fraction(edge) for edge in self.edges]
         except (ValueError, ZeroDivisionError):
             raise ParameterError(
-                f"the edges of column {self.column!r} are decimal numbers, written as text"
+                f"the edges of column {self.column!r} must be decimal numbers, written as text"
             ) from None
 
     @property
@@ -118,7 +120,8 @@ class _OfCounts(Filtered):
         checked_where(self.where, tuple(names))
         if self.cells > MOST_CELLS:
             raise ParameterError(
-                f"a table of {self.cells} cells is too large; at most {MOST_CELLS}"
+                f"a table of {self.cells} cells is too large, at most {MOST_CELLS}; use "
+                "fewer values"
             )
 
     @property
@@ -256,7 +259,7 @@ class JointContingencyTable(_OfCounts):
 
     name: ClassVar[str] = "contingency_table"
     gives_away: ClassVar[str] = (
-        "the counts that are large enough; margins may tell a single one that is not"
+        "the counts that are large enough; margins may reveal a single small one"
     )
 
     axes: Annotated[tuple[TableSide, ...], Limit(min_length=2)]
@@ -328,7 +331,7 @@ class JointQuantiles(_OfCounts):
             inside = False
         if not inside:
             raise ParameterError(
-                "levels of quantiles are decimals between 0 and 1, written as text"
+                "levels of quantiles must be decimals between 0 and 1, written as text"
             )
 
     @property
@@ -346,8 +349,8 @@ class JointQuantiles(_OfCounts):
         while not await none_below(arithmetic, own, least_records):
             if len(own) == 1:  # fewer records than the least in all bins together
                 raise ReleaseRefused(
-                    "the rule 'small_cells' refuses: the answer would rest on counts of too few"
-                    " records"
+                    "the rule 'small_cells' refuses: the answer would depend on counts of too few "
+                    "records"
                 )
             # neighbours in pairs, an odd bin stays: 4, 9, 2 → 13, 2
             own, joined = np.add.reduceat(own, np.arange(0, len(own), 2)), 2 * joined

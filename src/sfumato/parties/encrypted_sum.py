@@ -165,7 +165,7 @@ def _filled(content: bytes, length: int) -> bytes:
     """Content behind its own length, filled up with zeros."""
     if len(content) + 4 > length:
         raise ParameterError(
-            "a ciphertext is larger than expected; another version of tenseal is needed"
+            "a ciphertext is larger than expected; install the same version of tenseal everywhere"
         )
     # ciphertexts differ in length, but a channel must know lengths beforehand
     return len(content).to_bytes(4, "big") + content.ljust(length - 4, b"\0")

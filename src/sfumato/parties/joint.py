@@ -129,7 +129,7 @@ class JointRelease(JointQuestion):
         1 << 20
     )
     assemble: Annotated[
-        Literal["histogram", "pieces"], Field(description="who gets the release, and how")
+        Literal["histogram", "pieces"], Field(description="who receives the release, and how")
     ] = "histogram"
     collector: Annotated[
         int | None, Field(ge=0, description="pieces only: the party that gets the rows")
@@ -159,11 +159,11 @@ class JointRelease(JointQuestion):
             )
         if self.t is None and self.candidates > 1:
             raise ParameterError(
-                "candidates are releases that are opened and judged for t: give t, or leave it at 1"
+                "candidates are releases that are opened and judged for t; give t, or leave it at 1"
             )
         if self.t is not None and self.assemble == "pieces":
             raise ParameterError(
-                "t is judged on releases that everybody sees; it does not go with pieces"
+                "t is judged on releases that everybody sees; do not combine it with pieces"
             )
 
     def _require_columns(self) -> None:
@@ -262,7 +262,8 @@ class JointRelease(JointQuestion):
         """The release, and what was learned on the way; ``released_frame`` makes a table of it."""
         if meeting.noise:
             raise ParameterError(
-                "a joint release has no noise; ask a histogram with noise, or leave it out"
+                "a joint release has no noise; ask for a histogram with noise, or leave "
+                "the noise out"
             )
         return await _Walk(self, OwnRows.of(self, people), meeting).answer()
 
@@ -270,7 +271,8 @@ class JointRelease(JointQuestion):
         """The same from one table with everybody's rows."""
         if self.insiders:
             raise ParameterError(
-                "one table does not say whose rows are whose, and insiders ask for it"
+                "one table does not record whose rows are whose, which insiders needs; "
+                "leave insiders out"
             )
         if self.assemble == "pieces":
             return dataclasses.replace(self, assemble="histogram", collector=None).plain(people)
@@ -355,8 +357,8 @@ class _Walk:
         records = int(total[0])
         if records > self.meeting.records_at_most:
             raise ParameterError(
-                "there are more records than the study says, which are"
-                f" {self.meeting.records_at_most:,} at most"
+                f"there are more records than the study allows, {self.meeting.records_at_most:,}; "
+                "raise the limit in a new study"
             )
         return records
 
@@ -491,8 +493,8 @@ class _Walk:
         size = int(kept_classes.sum()) * math.prod(other_shape(self.question))
         if size > MOST_RELEASED:
             raise ParameterError(
-                f"the release would have {size:,} cells, {MOST_RELEASED:,} at most; release fewer"
-                " columns, or use pieces"
+                f"the release would have {size:,} cells, and at most {MOST_RELEASED:,} are "
+                "possible; release fewer columns, or use pieces"
             )
         own = self.own.released(rank, kept_classes)
         counts = (await self.calc.opened(await self.calc.shared(own))).astype(np.int64)
@@ -532,8 +534,8 @@ class _Walk:
         channel, collector = self.calc.channel, self.question.collector or 0
         if collector >= channel.parties:
             raise ParameterError(
-                f"the collector is party {collector}, and there are {channel.parties} parties, from"
-                " 0 on"
+                f"the collector is party {collector}, but parties are numbered from 0 and there "
+                f"are {channel.parties}; correct the number"
             )
         own = own_piece(self.own, rank, kept_classes)
         if channel.number != collector:
@@ -571,7 +573,9 @@ def _share(name: str, text: str) -> None:
     except (ValueError, ZeroDivisionError):
         value = Fraction(-1)
     if not 0 <= value <= 1:
-        raise ParameterError(f"{name} is a decimal number from 0 to 1, written as text: '0.05'")
+        raise ParameterError(
+            f"{name} must be a decimal number from 0 to 1, written as text: '0.05'"
+        )
 
 
 def _pooled(question: JointRelease, own: OwnRows) -> dict[str, Any]:

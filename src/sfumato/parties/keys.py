@@ -147,7 +147,7 @@ def signature_holds(public: str, signed: bytes, message: bytes) -> bool:
 
 def new_keys(
     folder: Path,
-    name: Annotated[str, CommandOption("what the party is called in studies, like hospital_b")],
+    name: Annotated[str, CommandOption("the name of the party in studies, like hospital_b")],
     *,
     days: Annotated[int, CommandOption("how long the certificate is valid", minimum=1)] = DAYS,
     now: datetime.datetime | None = None,
@@ -161,8 +161,8 @@ def new_keys(
 
     if not NAME.fullmatch(name):
         raise ParameterError(
-            f"{name!r} cannot be a party's name: small letters, digits, '_' and '-', the first a"
-            " letter"
+            f"{name!r} is not a valid party name: use small letters, digits, '_' and '-', starting "
+            "with a letter"
         )
     if days < 1:
         raise ParameterError("a certificate is valid for a day at least")
@@ -217,7 +217,9 @@ def _write_private(path: Path, content: bytes) -> None:
         with os.fdopen(open_private(path, os.O_WRONLY | os.O_EXCL), "wb") as file:
             file.write(content)
     except FileExistsError:
-        raise OutputError(f"{path} already exists; a key is never overwritten") from None
+        raise OutputError(
+            f"{path} already exists, and a key is never overwritten; choose another folder"
+        ) from None
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
 

@@ -41,16 +41,16 @@ def question_from(plain: Any) -> JointQuestion:
         plain = {plain: {}}
     if not isinstance(plain, Mapping) or len(plain) != 1:
         raise ParameterError(
-            f"a question is one name with its details; there are {', '.join(QUESTIONS)}"
+            f"a question must be one name with its details; there are {', '.join(QUESTIONS)}"
         )
     [(name, details)] = plain.items()
     if name not in QUESTIONS:
         raise ParameterError(
-            f"there is no joint question {name!r}.{did_you_mean(str(name), QUESTIONS)}"
+            f"joint question {name!r} does not exist.{did_you_mean(str(name), QUESTIONS)}"
         )
     if not isinstance(details, Mapping):
         raise ParameterError(
-            f"the details of question {name!r} are a mapping, like {{column: age}}"
+            f"the details of question {name!r} must be a mapping, like {{column: age}}"
         )
     kind = QUESTIONS[name]
     try:

@@ -70,7 +70,7 @@ HANDSHAKE = 10.0
 class MeshLimits:
     """How long anything may take, and how much a party sends and takes in all."""
 
-    connect: Annotated[int, Field(ge=1, description="seconds until all parties have come")] = 60
+    connect: Annotated[int, Field(ge=1, description="seconds to wait for all parties")] = 60
     step: Annotated[int, Field(ge=1, description="seconds for one message")] = 60
     total: Annotated[int, Field(ge=1, description="seconds in all")] = 3600
     bytes: Annotated[int, Field(ge=1, description="bytes sent and received in all")] = 4_000_000_000
@@ -367,8 +367,8 @@ class _Meeting:
                 ssl.SSLCertVerificationError
             ) as error:  # an OSError too, but trying again would not help
                 raise WrongCertificate(
-                    f"party {peer_number} shows a certificate that is not the one of the study"
-                    f" ({error.verify_message})",
+                    f"party {peer_number} shows another certificate than that of the study "
+                    f"({error.verify_message})",
                     party=peer_number,
                 ) from None
             except ssl.SSLError:
@@ -482,19 +482,18 @@ class _Meeting:
     def _absent(self, peer_number: int, *, refused: bool) -> PartyError:
         if refused and peer_number > self.mesh.number:
             return WrongCertificate(
-                f"party {peer_number} does not accept our certificate; do both read the same"
-                " study?",
+                f"party {peer_number} rejects our certificate; check that both read the same study",
                 party=peer_number,
             )
         if refused:
             return WrongCertificate(
-                f"party {peer_number} did not come, but somebody with a certificate that has"
-                " expired or is not of the study",
+                f"party {peer_number} did not connect, but somebody with a certificate that has "
+                "expired or is not of the study did",
                 party=peer_number,
             )
         return PartyMissing(
-            f"party {peer_number} ({self.mesh.peers[peer_number].name}) did not come within"
-            f" {self.mesh.limits.connect} s; nothing was sent, try again together",
+            f"party {peer_number} ({self.mesh.peers[peer_number].name}) did not connect within "
+            f"{self.mesh.limits.connect} s; nothing was sent, try again together",
             party=peer_number,
         )
 
@@ -516,8 +515,8 @@ def _context(side: int, keys: Keys, trusted: bytes) -> ssl.SSLContext:
         context.load_verify_locations(cadata=trusted)
     except (OSError, ValueError):
         raise ParameterError(
-            f"{keys.certificate} and {keys.private} do not belong together, or a certificate of the"
-            " study is none"
+            f"{keys.certificate} and {keys.private} do not belong together, or a certificate of "
+            "the study is invalid"
         ) from None
     return context
 

@@ -57,18 +57,18 @@ class PublicColumn:
 
     def __post_init__(self) -> None:
         if self.domain and self.between is not None:
-            raise ParameterError(
-                "a column has a domain or lies between two numbers; both are given"
-            )
+            raise ParameterError("give a column either a domain or two numbers 'between', not both")
         if self.between is not None and not 0 <= self.between[1] - self.between[0] < MOST_VALUES:
             raise ParameterError(
-                f"between gives the lowest and the highest of at most {MOST_VALUES:,} whole numbers"
+                "between must give the lowest and the highest of at most "
+                f"{MOST_VALUES:,} whole numbers"
             )
         if self.domain:
             checked_domain(self.domain)
         if self.hierarchy is not None and self.role != "quasi":
             raise ParameterError(
-                "only quasi-identifiers are generalised; a hierarchy is given to another column"
+                "only quasi-identifiers are generalised, but another column has a "
+                "hierarchy; remove it"
             )
 
     @property
@@ -102,10 +102,10 @@ def require_public_order(order: str) -> None:
         return
     if any(order == objective.name for objective in OBJECTIVES):
         raise ParameterError(
-            f"the objective {order!r} looks at the records, and comparing nodes by it would open"
-            f" what nobody may see; a joint release goes by {', '.join(ORDERS)}"
+            f"the objective {order!r} depends on the records, and comparing nodes by it would "
+            f"reveal what nobody may see; a joint release uses {', '.join(ORDERS)}"
         )
-    raise ParameterError(f"there is no order {order!r} of nodes.{did_you_mean(order, ORDERS)}")
+    raise ParameterError(f"order {order!r} of nodes does not exist.{did_you_mean(order, ORDERS)}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,7 +211,7 @@ def public_lattice(
     if unknown := [name for name in levels if name not in names]:
         raise SchemaError(
             [
-                f"levels name {n!r}, which is no quasi-identifier.{did_you_mean(n, names)}"
+                f"levels name {n!r}, which is not a quasi-identifier.{did_you_mean(n, names)}"
                 for n in unknown
             ]
         )

@@ -73,8 +73,8 @@ class JointNoise:
         """The parties whose noise must be enough."""
         if not 0 <= self.colluders < parties:
             raise ParameterError(
-                f"of {parties} parties at most {parties - 1} can collude; with all there is nobody"
-                " to protect"
+                f"of {parties} parties at most {parties - 1} can collude; with all of them nobody "
+                "would be protected"
             )
         return parties - self.colluders
 
@@ -247,9 +247,9 @@ class GaussianShare:
         self._noise = gaussian(l2, rho * honest)
         if self._noise.scale**2 < LEAST_VARIANCE:
             raise ParameterError(
-                f"the noise of one party would have a variance of {self._noise.scale**2:.2g}, and"
-                f" shares below {LEAST_VARIANCE:g} do not add up to the noise that is promised;"
-                " lower rho, or ask for epsilon"
+                f"the noise of one party would have a variance of {self._noise.scale**2:.2g}, "
+                f"and shares below {LEAST_VARIANCE:g} do not sum to the promised noise; lower rho, "
+                "or use epsilon"
             )
 
     def draw(self, count: int) -> NDArray[np.int64]:

@@ -105,13 +105,13 @@ def _require_study(
 ) -> None:
     if len(tables) < rules.least_parties:
         raise ReleaseRefused(
-            f"the rule 'two_parties' refuses: {len(tables)} parties, and the least is"
-            f" {rules.least_parties}; with two, each knows the other's part"
+            f"the rule 'two_parties' refuses: there are {len(tables)} parties, and the least is "
+            f"{rules.least_parties}; with two, each could compute the other's part"
         )
     if protocol not in question.protocols:
         raise ParameterError(
-            f"question {question.name!r} is answered by {', '.join(question.protocols)}, not by"
-            f" {protocol!r}"
+            f"question {question.name!r} can be answered by {', '.join(question.protocols)}, not "
+            f"by {protocol!r}"
         )
     if noise is not None and not isinstance(question, JointStatistic):
         raise ParameterError(f"noise inside is for statistics, not for {question.name!r}")

@@ -78,7 +78,7 @@ class Shamir(Summation):
         degree = usual_degree(parties) if self.degree is None else self.degree
         if not 0 < degree < parties:
             raise ParameterError(
-                f"among {parties} parties the degree of Shamir's shares is 1 to {parties - 1}"
+                f"among {parties} parties the degree of Shamir's shares must be 1 to {parties - 1}"
             )
         return degree
 
@@ -190,6 +190,6 @@ def summation(protocol: str, **options: Any) -> Summation:
         return Encrypted(**options)
     if protocol not in ways:
         raise ParameterError(
-            f"there is no protocol {protocol!r}; there are additive, shamir and encrypted"
+            f"protocol {protocol!r} does not exist; choose additive, shamir or encrypted"
         )
     return ways[protocol](**options)

@@ -226,7 +226,7 @@ class JointStatistic(JointQuestion):
         if is_kept.all():
             return own
         raise ReleaseRefused(
-            "the rule 'small_cells' refuses: the answer would rest on counts of too few records"
+            "the rule 'small_cells' refuses: the answer would depend on counts of too few records"
         )
 
     @property

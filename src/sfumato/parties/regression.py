@@ -358,7 +358,8 @@ class LogisticRegression(_Regression):
             # coefficients that run away: the likelihood grows without end
             if np.abs(beta).max() > FARTHEST and number < self.rounds:
                 raise ReleaseRefused(
-                    "logistic_regression: the outcomes are separated, so there is no best answer"
+                    "logistic_regression: the outcomes are separated, so there is no "
+                    "best answer; remove a predictor"
                 )
         return self._answer(
             count, best_beta, hessian, likelihood, number, bool(np.abs(newton_step).max() <= 1e-3)

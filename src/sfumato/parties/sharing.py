@@ -194,7 +194,7 @@ def fields_for(bound: int) -> tuple[Field, ...]:
         if 2 * bound < product:
             return tuple(Field(p) for p in PRIMES[:i])
     raise ParameterError(
-        "the sums may leave the range of whole numbers; narrow the bounds or lower the scale"
+        "the sums may exceed the range of whole numbers; narrow the bounds or lower the scale"
     )
 
 

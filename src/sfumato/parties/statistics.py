@@ -50,7 +50,7 @@ def _exact(bounds: Bounds) -> tuple[Fraction, Fraction]:
         low, high = (Fraction(text) for text in bounds)
     except (ValueError, ZeroDivisionError):
         raise ParameterError(
-            "bounds are two decimal numbers, written as text: ['0', '120']"
+            "bounds must be two decimal numbers, written as text: ['0', '120']"
         ) from None
     # 10^15 is below 2⁵³, so whole bounds are exact as floats
     if not low < high or max(abs(low), abs(high)) > 10**15:
@@ -160,9 +160,12 @@ def checked_where(where: Where, columns_used: tuple[str, ...]) -> None:
     """Refuse filters that say nothing, or that filter by what is asked about."""
     for column, words in where.items():
         if not words or len(set(words)) < len(words):
-            raise ParameterError(f"where {column!r}: give each word that counts once")
+            raise ParameterError(f"where {column!r}: list each word once")
         if column in columns_used:
-            raise ParameterError(f"column {column!r} is asked about and cannot filter too")
+            raise ParameterError(
+                f"column {column!r} is in the question and cannot filter too; filter by "
+                "another column"
+            )
         require_readable(column, words)
 
 
@@ -178,8 +181,8 @@ def require_readable(column: str, words: tuple[str, ...]) -> None:
         isinstance(value, float) and not math.isfinite(value) for value in read
     ):
         raise ParameterError(
-            f"column {column!r}: two of the words are the same number or truth value, or one is an"
-            " infinite number; write each once"
+            f"column {column!r}: two of the words are the same number or truth value, or one is an "
+            "infinite number; list each once"
         )
 
 
@@ -369,7 +372,8 @@ class JointSum(_OfNumbers):
 
     name: ClassVar[str] = "sum"
     gives_away: ClassVar[str] = (
-        "the sum; where one record is far larger than all others, about that one (rule dominance)"
+        "the sum; where one record is far larger than all others, about that record "
+        "(rule dominance)"
     )
     powers: ClassVar[tuple[int, ...]] = (1,)
 

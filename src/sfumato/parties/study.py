@@ -89,7 +89,7 @@ class Protocol:
     name: Annotated[str, Field(description="additive, shamir or encrypted")] = "shamir"
     threshold: Annotated[
         int | None,
-        Field(ge=1, description="colluders who learn nothing; below half of the parties"),
+        Field(ge=1, description="colluders who learn nothing; fewer than half of the parties"),
     ] = None
     dropout: Annotated[
         Literal["refuse", "allow"], Field(description="whether the rest may finish when one leaves")
@@ -122,7 +122,7 @@ class Party:
             )
         if len(_decoded(self.signing_key, "signing_key")) != 32:
             raise ParameterError(
-                f"{self.name}: signing_key is the base64 text that 'sfumato key party' printed"
+                f"{self.name}: signing_key must be the base64 text that 'sfumato key party' printed"
             )
         self.place  # noqa: B018  an address that is none is refused
 
@@ -138,7 +138,7 @@ class Party:
         match = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", self.address)
         if match is None or not 0 < int(match[3]) < 65536:
             raise ParameterError(
-                f"{self.name}: an address is host:port, like b.example:9000 or [::1]:9000"
+                f"{self.name}: an address must be host:port, like b.example:9000 or [::1]:9000"
             )
         return match[1] or match[2], int(match[3])
 
@@ -147,7 +147,7 @@ def _decoded(text: str, field_name: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ParameterError(f"{field_name} is base64 text") from None
+        raise ParameterError(f"{field_name} must be base64 text") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,7 +238,7 @@ class Study:
     def require_ready(self, today: datetime.date) -> None:
         """Refuse to run a study that not all have signed, or on a day on which it is not valid."""
         if missing_signatures := self.lacking:
-            raise ParameterError(f"{missing_signatures}; 'sfumato party sign' adds a signature")
+            raise ParameterError(f"{missing_signatures}; add them with 'sfumato party sign'")
         start, end = self.valid
         if (start is not None and today < start) or (end is not None and today > end):
             raise ParameterError(
@@ -259,9 +259,23 @@ class Study:
         unsigned = self.unsigned()
         missing = [name for name in unsigned if name not in self.signatures]
         outdated = [name for name in unsigned if name in self.signatures]
-        messages = [f"{', '.join(missing)} did not sign this study"] if missing else []
+        messages = (
+            [
+                (
+                    f"{', '.join(missing)} did not sign this study; each signs it with 'sfumato "
+                    "party sign'"
+                )
+            ]
+            if missing
+            else []
+        )
         messages += (
-            [f"{', '.join(outdated)} signed something else: the study was changed afterwards"]
+            [
+                (
+                    f"{', '.join(outdated)} signed another text: the study was changed "
+                    "afterwards; sign it again"
+                )
+            ]
             if outdated
             else []
         )
@@ -317,19 +331,20 @@ def study_from(document: Any, *, name: str = "the study") -> Study:
     """A study from plain data."""
     if not isinstance(document, Mapping):
         raise RecipeError(
-            f"{name} is no study: it must be a mapping with 'study: {VERSION}', question and"
-            " parties"
+            f"{name} is not a study: it must be a mapping with 'study: {VERSION}', question and "
+            "parties"
         )
     problems = [
-        f"{key!r} is no part of a study.{did_you_mean(str(key), FIELDS)}"
+        f"{key!r} is not a section of a study.{did_you_mean(str(key), FIELDS)}"
         for key in document
         if key not in FIELDS
     ]
     problems += [f"{key!r} must be given" for key in REQUIRED if key not in document]
     if document.get("split", "horizontal") != "horizontal":
         problems.append(
-            "split: tables that are split by columns are not joined: matching people across parties"
-            " tells who is where; every party must have rows of its own with all columns"
+            "split: tables that are split by columns are not joined, because matching people "
+            "across parties reveals who is where; every party must have rows of its own with all "
+            "columns"
         )
     if problems:
         raise RecipeError([f"{name}: {problem}" for problem in problems])
@@ -399,7 +414,9 @@ def _section(cls: type[Any]) -> Callable[[Any], Any]:
 
 def _version(value: Any) -> None:
     if value != VERSION or isinstance(value, bool):
-        raise ParameterError(f"this sfumato reads studies of version {VERSION}")
+        raise ParameterError(
+            f"this sfumato reads studies of version {VERSION}; install a matching version"
+        )
 
 
 def _identity(value: Any) -> None:
@@ -411,7 +428,7 @@ def _records(value: Any) -> int:
     # the number of records must fit the field; True is an int in Python
     if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31 - 1:
         raise ParameterError(
-            "must be a whole number below 2^31 - 1: what all tables together do not exceed"
+            "must be a whole number below 2^31 - 1 that all tables together do not exceed"
         )
     return value
 
@@ -452,16 +469,16 @@ def _enough_parties(study: Study) -> None:
     fewest = max(FEWEST, study.control.least_parties)
     if len(study.parties) < fewest:
         raise ParameterError(
-            f"parties: the rule 'two_parties' refuses: {len(study.parties)} parties where {fewest}"
-            " are needed; of two, each would know the other's part"
+            f"parties: the rule 'two_parties' refuses: there are {len(study.parties)} parties, and "
+            f"{fewest} are needed; with two, each could compute the other's part"
         )
     if len(study.parties) > MOST:
-        raise ParameterError(f"parties: at most {MOST}")
+        raise ParameterError(f"parties: at most {MOST} are possible")
 
 
 def _different_parties(study: Study) -> None:
     if [party.number for party in study.parties] != list(range(len(study.parties))):
-        raise ParameterError("parties: they are numbered 0, 1, 2, … in the order of the list")
+        raise ParameterError("parties: number them 0, 1, 2, … in the order of the list")
     for field_name in ("name", "address", "certificate_sha256", "signing_key"):
         # the same host or fingerprint may be written in capitals
         if len({str(getattr(party, field_name)).lower() for party in study.parties}) < len(
@@ -472,7 +489,9 @@ def _different_parties(study: Study) -> None:
 
 def _known_signers(study: Study) -> None:
     if unknown := set(study.signatures) - {party.name for party in study.parties}:
-        raise ParameterError(f"signatures: {', '.join(sorted(unknown))} is no party of this study")
+        raise ParameterError(
+            f"signatures: {', '.join(sorted(unknown))} is not a party of this study"
+        )
 
 
 def _fitting_protocol(study: Study) -> None:
@@ -483,12 +502,15 @@ def _fitting_protocol(study: Study) -> None:
             f" {protocol.name!r}"
         )
     if protocol.name != "encrypted" and (protocol.server or protocol.key_holder):
-        raise ParameterError(f"protocol: {protocol.name} has no server and no key_holder")
+        raise ParameterError(
+            f"protocol: {protocol.name} has no server and no key_holder; leave them out"
+        )
     if protocol.name != "shamir" and (
         protocol.threshold is not None or protocol.dropout == "allow"
     ):
         raise ParameterError(
-            f"protocol: threshold and dropout belong to shamir, not to {protocol.name}"
+            f"protocol: threshold and dropout belong to shamir, not to {protocol.name}; "
+            "leave them out"
         )
     if protocol.threshold is not None and 2 * protocol.threshold >= len(study.parties):
         raise ParameterError(
@@ -503,7 +525,7 @@ def _fitting_sums(study: Study) -> None:
     question, noise = study.question, study.noise
     if not isinstance(question, JointStatistic):
         if noise is not None:
-            raise ParameterError(f"noise: {question.name} takes none")
+            raise ParameterError(f"noise: {question.name} takes none; leave it out")
         return
     # noise needs room in the sums as well
     extra = 0 if noise is None else noise.at_most(question, len(study.parties))
@@ -517,8 +539,8 @@ def _fitting_sums(study: Study) -> None:
 def _named_ledgers(study: Study) -> None:
     if study.noise is not None and any(party.ledger_id is None for party in study.parties):
         raise ParameterError(
-            "parties: with noise every party names its ledger (ledger_id): the dataset whose budget"
-            " is spent"
+            "parties: with noise every party must name its ledger (ledger_id), the dataset whose "
+            "budget is spent"
         )
 
 
@@ -564,7 +586,7 @@ def drafted(
 def _listed(path: Path) -> list[Mapping[str, Any]]:
     entries = read_yaml(_text(path), str(path))
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise RecipeError(f"{path} does not hold what 'sfumato key party' printed")
+        raise RecipeError(f"{path} does not contain the output of 'sfumato key party'")
     return entries
 
 
@@ -574,7 +596,7 @@ def sign(path: Path, signing_key: Path) -> str:
     public = public_half(signing_key)
     party = next((party for party in study.parties if party.signing_key == public), None)
     if party is None:
-        raise ParameterError(f"{signing_key} is the key of no party in {path}")
+        raise ParameterError(f"{signing_key} is not the key of a party in {path}")
     signed = base64.b64encode(signature(signing_key, PURPOSE + study.digest)).decode("ascii")
     _rewritten(path, study, {**study.signatures, party.name: signed})
     return party.name
@@ -595,7 +617,7 @@ def _rewritten(path: Path, study: Study, signatures: Mapping[str, str]) -> None:
     # signed is what the file says: writing must not have changed it
     study_again = study_from(read_yaml(buffer.getvalue(), str(path)), name=str(path))
     if study_again.digest != study.digest:
-        raise OutputError(f"{path} cannot be rewritten as it was; add the signature by hand")
+        raise OutputError(f"{path} cannot be rewritten unchanged; add the signature by hand")
     write_whole(path, buffer.getvalue().encode())
     as_new(path)
 
@@ -618,8 +640,8 @@ def learned(study: Study) -> tuple[str, ...]:
         f" {further_facts}"
     )
     noisy = (
-        f"the answer has noise that nobody knows: {study.noise.loss} for every record, also when"
-        f" {study.noise.colluders} of {n} parties tell each other theirs"
+        f"the answer has noise that nobody knows: {study.noise.loss} for every record, even if "
+        f"{study.noise.colluders} of {n} parties share theirs"
         if study.noise is not None
         else "the answer is exact"
     )
@@ -646,5 +668,5 @@ def learned(study: Study) -> tuple[str, ...]:
             f"{t + 1} parties together could learn every other party's numbers",
         )
     # passive security: true of every protocol here
-    lies = "who lies about its own rows changes the answer, and nobody notices"
+    lies = "a party that lies about its own rows changes the answer unnoticed"
     return (everyone, noisy, *coalition, lies)

@@ -35,7 +35,7 @@ def study_named(certificate: Fields, shared: SharedFolder, original: Original) -
     """The result says of the study what the study says."""
     section, study = certificate[STUDY], original.data
     if "asked_before" in section:
-        words = "this repeats an earlier answer; the result of the study that asked first is signed"
+        words = "this repeats an earlier answer; the result of the first study is signed"
         return Claim("study", "fails", words)
     if study is None:
         return Claim("study", "needs original", GIVE_STUDY)
@@ -46,7 +46,7 @@ def study_named(certificate: Fields, shared: SharedFolder, original: Original) -
         differing_fields.append("cost")
     if differing_fields:
         return Claim("study", "fails", f"not as in the study: {', '.join(differing_fields)}")
-    return Claim("study", "holds", "the result says what the study says")
+    return Claim("study", "holds", "the result matches the study")
 
 
 def study_signed(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
@@ -71,16 +71,16 @@ def answer_signed(certificate: Fields, shared: SharedFolder, original: Original)
     session, transcript = section["session"], section["transcript"]
     digest = public_digest(study, session, transcript, section["answer"])
     if section["public_digest"] != digest.hex():
-        words = "study, transcript and answer are not those that were signed"
+        words = "study, transcript and answer differ from the signed ones"
         return Claim(name, "fails", words, True)
     parties = {party.name: party for party in study.parties}
     for signer, text in section["signatures"].items():
         # one spelling only: base64 that decodes alike could be altered unnoticed
         value = base64.b64decode(text, validate=True)
         if signer not in parties or base64.b64encode(value).decode() != text:
-            return Claim(name, "fails", "somebody signed who is no party", True)
+            return Claim(name, "fails", "somebody signed who is not a party", True)
         if not signature_holds(parties[signer].signing_key, value, PURPOSE + digest):
-            return Claim(name, "fails", f"that of {signer} does not fit", True)
+            return Claim(name, "fails", f"the signature of {signer} does not match", True)
     if len(section["signatures"]) < fewest_signatures(study):
         words = f"only {len(section['signatures'])} of {len(parties)}"
         return Claim(name, "fails", words, True)
@@ -103,7 +103,7 @@ def file_signed(certificate: Fields, shared: SharedFolder, original: Original) -
     for party in study.parties:
         if party.signing_key == key:
             return Claim("file", "holds", f"signed as a whole by {party.name}")
-    return Claim("file", "fails", "signed by nobody of the study")
+    return Claim("file", "fails", "signed by no party of the study")
 
 
 CHECKS = (study_named, study_signed, answer_signed, file_signed)

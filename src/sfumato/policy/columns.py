@@ -222,7 +222,7 @@ def _settled(
             settled[column] = floor
             decisions.append(
                 CompilerDecision(
-                    "cap_lifted", column, f"{conflict}; privacy goes first, the cap is lifted"
+                    "cap_lifted", column, f"{conflict}; privacy has priority, the cap is lifted"
                 )
             )
         # leaving people out does not help where the floor is everybody's
@@ -232,7 +232,7 @@ def _settled(
                 CompilerDecision(
                     "rows_left_out",
                     column,
-                    f"{conflict}; people under {len(above)} policies are left out",
+                    f"{conflict}; people under {len(above)} policies are removed",
                 )
             )
         else:
@@ -292,7 +292,7 @@ def _pseudonyms(
                 CompilerDecision(
                     "pseudonyms",
                     column,
-                    f"{column}: the strongest method is taken, a {agreed[column]}",
+                    f"{column}: the strongest method is used, a {agreed[column]}",
                 )
             )
     return agreed
@@ -322,8 +322,8 @@ def merged_hierarchy(column: str, rows: Sequence[Row], findings: Findings) -> An
     torn = torn_labels(rows)
     for level, count in torn.items():
         problem = (
-            f"{column}: {count} label(s) of level {level} stand under different labels in different"
-            " policies"
+            f"{column}: {count} label(s) of level {level} are under different labels in different "
+            "policies"
         )
         findings.error("hierarchy_disagrees", column, problem)
     if torn:
@@ -368,8 +368,8 @@ def check_entries(
     wrong = sum(tuple(path[: len(row)]) != row for path, row in zip(paths, rows, strict=True))
     if wrong:
         problem = (
-            f"{column}: {wrong} of {len(rows)} hierarchy entries are not those of the table's own"
-            " hierarchy"
+            f"{column}: {wrong} of {len(rows)} hierarchy entries differ from those of the table's "
+            "own hierarchy"
         )
         findings.error("hierarchy_disagrees_with_table", column, problem)
 
@@ -490,7 +490,7 @@ def _hierarchy(
         )
         return hierarchy
     if Role.QUASI in roles or column in merged.floors:
-        remark = f"{column} has no hierarchy; it stays as it is or is withheld value by value"
+        remark = f"{column} has no hierarchy; it is released unchanged or withheld value by value"
         decisions.append(CompilerDecision("no_hierarchy", column, remark))
         suppressed: Hierarchy = registry.build("hierarchies", "suppress")
         return suppressed

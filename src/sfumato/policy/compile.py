@@ -126,7 +126,7 @@ class Compiled:
 class Options:
     """What the policies leave open."""
 
-    panel: ClassVar[str] = "How policies are kept"
+    panel: ClassVar[str] = "How policies are applied"
     on_conflict: Annotated[
         OnConflict,
         CommandOption("floor above cap: privacy, suppress_rows or fail", typed=str),
@@ -146,13 +146,13 @@ class Options:
         for name in fields:
             if name not in names:
                 raise ParameterError(
-                    f"{name!r} is no option of compiling policies.{did_you_mean(name, names)}"
+                    f"{name!r} is not an option of compiling policies.{did_you_mean(name, names)}"
                 )
         options = cls(**{**fields, "meet": tuple(fields.get("meet", ()))})
         if options.on_conflict not in get_args(OnConflict):
             raise ParameterError(
-                f"on_conflict is one of {', '.join(get_args(OnConflict))}, not"
-                f" {options.on_conflict!r}"
+                f"on_conflict must be one of {', '.join(get_args(OnConflict))}, not "
+                f"{options.on_conflict!r}"
             )
         return options
 
@@ -164,7 +164,7 @@ def compile_policies(
     purpose: Annotated[str, CommandOption("what the data are used for")],
     recipient: Annotated[
         str | None,
-        CommandOption("who receives them; left out: the controller itself", panel=Options.panel),
+        CommandOption("who receives them; by default the controller itself", panel=Options.panel),
     ] = None,
     today: datetime.date | None = None,
     ended: datetime.date | None = None,
@@ -193,8 +193,8 @@ def compile_policies(
     )
     if own and not merged.own:
         raise ReleaseRefused(
-            "everybody would have to be left out to keep the caps; choose another rule for"
-            " conflicts"
+            "everybody would have to be removed to satisfy the caps; choose another rule for "
+            "conflicts"
         )
     findings = Findings("the policies")
     schema, tops, decisions = described_columns(
@@ -249,14 +249,16 @@ def _authorised(
     own = {label: authorise(policy, use) for label, policy in policies.groups.items()}
     if own and COLUMN not in dataset.columns:
         raise SchemaError(
-            f"the table has no column {COLUMN!r} that names each row's policy; make it with"
-            " Policies.assigned"
+            f"the table lacks the column {COLUMN!r}, which names each row's policy; make it with "
+            "Policies.assigned"
         )
     reasons = [p.reason for p in everybody if not p.allowed]
     if not reasons and own and not any(p.allowed for p in own.values()):
         reasons = sorted({p.reason for p in own.values()})
     if reasons or not (everybody or own):
-        raise ReleaseRefused("; ".join(reasons) or "there is no policy that allows anything")
+        raise ReleaseRefused(
+            "; ".join(reasons) or "no policy allows anything; nothing can be compiled"
+        )
     allowed: list[Permission] = [p for p in (*everybody, *own.values()) if p.allowed]
     return (
         [p.purpose for p in everybody if p.purpose is not None],
@@ -403,7 +405,7 @@ def _within_caps(
         return recipe, []
     rule = compiled.options.on_conflict
     names = ", ".join(capped)
-    problem = f"no generalization within the caps of {names} keeps the promises"
+    problem = f"no generalization within the caps of {names} reaches the promises"
     if rule == "fail":
         raise Unsatisfiable(
             f"{problem}; raise the caps, lower the promises, or choose another rule for conflicts"

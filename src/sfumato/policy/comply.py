@@ -131,8 +131,8 @@ class Released:
         level = self.levels.get(column)
         if level is None:
             return (
-                f"column {column!r} must be at level {minimum} at least; the certificate names no"
-                " level for it"
+                f"column {column!r} must be at level {minimum} or higher; the certificate names no "
+                "level for it"
             )
         if level < minimum:
             return f"column {column!r} is at level {level}, below the minimum of {minimum}"
@@ -188,7 +188,7 @@ class Released:
             if open_ended:
                 if self._promised(model):
                     return None
-                return f"{model.promise} cannot be told from the shared folder alone"
+                return f"{model.promise} cannot be judged from the shared folder alone"
             (verdict,) = judge_all(gather(dataset, [model], original=self.original), [model])
         except SfumatoError as error:
             return f"{model.promise} cannot be judged: {error}"
@@ -329,12 +329,12 @@ def _statement(policy: Policy, use: Use, numbers: Mapping[str, Sequence[str]]) -
             looked_at = ", ".join(
                 f"{kind} {column}" for kind, columns in numbers.items() for column in columns
             )
-            met += f" in the columns that were named ({looked_at}); no other column was looked at"
+            met += f" in the named columns ({looked_at}); no other column was checked"
         return f"{met}; {policy.rule.limit}"
     to = ""
     if use.recipient is not None:
         to = f" to {use.recipient}"
-    return f"nothing in policy {policy.name!r} speaks against purpose {use.purpose!r}{to}"
+    return f"nothing in policy {policy.name!r} forbids purpose {use.purpose!r}{to}"
 
 
 def _against(
@@ -366,7 +366,7 @@ def _columns(purpose: Purpose, released: Released) -> list[str]:
                 f"column {column!r} is released, but purpose {purpose.name!r} does not list it"
             )
         elif datum.group == "EI" and column not in released.pseudonymized:
-            broken.append(f"column {column!r} is an explicit identifier and is released as it is")
+            broken.append(f"column {column!r} is an explicit identifier and is released unchanged")
         elif datum.group == "EI" and not any(column in m.data for m in purpose.pseudonymizations):
             broken.append(
                 f"column {column!r} is an explicit identifier; the policy does not allow pseudonyms"
@@ -379,16 +379,15 @@ def _columns(purpose: Purpose, released: Released) -> list[str]:
             if c in released.dataset.columns and c not in released.pseudonymized
         ]
         broken += [
-            f"column {c!r} must be pseudonymized ({method.name}) and is not" for c in remaining
+            f"column {c!r} must be pseudonymized ({method.name}), but is not" for c in remaining
         ]
         required = strength_of(method.name)
         for column, strength in released.pseudonym_methods.items():
             weaker = STRENGTH.index(strength) > STRENGTH.index(required)
             if weaker and column in method.data and column in released.dataset.columns:
                 broken.append(
-                    f"column {column!r} holds pseudonyms by {strength}, weaker than the"
-                    f" {required} that"
-                    " is asked for"
+                    f"column {column!r} holds pseudonyms by {strength}, weaker than the required "
+                    f"{required}"
                 )
     return broken
 
@@ -434,28 +433,25 @@ def _against_people(
     if record is None:
         return [
             (
-                "people have policies of their own, and there is no compliance record of the"
-                " owner to"
-                " tell they were kept"
+                "people have policies of their own, but no compliance record of the owner shows "
+                "that they were applied"
             )
         ]
     broken = []
     if (record.get("purpose"), record.get("recipient")) != (use.purpose, use.recipient):
         broken.append(
-            "the release was made for another purpose or recipient than asked for, under people's"
-            " own policies"
+            "the release was made for another purpose or recipient, under people's own policies"
         )
     refused = refused_before(record)
     fresh = sum(digest_of(policy) not in refused for policy in refusing)
     if fresh:
         broken.append(
-            f"{fresh} of {len(policies.groups)} of people's own policies no longer allow this use"
-            " as when it was made"
+            f"{fresh} of {len(policies.groups)} of people's own policies changed and no longer "
+            "allow this use"
         )
     if any("people's own policies are new or changed" in note for note in notes):
         broken.append(
-            "people's own policies changed since the release; what they ask for now is not known to"
-            " be kept"
+            "people's own policies changed after the release; whether it satisfies them is unknown"
         )
     return broken
 
@@ -513,7 +509,7 @@ def hold_against(
         elif answer.allowed:
             statements = (
                 *compliance.statements,
-                f"{Path(path).name}: what was released lies within what is permitted",
+                f"{Path(path).name}: what was released is within what is permitted",
             )
             compliance = dataclasses.replace(compliance, statements=statements)
         else:

@@ -159,7 +159,8 @@ def require_small(text: str | bytes, name: str) -> None:
     """Refuse a text that no policy needs."""
     if len(text) > MAX_BYTES:
         raise UnreadableInput(
-            f"{name} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no policy"
+            f"{name} is larger than {MAX_BYTES // 1024 // 1024} MB and cannot be a "
+            "policy; check the path"
         )
 
 
@@ -181,17 +182,17 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     try:
         tree = json.loads(text, object_pairs_hook=mapping, parse_constant=_no_constant)
     except RecursionError:
-        raise UnreadableInput(f"{name} is nested too deeply; that is no policy") from None
+        raise UnreadableInput(f"{name} is nested too deeply and cannot be a policy") from None
     except json.JSONDecodeError as error:
         raise UnreadableInput(
             f"{name}, line {error.lineno}: this is not valid JSON ({error.msg})"
         ) from None
     except ValueError:
-        raise UnreadableInput(f"{name} holds a number that JSON does not have") from None
+        raise UnreadableInput(f"{name} holds a number that JSON does not allow") from None
     require_shallow(tree, name)
     for key in repeated:
         findings.error(
-            "duplicate_key", ROOT, f"the key {key!r} stands twice in one object; keep one of them"
+            "duplicate_key", ROOT, f"the key {key!r} is twice in one object; keep one of them"
         )
     return Document(tree, name, text)
 
@@ -214,7 +215,9 @@ def require_shallow(tree: object, name: str) -> None:
         layer = [below for node in layer for below in _below(node)]
         if not layer:
             return
-    raise UnreadableInput(f"{name} is nested more than {MAX_DEPTH} levels deep; that is no policy")
+    raise UnreadableInput(
+        f"{name} is nested more than {MAX_DEPTH} levels deep and cannot be a policy"
+    )
 
 
 def _below(node: object) -> list[object]:
@@ -402,6 +405,6 @@ class Place:
             if str(key).lower() not in lower:
                 self.note(
                     "not_read",
-                    f"{str(key)!r} is not part of the language as we read it and has no effect",
+                    f"{str(key)!r} is not a supported part of the language and has no effect",
                     str(key),
                 )

@@ -120,20 +120,18 @@ def drift(record: TreeView, policies: Policies) -> list[str]:
         elif before[policy.name].get("digest") != digest_of(policy):
             changes += _changed(policy, before[policy.name].get("parts"))
     missing = [name for name in before if name not in {p.name for p in policies.everybody}]
-    changes += [
-        f"policy {name!r}, under which the release was made, was not given" for name in missing
-    ]
+    changes += [f"policy {name!r} of the release was not given; give it" for name in missing]
     digests = {p.get("digest") for p in record.get("own_policies", []) if isinstance(p, Mapping)}
     fresh = sum(digest_of(policy) not in digests for policy in policies.groups.values())
     if fresh:
         changes.append(
-            f"{fresh} of {len(policies.groups)} of people's own policies are new or changed since"
-            " the release"
+            f"{fresh} of {len(policies.groups)} of people's own policies are new or changed after "
+            "the release"
         )
     elif policies.groups and _reassigned(record, policies):
         changes.append(
-            "some of people's own policies are new or changed since the release: others now have"
-            " them, or nobody"
+            "some of people's own policies are new or changed after the release: other people "
+            "have them, or nobody"
         )
     return changes
 
@@ -155,7 +153,7 @@ def _changed(policy: Policy, parts: Any) -> list[str]:
             verb = "added"
         elif name not in new:
             verb = "gone"
-        changes.append(f"policy {policy.name!r} drifted since the release: {name} {verb}")
+        changes.append(f"policy {policy.name!r} changed after the release: {name} {verb}")
     return changes
 
 
@@ -175,7 +173,7 @@ def read_record(folder: Path) -> Tree | None:
             record = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             raise UnreadableInput(
-                f"{file} is damaged; it is not the JSON that was written"
+                f"{file} is damaged: it is not the JSON that was written"
             ) from None
         if not isinstance(record, dict) or record.get(MARK) != VERSION:
             raise UnreadableInput(f"{file} is not a compliance record of version {VERSION}")
@@ -215,12 +213,12 @@ def enforce(
     purpose: Annotated[str, CommandOption("what the data are used for")],
     recipient: Annotated[
         str | None,
-        CommandOption("who receives them; left out: the controller itself", panel=Options.panel),
+        CommandOption("who receives them; by default the controller itself", panel=Options.panel),
     ] = None,
     by: str | None = None,
     seed: Annotated[
         int | str | Seed | None,
-        CommandOption("hexadecimal seed, to repeat a run; short ones mark a rehearsal", typed=str),
+        CommandOption("hexadecimal seed, to repeat a run; short seeds mark a rehearsal", typed=str),
     ] = None,
     shuffle: bool = True,
     progress: Progress = silent,
@@ -235,7 +233,7 @@ def enforce(
     """
     if policies.groups and COLUMN not in dataset.columns and by is None:
         raise SchemaError(
-            "people have policies of their own; say which column names the person (by)"
+            "people have policies of their own; name the column that identifies the person (by)"
         )
     table = policies.assigned(dataset, by) if policies.groups and by is not None else dataset
     compiled = compile_policies(policies, table, purpose=purpose, recipient=recipient, **options)

@@ -57,7 +57,7 @@ def lint_hierarchy(findings: Findings, policy: Policy) -> None:
             )
         if parents.setdefault(below, above) != above:
             findings.error(
-                "two_parents", path, f"purpose {below!r} has two super-purposes; one is allowed"
+                "two_parents", path, f"purpose {below!r} has two super-purposes; keep one"
             )
         if above in purposes and below in purposes:
             _within(findings, purposes[above], purposes[below], path)
@@ -75,7 +75,7 @@ def _circles(findings: Findings, parents: dict[str, str]) -> None:
         if purpose in walked:
             circle = " → ".join([*walked[walked.index(purpose) :], purpose])
             findings.error(
-                "cyclic_purposes", "$.hierarchy", f"purposes stand above themselves: {circle}"
+                "cyclic_purposes", "$.hierarchy", f"purposes form a circle: {circle}; break it"
             )
         cleared.update(walked)
 
@@ -95,8 +95,8 @@ def _within(findings: Findings, above: Purpose, below: Purpose, path: str) -> No
             findings.error("sub_purpose_wider", path, problem)
     if (above.opt_out, above.required) != (below.opt_out, below.required):
         problem = (
-            f"sub-purpose {below.name!r} must be required and open to opting out just as"
-            f" {above.name!r} is"
+            f"sub-purpose {below.name!r} must be required and allow opting out just as "
+            f"{above.name!r} does"
         )
         findings.error("sub_purpose_differs", path, problem)
 
@@ -182,7 +182,7 @@ def _unique(findings: Findings, names: Sequence[str], path: str, kind: str) -> N
             findings.error(
                 f"duplicate_{kind}",
                 path_of_name,
-                f"there are {count} of the name {name!r}; each {kind} needs its own",
+                f"there are {count} of the name {name!r}; give each {kind} its own",
             )
 
 
@@ -205,7 +205,7 @@ def _purpose(findings: Findings, purpose: Purpose, path: str, today: datetime.da
         findings.error(
             "required_but_refused",
             path,
-            f"purpose {purpose.name!r} is required, yet it was not accepted",
+            f"purpose {purpose.name!r} is required, but was not accepted",
         )
     _data(findings, purpose, path)
     _models(findings, purpose, path)
@@ -225,7 +225,9 @@ def _purpose(findings: Findings, purpose: Purpose, path: str, today: datetime.da
         problem = f"purpose {purpose.name!r} rests on a legal obligation and must then be required"
         findings.error("legal_obligation_not_required", path, problem)
     if purpose.retention.kind == "fixed_date" and purpose.retention.date is None:
-        findings.error("retention_without_date", f"{path}.retention", "a fixed date is missing")
+        findings.error(
+            "retention_without_date", f"{path}.retention", "a fixed date is missing; add it"
+        )
     if today is not None and expired(purpose.retention, today):
         findings.error(
             "expired_retention",
@@ -258,8 +260,8 @@ def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> 
         return  # no value is released, so levels and hierarchy say nothing more
     if low is None and high is None:
         problem = (
-            f"datum {name!r}: {method.method} without a minimum level asks for nothing; values may"
-            " be released as they are"
+            f"datum {name!r}: {method.method} without a minimum level asks for nothing, so values "
+            "may be released unchanged; give a level"
         )
         findings.warning("no_minimum", path, problem)
     if (low is None) != (high is None):
@@ -269,7 +271,7 @@ def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> 
         findings.warning(
             "level_missing",
             path,
-            f"datum {name!r} has no {missing_level} level; it is taken as unbounded",
+            f"datum {name!r} has no {missing_level} level, so it is unbounded",
         )
     if min(low or 0, high or 0) < 0:
         findings.error("level_negative", path, f"datum {name!r}: levels count from 0")
@@ -289,8 +291,8 @@ def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> 
         return
     for level, count in torn_labels(method.hierarchy).items() if depths else ():
         problem = (
-            f"datum {name!r}: {count} label(s) of level {level} of its hierarchy stand under"
-            " different labels"
+            f"datum {name!r}: {count} label(s) of level {level} of its hierarchy are under "
+            "different labels"
         )
         findings.error("hierarchy_disagrees", path, problem)
     if depths and low is not None and low > max(depths) - 1:
@@ -340,8 +342,8 @@ def _pseudonyms(findings: Findings, purpose: Purpose, path: str) -> None:
     for i, method in enumerate(purpose.pseudonymizations):
         if not names_pseudonyms(method.name):
             problem = (
-                f"{method.name!r} is not a way to make pseudonyms that we know; name one of"
-                f" {', '.join(STRENGTH)}"
+                f"{method.name!r} is not a known way to make pseudonyms; name one of "
+                f"{', '.join(STRENGTH)}"
             )
             findings.error("unknown_method", f"{path}.pseudonymizations[{i}]", problem)
         elif unkeyed(method.name):
@@ -349,14 +351,12 @@ def _pseudonyms(findings: Findings, purpose: Purpose, path: str) -> None:
             findings.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", problem)
         if method.parameters:
             keys = ", ".join(repr(key) for key, _ in method.parameters)
-            problem = (
-                f"{method.name} has attributes that we do not carry out: {keys}; take them out"
-            )
+            problem = f"{method.name} has attributes that are not supported: {keys}; remove them"
             findings.error("unknown_attribute", f"{path}.pseudonymizations[{i}]", problem)
         if method.target:
             problem = (
-                f"{method.name} names {method.target!r} for the pseudonyms; they stand in the place"
-                " of the identifier itself"
+                f"{method.name} names {method.target!r} for the pseudonyms; they replace the "
+                "identifier itself"
             )
             findings.note("no_effect", f"{path}.pseudonymizations[{i}]", problem)
 

@@ -103,8 +103,8 @@ class Policies:
         """
         if COLUMN in dataset.columns and by != COLUMN:
             raise SchemaError(
-                f"the table already has a column {COLUMN!r}; rename it, or say by={COLUMN!r} if it"
-                " names policies"
+                f"the table already has a column {COLUMN!r}; rename it, or give by={COLUMN!r} if "
+                "it names policies"
             )
         encoded = dataset.encoded(by)
         # a missing value names nobody
@@ -156,7 +156,7 @@ def policy_files(folder: Path) -> list[Path]:
     """The policies in a folder, each named after a person; other files are left alone."""
     files = sorted(f for f in folder.iterdir() if f.suffix.lower() in SUFFIXES)
     if not files:
-        raise UnreadableInput(f"{folder} holds no policies ({', '.join(SUFFIXES)})")
+        raise UnreadableInput(f"{folder} holds no policies ({', '.join(SUFFIXES)}); check the path")
     return files
 
 

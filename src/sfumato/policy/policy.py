@@ -329,9 +329,8 @@ def _our_name(policy_name: str) -> tuple[str, dict[str, Any]]:
     plain = re.sub(r"[^a-z]", "", plain)
     if plain in DIFFERENTIAL:
         raise UnknownPromise(
-            f"{policy_name} answers questions and is not kept by recoding a table; no other model"
-            " can"
-            " stand for it"
+            f"{policy_name} is about answers to questions and cannot be reached by recoding a "
+            "table; no other model can replace it"
         )
     models = registry.family("models")
     own_names: dict[str, tuple[str, dict[str, Any]]] = {
@@ -342,7 +341,7 @@ def _our_name(policy_name: str) -> tuple[str, dict[str, Any]]:
     match: tuple[str, dict[str, Any]] | None = names.get(plain)
     if match is None:
         raise UnknownPromise(
-            f"{policy_name!r} is not a model we know.{did_you_mean(policy_name, models)}"
+            f"{policy_name!r} is not a known model.{did_you_mean(policy_name, models)}"
         )
     return match
 
@@ -419,12 +418,10 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
     name = METHOD_NAMES.get(re.sub(r"[^a-z]", "", method.method.lower()))
     if name is None:
         near = did_you_mean(method.method, (GENERALIZATION, SUPPRESSION, DELETION))
-        raise UnknownMethod(f"{method.method!r} is not a method we can carry out.{near}")
+        raise UnknownMethod(f"{method.method!r} is not a supported method.{near}")
     if method.parameters:
         keys = ", ".join(repr(key) for key, _ in method.parameters)
-        raise UnknownMethod(
-            f"{name} has no attribute {keys}; it knows a minimum and a maximum level"
-        )
+        raise UnknownMethod(f"{name} has no attribute {keys}; it has a minimum and a maximum level")
     if name == DELETION:
         return "withheld"
     if name == SUPPRESSION:
@@ -433,8 +430,8 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
         if method.minimum is None and method.maximum is None:
             return "withheld"
         raise UnknownMethod(
-            "Suppression with a minimum level of 0 or none suppresses nothing; leave the levels"
-            " away to withhold the whole value, or ask for a minimum level of 1 or more"
+            "Suppression with a minimum level of 0 or none suppresses nothing; leave the levels "
+            "out to withhold the whole value, or ask for a minimum level of 1 or more"
         )
     return "level" if method.minimum else "nothing"
 

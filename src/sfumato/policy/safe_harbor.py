@@ -60,13 +60,15 @@ def check_numbers(
     unknown = [kind for kind in columns if kind not in CHECKS]
     if unknown:
         raise ParameterError(
-            f"{unknown[0]!r} is no kind of number that has a"
-            f" rule.{did_you_mean(unknown[0], CHECKS)}"
+            f"{unknown[0]!r} is not a kind of number with a rule.{did_you_mean(unknown[0], CHECKS)}"
         )
     named_columns = [(kind, column) for kind, names in columns.items() for column in names]
     if not named_columns:
         return [
-            "say which columns are ages, ZIP codes and dates; without that nothing can be checked"
+            (
+                "name the columns that are ages, ZIP codes and dates; without that nothing "
+                "can be checked"
+            )
         ]
     broken = []
     for kind, column in named_columns:
@@ -75,8 +77,8 @@ def check_numbers(
         ):  # what is not released is not too fine, but a wrong name hides what is
             if dropped is not None and column not in dropped:
                 broken.append(
-                    f"there is no column {column!r}, neither released nor dropped; nothing was"
-                    " checked for it"
+                    f"column {column!r} does not exist, neither released nor dropped, so nothing "
+                    "was checked for it; correct the name"
                 )
             continue
         encoded = dataset.encoded(column)
@@ -166,7 +168,7 @@ def _ages(labels: Labels, year: int) -> list[tuple[int, str]]:
         if (span := span_of(label)) is not None and span[1] > OLDEST
     }
     return [
-        (_apart(old, together=_begins_in_time), "tell an age over 89 apart from others over 89")
+        (_apart(old, together=_begins_in_time), "distinguish an age over 89 from others over 89")
     ]
 
 
@@ -246,8 +248,8 @@ def _dates(labels: Labels, year: int) -> list[tuple[int, str]]:
     }
     apart = _apart(old, together=lambda span: span[0] == -math.inf and span[1] >= last)
     return [
-        (sum(fine.values()), "say more of a date than its year"),
-        (apart, "show a year that tells an age over 89, apart from others over 89"),
+        (sum(fine.values()), "give more of a date than its year"),
+        (apart, "show a year that distinguishes an age over 89 from others over 89"),
     ]
 
 

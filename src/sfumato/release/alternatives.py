@@ -160,14 +160,14 @@ class Alternatives:
             outlook.append(f"Half the marketer risk ({then} instead of {now}) would cost {cost}.")
         if self.cells:
             outlook.append(
-                "Suppressed records lose some of their cells here; "
-                "scores and risks are those of dropping them altogether."
+                "Suppressed records lose some of their cells here; scores and risks are those of "
+                "suppressing them completely."
             )
         if self.missing_apart:
             outlook.append(
-                f"Missing values of {', '.join(self.missing_apart)} are a category of their own"
-                " here, though the schema lets them match everything: a node that is beyond the"
-                " budget here may be within it."
+                f"Missing values of {', '.join(self.missing_apart)} count as a category of their "
+                "own here, although the schema lets them match everything: a node beyond the "
+                "budget here may be within it."
             )
         neighbours = tuple(_neighbour(self, neighbour) for neighbour in self.neighbours)
         return Reasons(_choice(self), neighbours, tuple(outlook))
@@ -292,8 +292,8 @@ def _last_survey(steps: Sequence[Step]) -> int:
     last = max((index for index, step in enumerate(steps) if step.surveys), default=None)
     if last is None:
         raise ParameterError(
-            "no step of this release chose from a lattice, so there are no other nodes to compare; "
-            "global_recoding is such a step"
+            "no step of this release chose from a lattice, so there are no other nodes to "
+            "compare; use a step such as global_recoding"
         )
     return last
 
@@ -303,7 +303,9 @@ def alternatives_in(landscape: Landscape, levels: Mapping[str, int]) -> Alternat
     # the chosen node must be among those looked at, or nothing can be compared with it
     at = landscape.position(levels)
     if at is None:
-        raise ParameterError("the chosen node is not one of those that were evaluated")
+        raise ParameterError(
+            "the chosen node is not among the evaluated ones; report this as a bug"
+        )
     common = Alternatives(
         objective=landscape.objective,
         minimal=landscape.minimal,
@@ -457,12 +459,10 @@ def _choice(alternatives: Alternatives) -> str:
     if alternatives.overlooked is not None:
         now, then = _scores(alternatives, option, alternatives.overlooked)
         return (
-            f"This is not the best node: it {cost}. {alternatives.nodes_within_budget:,} of"
-            f" {alternatives.lattice_nodes:,} nodes stay within it, and the best of them has"
-            f" {name} {then}"
-            f" instead of {now}, with {_moves(alternatives, alternatives.overlooked)}; the search"
-            " did not promise"
-            " the optimum."
+            f"This is not the best node: it {cost}. {alternatives.nodes_within_budget:,} of "
+            f"{alternatives.lattice_nodes:,} nodes stay within it, and the best of them has {name} "
+            f"{then} instead of {now}, with {_moves(alternatives, alternatives.overlooked)}; the "
+            "search did not guarantee the optimum."
         )
     which = (
         f"the k-minimal nodes by {name}"
@@ -475,18 +475,21 @@ def _choice(alternatives: Alternatives) -> str:
             f" {', '.join(f'{column} {level}' for column, level in alternatives.floor.items())}"
         )
     if alternatives.whole:
-        better = "no finer one does" if alternatives.minimal else f"none of them has less {name}"
+        better = (
+            "no finer one is within the budget"
+            if alternatives.minimal
+            else f"none of them has less {name}"
+        )
         return (
-            f"This is the best of {which}: proved, every node was looked at. It {cost}; "
+            f"This is the best of {which}, proved by evaluating every node. It {cost}; "
             f"{alternatives.nodes_within_budget:,} nodes stay within the budget, and {better}."
         )
     below = (
-        f"With {alternatives.lattice_nodes:,} nodes there are too many to tell about them all:"
-        " only its"
-        " neighbours are below."
+        f"{alternatives.lattice_nodes:,} nodes are too many to describe them all: below are its "
+        "neighbours only."
     )
     if alternatives.proved:
-        return f"This is the best of {which}: proved by the search. It {cost}. {below}"
+        return f"This is the best of {which}, proved by the search. It {cost}. {below}"
     gap = (
         ""
         if alternatives.gap is None
@@ -506,7 +509,7 @@ def _neighbour(alternatives: Alternatives, neighbour: Neighbour) -> str:
     if level == 0:
         label = "exact"
     elif level == top:
-        label = "nothing left of it"
+        label = "fully suppressed"
     direction = "finer" if neighbour.change < 0 else "coarser"
     where = f"{neighbour.column} one level {direction} ({label})"
     option, current, name = neighbour.option, alternatives.chosen, _name(alternatives)
@@ -524,7 +527,7 @@ def _neighbour(alternatives: Alternatives, neighbour: Neighbour) -> str:
     if extra_records > 0:
         records = f"suppress {extra_records:,} more records"
     elif extra_records < 0:
-        records = f"keep {-extra_records:,} more records"
+        records = f"suppress {-extra_records:,} fewer records"
     now, then = _scores(alternatives, current, option)
     # compared as they are written: equal texts are told as equal
     if now == then:

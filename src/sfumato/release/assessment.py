@@ -76,7 +76,7 @@ class Assessment(Reportable):
         """Value of one risk."""
         values = {measure.name: measure.value for measure in self.measures}
         if name not in values:
-            raise ParameterError(f"no risk is called {name!r}.{did_you_mean(name, values)}")
+            raise ParameterError(f"risk {name!r} is not known.{did_you_mean(name, values)}")
         return values[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Assessment(Reportable):
             rows = tuple((name, Share(share)) for name, share in shares)
             blocks.append(
                 TableBlock(
-                    ("column", "share"), rows, "How much each column does to make records unique:"
+                    ("column", "share"), rows, "How much each column contributes to unique records:"
                 )
             )
         if self.exposing_sets:
@@ -186,7 +186,7 @@ def assessing(
     schema = dataset.checked().schema
     if not schema.quasi:
         raise SchemaError(
-            "no column has role quasi; an intruder must know something to be assessed"
+            "no column has role quasi; give the columns that an intruder may know that role"
         )
     itself = (
         dataset if needed(models, schema).pairs else None

@@ -54,7 +54,7 @@ GRACE = 20.0
 """Seconds of computing that there are in any case, however small the budget: who uses a loop first
 has it compiled.
 """
-OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"
+OUT_OF_TURN = "the time budget ran out before its turn; allow more seconds"
 
 
 AttackLike = Attack | str | Mapping[str, Any]
@@ -98,7 +98,7 @@ class AttackOptions:
     threshold: Annotated[
         float,
         CommandOption(
-            "share of what guessing leaves open, above it an attack is marked",
+            "share of what guessing leaves open, above which an attack is marked",
             minimum=0,
             maximum=1,
         ),
@@ -135,14 +135,14 @@ def attack_release(
     seconds: Annotated[
         float,
         CommandOption(
-            "time for all; what was not done is unknown",
+            "time for all attacks; what was not finished is unknown",
             metavar="<seconds>",
             panel=AttackOptions.panel,
         ),
     ] = DEFAULT_SECONDS,
     sample: Annotated[
         int | None,
-        CommandOption("records that are looked for; 2000 by default", panel=AttackOptions.panel),
+        CommandOption("records to attack; 2000 by default", panel=AttackOptions.panel),
     ] = None,
     seed: Seed | int | str | None = None,
     context: AttackContext = AttackContext(),
@@ -358,7 +358,7 @@ class _DataBattery(_Battery):
         unusable = [name for name, value in options.items() if value is not None]
         if unusable:
             raise ParameterError(
-                f"{', '.join(unusable)} is known for attacks on tables only; leave it out"
+                f"{', '.join(unusable)} is for attacks on tables only; leave it out"
             )
 
     def turns(
@@ -439,9 +439,9 @@ def _require_sense(pair: TablePair | Pair, seconds: float, sample: int) -> None:
     if not seconds > 0:
         raise ParameterError("the time budget of the attacks must be more than 0 seconds")
     if sample < 1:
-        raise ParameterError("the intruders must look for at least one record")
+        raise ParameterError("the intruders must attack at least one record")
     if not pair.released.size or not pair.original.size:
-        raise SchemaError("there is nobody to attack: the data are empty")
+        raise SchemaError("the data are empty, so there is nobody to attack")
 
 
 def _own(intruder: Intruder) -> Profile:
@@ -515,7 +515,8 @@ def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
             problem = (
                 "no intruder"
                 if stranger is None
-                else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, profile_names)}"
+                else f"{stranger!r}, which is not an "
+                f"intruder.{did_you_mean(stranger, profile_names)}"
             )
             raise ParameterError(
                 f"{name}: tried_by names {problem}; it must name some of {', '.join(profile_names)}"

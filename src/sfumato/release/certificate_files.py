@@ -44,7 +44,8 @@ def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
     if shapes and certificate["shape"] not in shapes:
         expected = join_words(shapes, "or")
         raise ParameterError(
-            f"{folder} holds a release of shape {certificate['shape']}; this takes {expected} only"
+            f"{folder} holds a release of shape {certificate['shape']}, but this takes "
+            f"{expected} only; use sfumato verify"
         )
     return certificate
 
@@ -69,7 +70,7 @@ def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
         kind = PeopleCertificate
     if kind is None:
         raise UnreadableInput(
-            f"{name} is about data of a shape that this sfumato does not know: install a newer one"
+            f"{name} is about data of a shape that this sfumato does not know; install a newer one"
         )
     try:
         kind.model_validate(document)
@@ -77,7 +78,8 @@ def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
         raise UnreadableInput(f"{name} cannot be understood: {_first_problem(error)}") from None
     if "signature" in document and not is_spelled_once(data, document):
         raise UnreadableInput(
-            f"{name} is signed and spells something otherwise than it was signed; it was edited"
+            f"{name} is signed and spells something otherwise than when it was signed, "
+            "so it was edited; get the original"
         )
     return document
 
@@ -89,7 +91,7 @@ def _first_problem(error: ValidationError) -> str:
     if problem["type"] == "missing":
         return f"it lacks {path}"
     if problem["type"] == "extra_forbidden":
-        return f"it says {path}, which no certificate of this kind says; it was edited"
+        return f"it contains {path}, which no certificate of this kind does; it was edited"
     reason = problem["msg"].removeprefix("Input ")
     return f"{path} {reason}"
 
@@ -106,7 +108,9 @@ def _load(data: bytes, name: str) -> Any:
     def number(text: str) -> float:
         value = float(text)
         if not math.isfinite(value):
-            raise UnreadableInput(f"{name} holds a number that is none; it was damaged or edited")
+            raise UnreadableInput(
+                f"{name} holds a number that is not valid; it was damaged or edited"
+            )
         return value
 
     def whole(text: str) -> int:
@@ -128,9 +132,8 @@ def _require_version(document: Any, name: str) -> None:
         raise UnreadableInput(f"{name} is not a certificate of sfumato")
     if version < VERSION:
         raise UnreadableInput(
-            f"{name} is a certificate of version {version}, which was never promised to stay"
-            " readable; make the release again with this sfumato, from its recipe and its owner's"
-            " lock"
+            f"{name} is a certificate of version {version}, which newer versions do not read; make "
+            "the release again with this sfumato, from its recipe and its owner's lock"
         )
     if version > VERSION:
         raise UnreadableInput(
@@ -144,12 +147,14 @@ def _require_writable(document: Mapping[str, Any], name: str) -> None:
     Unicode.
     """
     if _depth(document) > DEEPEST:
-        raise UnreadableInput(f"{name} is nested more than {DEEPEST} deep; that is no certificate")
+        raise UnreadableInput(
+            f"{name} is nested more than {DEEPEST} levels deep and cannot be a certificate"
+        )
     try:
         canonical(document)
     except ValueError:
         raise UnreadableInput(
-            f"{name} holds text that is no Unicode; it was damaged or edited"
+            f"{name} holds text that is not Unicode; it was damaged or edited"
         ) from None
 
 

@@ -150,7 +150,9 @@ def agreement_sentence(spec: Any, entry: Fields) -> str:
 def finding_sentence(attack: Fields) -> str:
     """What an attack reached, on how many it was tried, and what guessing gives."""
     knows, interval = attack["knows"], attack["interval"]
-    clauses = [f"who knows {join_words(knows)} succeeds in {percent(attack['value'])} of cases"]
+    clauses = [
+        f"somebody who knows {join_words(knows)} succeeds in {percent(attack['value'])} of cases"
+    ]
     if not knows:
         clauses = [f"it succeeds in {percent(attack['value'])} of cases"]
     if interval is not None:

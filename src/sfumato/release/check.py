@@ -52,9 +52,8 @@ def check_released(
     """
     if not recipe.meet:
         raise ReleaseRefused(
-            "the recipe promises nothing under 'meet', and an empty promise is not a promise:"
-            " nothing about a released file can be checked by it; limits and contract need the"
-            " original: sfumato attack, sfumato evaluate"
+            "the recipe promises nothing under 'meet', so there is nothing to check in a released "
+            "file; limits and contract need the original: sfumato attack, sfumato evaluate"
         )
     everyone = population_of(recipe.meet, population, recipe.base)
     describe: Callable[..., Described] = _describe_people
@@ -64,8 +63,8 @@ def check_released(
     blind = [model.promise for model in recipe.meet if model.compares and original is None]
     if blind:
         raise ReleaseRefused(
-            f"{join_words(blind)} is unknown: it compares the release with the original; give"
-            " --original"
+            f"{join_words(blind)} is unknown, since it compares the release with the original; "
+            "give --original"
         )
     verdicts = judge_all(
         released.evidence(recipe.meet, original=original, population=everyone), recipe.meet
@@ -90,8 +89,8 @@ def _read_otherwise(verdict: Verdict, reading: ReadAsOne) -> Verdict:
     """A verdict that a default reader would come to, and why."""
     names = ", ".join(reading.keys)
     reason = (
-        f"{reading.reader} takes several values of {names} for one, as 00501 and 501 are the"
-        " number 501"
+        f"{reading.reader} reads several values of {names} as the same, as 00501 and 501 are the "
+        "number 501"
     )
     return dataclasses.replace(verdict, sentence=f"{verdict.sentence}; {reason}")
 

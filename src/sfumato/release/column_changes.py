@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.core.step import Plan
     from sfumato.core.table import Table
 
-AS_IT_IS = "released as it is"
+AS_IT_IS = "released unchanged"
 
 
 @dataclasses.dataclass(frozen=True)

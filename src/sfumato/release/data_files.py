@@ -85,13 +85,13 @@ def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, 
         read = read_released(share, as_sections(tables, release.shape), release.shape)
     except SfumatoError as error:
         raise OutputError(
-            f"what was written could not be read again, so it is not released: {error}"
+            f"the written file could not be read again, so it is not released: {error}"
         ) from None
     # a person without anything may leave no row in a file, and would be lost unnoticed
     if read.counts() != release.released.counts():
         raise OutputError(
-            "the files do not hold the people that were made: other counts come back; write another"
-            " format, or keep nobody who has nothing (--format)"
+            "the files contain other numbers of people than the release; write another format, or "
+            "remove people without items (--format)"
         )
     # the files do not say who is who; the owner knows it
     data_read = with_origin(read, release.released.origin).described_further(
@@ -99,11 +99,14 @@ def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, 
     )
     alike = release.released.same(data_read)
     judged_release = _judge_read(
-        release, data_read, "the files say something else than was made", bounds=not alike
+        release, data_read, "the files contain other values than the release", bounds=not alike
     )
     for reader, guess in _as_guessed(release, data_read, tables):
         _judge_read(
-            release, guess, f"{reader} takes several values for one and finds fewer", bounds=False
+            release,
+            guess,
+            f"{reader} reads several values as the same and finds fewer",
+            bounds=False,
         )
     # in memory as it was made, with the verdicts on the files
     return dataclasses.replace(judged_release, released=release.released)
@@ -129,7 +132,7 @@ def _as_guessed(
     for name, frame in frames.items():
         # one reader may misread several tables: they are judged together
         if tables[name]["format"] == "csv" and (numbers := guessed(frame)):
-            readings.setdefault("whoever reads text as numbers", {})[name] = numbers
+            readings.setdefault("somebody who reads text as numbers", {})[name] = numbers
         for reading in read_as_one(frame, tables[name]["format"]):
             readings.setdefault(reading.reader, {})[name] = {
                 column: reading.column(frame[column]) for column in reading.keys

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
     from sfumato.release.release import Release
 
-KEPT = "kept by the owner"
+KEPT = "stays with the owner"
 NEIGHBOURS = {
     "add_remove": "tables that differ by {} more or less; the number of records is secret",
     "replace": "tables of the same size that differ in {}",
@@ -48,12 +48,12 @@ NEIGHBOURS = {
 ASSUMPTIONS = (
     "recipe, schema and hierarchies were written without looking at the data",
     (
-        "how the file was cut into cells (delimiter, header, encoding, what counts as missing) does"
-        " not depend on one record"
+        "how the file was read (delimiter, header, encoding, codes of missing values) does not "
+        "depend on one record"
     ),
     (
-        "a run that ends without a release (a promise about the output fails, or the table is"
-        " empty) tells so much, and is not counted"
+        "a run that ends without a release (a promise about the output fails, or the table is "
+        "empty) reveals that, which is not counted"
     ),
     "releases of the same people add up: every run spends ε and δ again",
 )
@@ -165,14 +165,14 @@ POST_PROCESSING = "post-processing of accounted output"
 
 
 TYPES_FOUND = (
-    "what the columns are was found by looking at all cells; read the CSV with text=True, or keep"
-    " the data in a format with types"
+    "the types of columns were inferred from all cells; read the CSV with text=True, or keep the "
+    "data in a format with types"
 )
 
 
 PROPOSED = (
-    "the recipe was proposed by sfumato {}, which looked at the table; write bounds, domains,"
-    " levels and hierarchies from public knowledge, and take out proposed_from"
+    "the recipe was proposed by sfumato {}, which read the table; write bounds, domains, levels "
+    "and hierarchies from public knowledge, and remove proposed_from"
 )
 
 
@@ -230,7 +230,7 @@ class _Walk:
             _beside_table(step, accounted=bool(self.covered) or self.whole),
         )
         if source is not None:
-            return self._breaks(name, account, f"reads {source}, for which no step accounts")
+            return self._breaks(name, account, f"reads {source}, which no step accounts for")
         if account.effect is Effect.ACCOUNTED:
             self.whole = self.whole or account.columns is None
             self.covered |= set(account.columns or ())
@@ -243,7 +243,7 @@ class _Walk:
             return Part(name, account, "does the same to a record whatever the others are")
         because = f" ({account.why})" if account.why else ""
         return self._breaks(
-            name, account, f"looks at data that no step before it accounts for{because}"
+            name, account, f"reads data that no step before it accounts for{because}"
         )
 
     def _breaks(self, name: str, account: Account, reason: str) -> Part:
@@ -278,12 +278,15 @@ def _compared(recipe: Recipe, released: Schema) -> Iterator[str]:
     """What decides about the release by more than the release."""
     for name in recipe.limits:
         if compares(name, recipe.shape):
-            yield f"the limit on {name} compares the release with the original, and refuses by that"
+            yield (
+                f"the limit on {name} compares the release with the original, and can refuse "
+                "the release for it"
+            )
     for agreement in recipe.contract:
         if agreement.refuse:
             yield (
-                f"the contract on {agreement.metric.name} compares the release with the original,"
-                " and refuses by that"
+                f"the contract on {agreement.metric.name} compares the release with the original, "
+                "and can refuse the release for it"
             )
     for model in recipe.meet:
         if (beyond := _beyond_release(model, released)) is not None:

@@ -52,8 +52,7 @@ class Evaluation(Reportable):
         """How many records were released, of how many."""
         if self.drawn:
             return (
-                f"{self.released:,} records drawn anew, nobody's, beside {self.records:,} original"
-                " ones"
+                f"{self.released:,} synthetic records, compared with {self.records:,} original ones"
             )
         return f"{self.released:,} of {self.records:,} {self.counted} released"
 

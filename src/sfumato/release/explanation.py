@@ -131,7 +131,7 @@ def _people_sentence(story: Mapping[str, Any]) -> str:
     for name, count in story["counts"].items():
         counts.append(f"{count:,} {name.replace('_', ' ')}")
     suppressed = story["suppressed_people"]
-    remark = "" if suppressed is None else f"; {suppressed:,} people were left out"
+    remark = "" if suppressed is None else f"; {suppressed:,} people were removed"
     return f"{', '.join(counts)} are shared{remark}."
 
 
@@ -150,7 +150,7 @@ def _records_sentence(story: Mapping[str, Any]) -> str:
         remark = "; they are synthetic: none is the record of a person"
     elif suppressed is not None:
         share = percent(suppressed / max(1, rows + suppressed))
-        remark = f"; {suppressed:,} ({share}) were suppressed or left out"
+        remark = f"; {suppressed:,} ({share}) were suppressed"
     return f"{rows:,} records are shared{remark}."
 
 
@@ -202,7 +202,7 @@ def _cell_blocks(step: StepRecord) -> list[Block]:
             f" suppressed, {percent(cell['loss'])} of the domain open on average"
         )
         if total:
-            line += f"; {percent(cell['loss'] / total)} of all that is lost"
+            line += f"; {percent(cell['loss'] / total)} of the whole loss"
         lines.append(line)
     worst = [f"{group['records']:,} records ({percent(group['loss'])})" for group in step["worst"]]
     if worst:
@@ -241,7 +241,7 @@ def _minimal_blocks(step: StepRecord) -> list[Block]:
 def _reason_blocks(reasons: Mapping[str, Any]) -> list[Block]:
     """Why this node and not its neighbour, and what another budget would buy."""
     sections = {
-        "Why this and not another": [reasons["choice"]],
+        "Why this and not another?": [reasons["choice"]],
         "One level finer or coarser": reasons["neighbours"],
         "Another budget, or less risk": reasons["outlook"],
     }

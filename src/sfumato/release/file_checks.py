@@ -38,7 +38,7 @@ def certificate_unedited(certificate: Fields, shared: SharedFolder, original: Or
     return Claim(
         "certificate unedited",
         "fails",
-        "its text was changed after it was written: the digest does not fit",
+        "its text was changed after it was written: the digest does not match",
     )
 
 
@@ -49,18 +49,18 @@ def signature(certificate: Fields, shared: SharedFolder, original: Original) -> 
         if trusted is None:
             return None
         return Claim(
-            "signature", "fails", "a trusted key was given but the certificate is not signed"
+            "signature", "fails", "a trusted key was given, but the certificate is not signed"
         )
     if not signature_holds(certificate, trusted):
         return Claim(
             "signature",
             "fails",
-            "the signature does not fit the certificate or is not from the trusted key",
+            "the signature does not match the certificate, or is not from the trusted key",
         )
     signer = (
         "by the trusted key"
         if trusted
-        else "by the key it carries (give --key to say whom you trust)"
+        else "by the key it carries (give --key to name the key you trust)"
     )
     return Claim("signature", "holds", f"Ed25519, signed {signer}")
 
@@ -84,11 +84,11 @@ def file_unedited(section: Fields, file: Path, name: str) -> Claim:
     try:
         digest = sha256_of_parts(file) if file.is_dir() else sha256_of(file)
     except OSError:
-        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+        raise UnreadableInput(f"{file} is missing or cannot be read") from None
     if digest == section["sha256"]:
         return Claim(name, "holds", "SHA-256 fits")
     return Claim(
-        name, "fails", "the file was changed after it was certified: its SHA-256 does not fit"
+        name, "fails", "the file was changed after it was certified: its SHA-256 does not match"
     )
 
 
@@ -104,14 +104,14 @@ def rows_and_columns(
             else f"rows and columns of {name}"
         )
         if (rows, columns) == (table.rows, list(table.columns)):
-            yield Claim(title, "holds", f"{rows:,} rows, {len(columns)} columns as said")
+            yield Claim(title, "holds", f"{rows:,} rows, {len(columns)} columns as certified")
         else:
             size = f"{table.rows:,} rows and {len(table.columns)} columns found"
             yield Claim(title, "fails", f"{size}, {rows:,} and {len(columns)} certified")
         # A CSV always tells how many such cells there are. Nothing is said where they are as
         # counted.
         if section.get("formulas") != table.formulas:
-            words = "cells that a spreadsheet would run are not those certified"
+            words = "the cells that a spreadsheet would run are not those certified"
             yield Claim("formulas", "fails", f"{name}: {words}")
 
 
@@ -126,7 +126,7 @@ def nothing_beside_tables(
         with contextlib.suppress(UnreadableInput):
             if not any(holds_more(part, section["format"], exact=exact) for part in files):
                 continue
-        words = f"{file.name} holds more than its table, which no promise is about"
+        words = f"{file.name} holds more than its table, which no promise covers"
         yield Claim("nothing beside the table", "fails", words)
 
 
@@ -147,7 +147,7 @@ def listed_files_judged(
     return Claim(
         "tables judged",
         "fails",
-        f"{len(loose)} more file(s) in the folder, which no promise is about",
+        f"{len(loose)} more file(s) in the folder, which no promise covers",
     )
 
 
@@ -166,7 +166,7 @@ def report_page(certificate: Fields, shared: SharedFolder, original: Original) -
         different = list(_drawn_otherwise(certificate, shared.folder))
     except Exception:  # noqa: BLE001
         # An edited certificate may hold anything, and a page is drawn of all of it.
-        return Claim("report", "fails", "no page can be drawn of this certificate: it was edited")
+        return Claim("report", "fails", "this certificate cannot be shown as a page: it was edited")
     return page_claim(different)
 
 
@@ -176,7 +176,7 @@ def page_claim(different: list[str]) -> Claim:
     """
     if not different:
         return Claim("report", "holds", "it is drawn from this certificate", section="files")
-    words = f"{named_paths(different)}: not what this version draws; read the certificate"
+    words = f"{named_paths(different)}: differs from what this version shows; read the certificate"
     return Claim("report", "needs original", words, section="files")
 
 

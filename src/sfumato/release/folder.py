@@ -58,7 +58,7 @@ def read_owner_record(folder: Path, certificate: Mapping[str, Any]) -> dict[str,
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
     except OSError:
-        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+        raise UnreadableInput(f"{file} is missing or cannot be read") from None
     except ValueError:
         raise UnreadableInput(f"{file} is not valid JSON; it was damaged or edited") from None
     own = record.get("certificate", {}) if isinstance(record, dict) else {}
@@ -107,12 +107,12 @@ class Folder:
             is_committed = value in (commitment(digest, salt) for digest in digests)
         except (KeyError, TypeError, ValueError):
             raise UnreadableInput(
-                f"{self.folder / 'owner' / 'lock.json'} does not go with the certificate"
+                f"{self.folder / 'owner' / 'lock.json'} does not belong to the certificate"
             ) from None
         if not is_committed:
             raise UnreadableInput(
-                f"{name} is not the table this release was made from, row for row: the commitment"
-                " in its certificate does not open; give the file that was anonymized"
+                f"{name} is not the original table of this release, row for row: it does not match "
+                "the fingerprint in the certificate; give the file that was anonymized"
             )
 
     def require_key(self, sign: Path | None) -> None:
@@ -121,7 +121,7 @@ class Folder:
         """
         if "signature" in self.certificate and sign is None:
             raise ParameterError(
-                "the certificate is signed; give the key (--sign) to sign what is added to it too"
+                "the certificate is signed; give the key (--sign) to sign the additions too"
             )
 
     def add(
@@ -148,7 +148,7 @@ class Folder:
         untouched = folder_claim(self.certificate, self.folder / "share")
         if untouched.status == "fails":
             raise UnreadableInput(
-                f"{self.folder / 'share'} was changed since it was certified: {untouched.detail}"
+                f"{self.folder / 'share'} was changed after it was certified: {untouched.detail}"
             )
         body = plain_json({**self.certificate, **self.record.get("words", {}), key: dict(section)})
         with contextlib.ExitStack() as stack:
@@ -191,8 +191,8 @@ class Folder:
         )
         if not is_same(release, self.released, self.certificate):
             raise UnreadableInput(
-                f"{self.folder} does not hold what recipe and seed make of {original.source.name};"
-                " sfumato verify says what differs"
+                f"{self.folder} does not contain what recipe and seed produce from "
+                f"{original.source.name}; sfumato verify shows the differences"
             )
         return release.pair
 
@@ -200,7 +200,7 @@ class Folder:
 def require_both(folder: Path) -> None:
     """Raise unless ``share/`` and ``owner/`` are both there."""
     if not folder.is_dir():
-        raise UnreadableInput(f"{folder}: there is no such folder; give what run wrote")
+        raise UnreadableInput(f"folder {folder} does not exist; give the one that run wrote")
     if not (folder / "owner").is_dir():
         hint = (
             "the folder that holds share and owner"
@@ -220,10 +220,10 @@ def read_release(folder: Path) -> Folder:
     record = read_owner_record(folder / "owner", certificate)
     lock = folder / "owner" / "lock.json"
     if not lock.is_file():
-        raise UnreadableInput(f"{lock} is not there or cannot be read")
+        raise UnreadableInput(f"{lock} is missing or cannot be read")
     recipe = locked_recipe(folder / "owner", shape)
     if recipe is None:
-        raise UnreadableInput(f"{lock} holds no recipe that can be read")
+        raise UnreadableInput(f"{lock} holds no readable recipe")
     return Folder(
         folder, certificate, record, SharedFolder(folder / "share", certificate).released, recipe
     )

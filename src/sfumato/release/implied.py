@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 5
 WHAT_TO_DO = (
-    "Drop the column, release it through the labels of the quasi-identifier (step follow), make it"
-    " a quasi-identifier, or take it on with accept: {COLUMN: {implies: QUASI-IDENTIFIER, because:"
-    " ...}}"
+    "Drop the column, release it through the labels of the quasi-identifier (step follow), make "
+    "it a quasi-identifier, or accept it with accept: {COLUMN: {implies: QUASI-IDENTIFIER, "
+    "because: ...}}"
 )
 
 
@@ -126,7 +126,8 @@ class Implied:
         ]
         if unused:
             sentences.append(
-                f"accept names what was not found: {', '.join(unused)}; take it out of the recipe"
+                f"accept names relations that were not found: {', '.join(unused)}; "
+                "remove them from the recipe"
             )
         return tuple(sentences)
 

@@ -72,7 +72,7 @@ def intruder_with(
     columns = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
     file.require([*columns, *([by] if by else [])])
     if not len(file):
-        raise SchemaError(f"{file.source.name} has no rows: this intruder knows nobody")
+        raise SchemaError(f"{file.source.name} has no rows, so this intruder knows nobody")
     other_columns = tuple(
         c
         for c in file.columns
@@ -80,13 +80,13 @@ def intruder_with(
     )
     if not other_columns and not [c for c in columns if c in pair.released.columns]:
         raise SchemaError(
-            f"{file.source.name} and the release have no column in common that the intruder knows;"
-            " a table of other people with columns of both would tell how they go together (aux)"
+            f"{file.source.name} and the release have no column in common that the intruder knows; "
+            "give a table of other people with columns of both (aux)"
         )
     if not common and by is None:
         raise SchemaError(
-            f"{file.source.name} and the table have no column in common; say by which both identify"
-            " people"
+            f"{file.source.name} and the table have no column in common; name the columns that "
+            "identify people in both"
         )
     # without a key, all common columns together must point at one row
     on = [by] if by else common
@@ -130,8 +130,7 @@ def renamed(file: Table, names: Mapping[str, str]) -> Table:
     ]
     if repeated or len(set(names.values())) < len(names):
         raise SchemaError(
-            f"{file.source.name}: two columns would be called the same; rename one of them"
-            " otherwise"
+            f"{file.source.name}: two columns would have the same name; rename one of them"
         )
     coded = frozenset(names.get(name, name) for name in file.coded)
     return dataclasses.replace(
@@ -240,7 +239,7 @@ BATTERY: tuple[Profile, ...] = (
     ),
     Profile(
         "journalist",
-        "wants any person of the population, and does not know who is in the table",
+        "attacks any person of the population, without knowing who is in the table",
         _everything_quasi,
     ),
     Profile(

@@ -166,8 +166,8 @@ class LazyRelease(TableRelease):
     ) -> None:
         """Refuse: the table is in parts, which a folder holds."""
         raise ParameterError(
-            "a table that an engine holds is released in parts: write(folder) writes them with"
-            " their certificate, and .data is a frame of the engine that reads them"
+            "a table that an engine reads is released in parts: write(folder) writes them with "
+            "their certificate, and .data is a frame of the engine that reads them"
         )
 
     @property

@@ -95,7 +95,8 @@ def population_of(
         return table
     if table is not None:
         raise ParameterError(
-            "a population was given to the call, but a model names a file with one; give it once"
+            "a population was given to the call, but a model already names a file with "
+            "one; give it once"
         )
     require_readable(base / path)
     frame, source = read_table(base / path)
@@ -110,21 +111,23 @@ def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
     measures; data without anybody; and options that the data do not know.
     """
     if data.shape is not recipe.shape:
-        raise ParameterError(f"the recipe is about data of shape {recipe.shape}, not {data.shape}")
+        raise ParameterError(
+            f"the recipe is for data of shape {recipe.shape}, not {data.shape}; use another recipe"
+        )
     data.require_options({"population": context.population, "memory": context.memory})
     promises_nothing = not recipe.meet and not recipe.limits
     # Synthetic rows have a usual limit, or an ε.
     if context.refuse and promises_nothing and not any(step.draws_anew for step in recipe.steps):
         raise ParameterError(
-            "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits:"
-            " {linkage: 0.05}"
+            "meet is empty; name a promise, for example k_anonymity: {k: 5}, or set limits: "
+            "{linkage: 0.05}"
         )
     problems = registry.limit_problems(recipe.limits, recipe.shape) if recipe.limits else []
     if problems:
         raise ParameterError("; ".join(problems))
     if not recipe.steps:
         raise ParameterError(
-            "steps is empty: say how to get there, for example global_recoding: {budget: 0.02}"
+            "steps is empty; name a step, for example global_recoding: {budget: 0.02}"
         )
     if recipe.accept:
         problems = acceptance_problems(recipe.accept, recipe.schema, recipe.steps)
@@ -145,9 +148,10 @@ def refuse_broken(release: Release, *, implied: bool = True) -> None:
     ]
     if broken:
         raise ReleaseRefused(
-            f"the output does not keep what was promised, nothing is released: {'; '.join(broken)}"
+            "the output does not hold what was promised, so nothing is released: "
+            f"{'; '.join(broken)}"
         )
     if implied and (undone := release.undone_by):
         raise ReleaseRefused(
-            f"a released column undoes the release, nothing is released: {undone[0]}"
+            f"a released column undoes the release, so nothing is released: {undone[0]}"
         )

@@ -125,7 +125,7 @@ def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
         return Claim(
             name,
             "fails",
-            f"{named_paths(odd)}: a symbolic link, device or pipe, which a release never holds",
+            f"{named_paths(odd)}: a symbolic link, device or pipe, which a release never contains",
         )
     extra = [path for path in entries if path not in listed and path != FILE]
     gone = [path for path in listed if path not in entries]
@@ -160,9 +160,9 @@ def require_plain_file(share: Path, name: str) -> Path:
     try:
         plain = stat.S_ISREG(file.stat().st_mode)
     except (OSError, ValueError):
-        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+        raise UnreadableInput(f"{file} is missing or cannot be read") from None
     if not plain:
-        raise UnreadableInput(f"{file} is no plain file")
+        raise UnreadableInput(f"{file} is not a plain file")
     return file
 
 

@@ -49,7 +49,7 @@ MADE_AGAIN = (
 
 def input_committed(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """The original is the one that the release was made from."""
-    name = "input is the committed one"
+    name = "the original is the committed one"
     if original.data is None:
         return Claim(name, "needs original", GIVE_ORIGINAL)
     if original.lock is None:
@@ -60,11 +60,11 @@ def input_committed(certificate: Fields, shared: SharedFolder, original: Origina
         value = commitment(original.data.input_digest(), original.lock["salt"])
     except (KeyError, TypeError, ValueError):
         raise UnreadableLock(
-            f"{original.owner} holds a lock that does not go with the certificate"
+            f"{original.owner} holds a lock that does not belong to the certificate"
         ) from None
     if value == certificate["input_commitment"]["value"]:
         return Claim(name, "holds", "the original file matches the fingerprint in the certificate")
-    return Claim(name, "fails", "this is not the input that was committed to")
+    return Claim(name, "fails", "this is not the committed original")
 
 
 def made_from_original(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
@@ -82,7 +82,7 @@ def suppressed_count(certificate: Fields, shared: SharedFolder, original: Origin
     released, data = shared.released, original.data
     name = f"suppressed {released.units}"
     if "synthetic" in certificate:
-        words = "none: the rows were drawn anew and stand for nobody"
+        words = "none: the rows are synthetic"
         return None if data is None else Claim(name, "holds", words)
     if data is None:
         return Claim(name, "needs original", GIVE_ORIGINAL)
@@ -92,7 +92,7 @@ def suppressed_count(certificate: Fields, shared: SharedFolder, original: Origin
         return Claim(
             name,
             "holds",
-            "the certificate does not tell, so that the size of the original stays secret",
+            "the certificate omits it, so that the size of the original stays secret",
         )
     if missing == certified:
         return Claim(name, "holds", f"{missing:,} of {data.size:,}")
@@ -180,7 +180,7 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
     """Every section is that of the release made again: most of them no stranger can tell from the
     files.
     """
-    name = f"what the certificate tells{AGAINST_ORIGINAL}"
+    name = f"figures of the certificate{AGAINST_ORIGINAL}"
     # of another release no field can be compared
     if not original.replayed.same:
         open_sections = [section for section in certificate if section not in RECOMPUTED]
@@ -197,9 +197,9 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
     ]
     if differing:
         return Claim(
-            name, "fails", f"the release made again tells otherwise: {join_words(differing)}"
+            name, "fails", f"the repeated release gives other figures: {join_words(differing)}"
         )
-    return Claim(name, "holds", f"{join_words(compared)} are those of the release made again")
+    return Claim(name, "holds", f"{join_words(compared)} equal those of the repeated release")
 
 
 def _certificate_again(
@@ -299,7 +299,7 @@ def _compare_attacks(section: Fields, report: AttackReport) -> Claim:
     attacks = plain_json(without_words({"attacks": report.to_dict()}))["attacks"]
     usual = all(outcome["threshold"] == USUAL_RATE for outcome in section["tried"])
     if not usual or section["looked_for"] != attacks["looked_for"]:
-        words = "they were tried on a sample, or judged by a threshold, that no lock tells of"
+        words = "they were tried on a sample, or judged by a threshold, that is in no lock"
         return Claim(ATTACKS, "needs original", words)
     differing, unknown = [], []
     outcomes = {_attempt(outcome): outcome for outcome in (*attacks["tried"], *attacks["skipped"])}
@@ -311,12 +311,12 @@ def _compare_attacks(section: Fields, report: AttackReport) -> Claim:
         elif not agree(outcome, outcome_again):
             differing.append(outcome["attack"])
     if differing or section["records"] != attacks["records"]:
-        words = f"tried again, they come out otherwise: {first_names(differing)}"
+        words = f"repeated, they give other results: {first_names(differing)}"
         return Claim(ATTACKS, "fails", words)
     if unknown:
-        words = f"they needed a file or time that is not at hand: {first_names(unknown)}"
+        words = f"they needed a file or time that is not available: {first_names(unknown)}"
         return Claim(ATTACKS, "needs original", words)
-    return Claim(ATTACKS, "holds", "tried again, with the same outcome")
+    return Claim(ATTACKS, "holds", "repeated, with the same results")
 
 
 def _attempt(outcome: Fields) -> tuple[Any, ...]:
@@ -342,8 +342,8 @@ def implied_against_original(
     accepted = set(accepted_pairs(read_acceptances(certificate["recipe"].get("accept"))))
     if undoing := not_accepted(implied, accepted):
         words = (
-            "they tell more of quasi-identifiers than the released labels, and the certificate does"
-            " not say that this was accepted"
+            "they reveal more of quasi-identifiers than the released labels, and the certificate "
+            "does not list this as accepted"
         )
         return Claim(name, "fails", f"{words}: {'; '.join(undoing)}")
     pairs = [
@@ -352,5 +352,5 @@ def implied_against_original(
     words = f"looked for {LOOKED_FOR} in {implied.found.compared:,} pairs"
     words += f"; accepted: {'; '.join(pairs)}" if pairs else "; found none of these kinds"
     if implied.found.unknown:
-        words += f"; too few records tell of {len(implied.found.unknown):,} pairs"
+        words += f"; too few records for {len(implied.found.unknown):,} pairs"
     return Claim(name, "holds", words + implied.sampled)

@@ -61,13 +61,13 @@ def read_alignment(file: Path, released: int, original: int, column: str) -> NDA
     try:
         rows = pl.read_parquet(file)[column].to_numpy().astype(np.int64)
     except (OSError, pl.exceptions.PolarsError):
-        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+        raise UnreadableInput(f"{file} is missing or cannot be read") from None
     if len(rows) != released or (
         len(rows) and not NOBODY <= int(rows.min()) <= int(rows.max()) < original
     ):
         raise UnreadableInput(
-            f"{file} does not fit: {len(rows):,} rows aligned, {released:,} released, {original:,}"
-            " in the original; is this the table the release was made from?"
+            f"{file} does not match: {len(rows):,} rows aligned, {released:,} released, "
+            f"{original:,} in the original; check that this is the original of the release"
         )
     return rows
 
@@ -91,6 +91,6 @@ def _learnt_from(
         len(rows) and not 0 <= rows.min() <= rows.max() < original
     ):
         raise UnreadableInput(
-            f"{file} does not fit the original; is this the table the release was made from?"
+            f"{file} does not match the original; check that this is the original of the release"
         )
     return rows[~aside], rows[aside] if aside.any() else None

@@ -73,11 +73,11 @@ def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
             f"the table of {join_words(lost)} is not certified, though the release has one"
         )
     if strange := [table for table in table_sections if table not in expected]:
-        return _fails(f"the recipe knows nothing of the table of {join_words(strange)}")
+        return _fails(f"the table of {join_words(strange)} is not in the recipe")
     if (cut := _cut(schemas, expected)) and not _said_to_cut(certificate["recipe"]["steps"]):
         return _fails(
-            f"{join_words(cut)} joins with nobody, and no step of the recipe cuts it off (split:"
-            " true)"
+            f"{join_words(cut)} joins with nobody, and no step of the recipe separates it (split: "
+            "true)"
         )
     problems = [
         words
@@ -130,8 +130,8 @@ def _in_table(certificate: Fields, table: str, expected: Schema, schemas: Schema
         c for c in published if c not in attributes and c not in left_out_columns(certificate)
     ]:
         yield (
-            f"{count_of(len(gone), 'column')} of {table} are missing, and no step left them out:"
-            f" {first_names(gone)}"
+            f"{count_of(len(gone), 'column')} of {table} are missing, and no step removed them: "
+            f"{first_names(gone)}"
         )
     expected_columns = {c: a for c, a in attributes.items() if c in expected.attributes}
     if differing := [
@@ -200,7 +200,7 @@ def numbers_of_recipe(
                 and has_words(frame[column])
             ):
                 wrong.append(f"{table}.{column}")
-    words = f"words stand where the recipe says numbers: {first_names(wrong)}"
+    words = f"words are in columns that the recipe calls numeric: {first_names(wrong)}"
     return Claim("numbers", "fails", words) if wrong else None
 
 
@@ -217,7 +217,7 @@ def dropped_columns(certificate: Fields, shared: SharedFolder, original: Origina
     ]
     if sorted(certificate["dropped_columns"]) == sorted(names):
         return None
-    words = "dropped_columns: the recipe calls others direct"
+    words = "dropped_columns: the recipe names other direct identifiers"
     return Claim("direct identifiers gone", "fails", words)
 
 
@@ -240,7 +240,7 @@ def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original
             columns[table].get(column, {}), level, tables[table].get_column(column, default=None)
         ):
             wrong.append(f"{table}.{column}")
-    words = f"the values are not of the levels that are certified: {first_names(wrong)}"
+    words = f"the values are not of the certified levels: {first_names(wrong)}"
     return Claim("levels", "fails", words) if wrong else None
 
 
@@ -257,5 +257,6 @@ def people_gone(certificate: Fields, shared: SharedFolder, original: Original) -
     return Claim(
         "steps",
         "fails",
-        f"{suppressed:,} people went by the steps, and {certified:,} are certified as left out",
+        f"{suppressed:,} people were removed by the steps, but {certified:,} are "
+        "certified as removed",
     )

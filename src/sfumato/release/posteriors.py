@@ -43,7 +43,7 @@ def posteriors_of(release: TableRelease) -> tuple[Posterior, ...]:
         reason = attack.out_of_place(scene)
         if reason is not None:
             raise ParameterError(
-                f"what {attack.words} believes of released records is not known: {reason}"
+                f"the beliefs of {attack.words} about released records are unknown: {reason}"
             )
         posterior = attack.posterior(scene)
         if posterior is not None:

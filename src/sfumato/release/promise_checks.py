@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Fields = Mapping[str, Any]
 
 COMPARES = "it compares the release with the original table"
-WHO_IS_WHO = "it compares the release with the original, and who is who is known to the owner alone"
+WHO_IS_WHO = "it compares the release with the original, and only the owner knows who is who"
 LISTED_VALUES = "it needs the values that the owner's recipe lists"
 WITHIN_BOUNDS = " that are certified as suppressed"
 """Ends what is said of a promise that the released data and the count of suppressed bound."""
@@ -63,7 +63,7 @@ def promises_kept(certificate: Fields, shared: SharedFolder, original: Original)
             status, detail = "fails", f"it cannot be judged on what was released: {error}"
         yield Claim(title, status, detail, True)  # type: ignore[arg-type]
         if detail.endswith(WITHIN_BOUNDS):
-            words = "the bounds keep the promise; the certified value itself needs the original"
+            words = "the bounds satisfy the promise; the certified value itself needs the original"
             yield Claim(f"{title}: attained value", "needs original", words)
 
 
@@ -86,10 +86,10 @@ def _judge(spec: Any, entry: Fields, shared: SharedFolder, original: Original) -
         return "fails", "the certificate requires something else than its recipe"
     # before anything is computed: it fails by its own word
     if not entry["holds"]:
-        return "fails", "the certificate itself says that it does not hold"
+        return "fails", "the certificate itself states that it does not hold"
     columns = {column for schema in released.schemas.values() for column in schema.attributes}
     if absent := [column for column in model.about if column not in columns]:
-        return "fails", f"it is about a column that is not there: {', '.join(absent)}"
+        return "fails", f"it is about a missing column: {', '.join(absent)}"
     before = original.as_judged
     reason = lacking_for(model, released, before)
     if reason:
@@ -141,7 +141,7 @@ def _compare(verdict: Verdict, entry: Fields) -> tuple[str, str]:
     if fields.get("of_persons", True) != entry.get("of_persons", True):
         differing.append("of persons")
     if differing:
-        return "fails", f"the certificate says otherwise what is {join_words(differing)}"
+        return "fails", f"the certificate has other values for {join_words(differing)}"
     return ("holds" if verdict.holds else "fails"), verdict.sentence
 
 
@@ -189,8 +189,8 @@ def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
     if told_in_plans(certificate["plan"], str(column), quasi) and _may_apply(spec, public_steps):
         return None
     return (
-        f"no step of the recipe released {column} by this mechanism, last of all that changed"
-        " classes, records or values"
+        f"no step of the recipe released {column} by this mechanism after all steps that changed "
+        "classes, records or values"
     )
 
 
@@ -276,16 +276,16 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
     if section is None and any(
         plan.get("certified") is True or plan.get("epsilon") is not None for plan in plans
     ):
-        words = "a step tells of an ε, and the certificate does not say what holds of the whole"
+        words = "a step states an ε, but the certificate states none for the whole"
         return Claim("ε", "fails", words, True)
     stated = section is not None and section["certified"]
     cost = (None, None) if section is None else (section["epsilon"], section["delta"])
     if stated and None in cost:
-        return Claim("ε", "fails", "the certificate does not say which one is certified", True)
+        return Claim("ε", "fails", "the certificate does not state which ε is certified", True)
     # an ε that is not certified must not stand there for readers to find
     if not stated and cost != (None, None):
         return Claim(
-            "ε", "fails", "it stands in the certificate, which says that none is certified", True
+            "ε", "fails", "the certificate contains it, but states that none is certified", True
         )
     title = (
         f"ε = {section['epsilon']:g}, δ = {section['delta']:g}"
@@ -297,10 +297,10 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
         recipe = recipes.any_from_dict(certificate["recipe"])
         privacy = certified(recipe, shared.first.seen, shared.judged.schema)
     except SfumatoError:
-        words = "the certificate leaves out parts of the recipe that it follows from"
+        words = "the certificate omits parts of the recipe that it follows from"
         return Claim(title, "needs original", words, True) if stated else None
     if section is None:
-        words = "a step accounts for one, and the certificate does not say what holds of the whole"
+        words = "a step accounts for one, but the certificate states none for the whole"
         return None if privacy is None else Claim(title, "fails", words, True)
     if privacy is None or (stated and not privacy.holds):
         return Claim(title, "fails", "it does not follow from the steps of the recipe", True)
@@ -312,9 +312,8 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
     if not stated:
         return None
     words = (
-        f"it follows from the steps of the recipe, about {privacy.unit}; that they ran as written"
-        " no"
-        " file shows, a signature vouches for it (--key)"
+        f"it follows from the steps of the recipe, about {privacy.unit}; no file shows that they "
+        "ran as written, a signature vouches for it (--key)"
     )
     return Claim(title, "needs original", words, True)
 
@@ -340,9 +339,7 @@ def _accounted_otherwise(privacy: Certified, section: Fields) -> str | None:
                 for step in steps
             ]
         )
-    return (
-        None if costs[0] == costs[1] else "the steps of the recipe account for something else each"
-    )
+    return None if costs[0] == costs[1] else "the steps of the recipe account for other values"
 
 
 def _plans_otherwise(privacy: Certified, plans: Sequence[Fields], *, whole: bool) -> str | None:
@@ -358,5 +355,5 @@ def _plans_otherwise(privacy: Certified, plans: Sequence[Fields], *, whole: bool
         ):
             continue
         if plan.get("certified") is not True or not near(plan.get("epsilon"), part.account.epsilon):
-            return f"the plan of {part.step} does not tell of the ε that it accounts for"
+            return f"the plan of {part.step} lacks the ε that it accounts for"
     return None

@@ -60,8 +60,8 @@ def require_kept(release: Release) -> None:
     )
     if not release.holds or not promised:
         raise ReleaseRefused(
-            "this release keeps no promise, or breaks one; it was made to be compared, not to be"
-            " written"
+            "this release has no promise, or breaks one; it was made for comparison and is never "
+            "written"
         )
 
 
@@ -89,7 +89,7 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
         _judge_frame(
             release,
             frame.with_columns(**numbers),
-            f"whoever reads {listed(list(numbers))} as numbers finds fewer values",
+            f"somebody who reads {listed(list(numbers))} as numbers finds fewer values",
         )
     for reading in read_as_one(frame, form.format, but=text_only):
         _judged_as_read(release, frame, reading)
@@ -128,7 +128,9 @@ def _with_rows(release: TableRelease, frame: pl.DataFrame, form: Form) -> TableR
     if not changed_columns:
         return release
     return _judge_frame(
-        release, frame, f"{form.format} does not tell all values of {listed(changed_columns)} apart"
+        release,
+        frame,
+        f"{form.format} does not distinguish all values of {listed(changed_columns)}",
     )
 
 
@@ -144,9 +146,9 @@ def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsO
         names = list(reading.keys)
         accept = ", ".join(f"{name}: text only" for name in names)
         raise ReleaseRefused(
-            f"{reading.reader} takes several values of {listed(names)} for one, as 00501 and 501"
-            f" are the number 501: {error}; put a letter before them, write Parquet (--format"
-            f" parquet), or accept it in the recipe (accept: {{{accept}}})"
+            f"{reading.reader} reads several values of {listed(names)} as the same, as 00501 and "
+            f"501 are the number 501: {error}; put a letter before them, write Parquet (--format "
+            f"parquet), or accept it in the recipe (accept: {{{accept}}})"
         ) from None
 
 
@@ -177,9 +179,9 @@ def _read_back(release: TableRelease, file: Path, form: Form) -> pl.DataFrame:
     # lost rows or columns are no matter of promises: the file is not written
     if (frame.height, frame.columns) != expected:
         raise OutputError(
-            f"{form.format} does not keep this table: {frame.height:,} rows and {frame.width:,}"
-            f" columns come back of {expected[0]:,} and {len(expected[1]):,}, or names of columns"
-            " change; write another format"
+            f"{form.format} does not preserve this table: {frame.height:,} rows and "
+            f"{frame.width:,} columns come back instead of {expected[0]:,} and "
+            f"{len(expected[1]):,}, or names of columns change; write another format"
         )
     return frame
 
@@ -294,14 +296,14 @@ class Target:
             raise self._is_original()
         if exists and not self.force:
             raise OutputError(
-                f"{self.shown} is there already; choose another name, or replace it with force=True"
-                " (--force)"
+                f"{self.shown} already exists; choose another name, or replace it with force=True "
+                "(--force)"
             )
         # force must not delete a table that only has the name
         if exists and columns is not None and list(running.columns(name)) != list(columns):
             raise OutputError(
-                f"{self.shown} has other columns than this release, so it is no earlier one;"
-                " --force will not replace it"
+                f"{self.shown} has other columns than this release, so it is not an earlier one, "
+                "and --force will not replace it; choose another name"
             )
         if exists:
             running.execute(f"DROP TABLE {name.quoted}")
@@ -314,7 +316,7 @@ class Target:
     def _is_original(self) -> OutputError:
         """The refusal to write what is released in the place of the table it is released of."""
         return OutputError(
-            f"{self.shown} is the original table, which is not replaced by what is released of it"
+            f"{self.shown} is the original table and is never replaced; choose another name"
         )
 
 
@@ -326,8 +328,8 @@ def target_in(database: str | None, table: str | None, *, force: bool) -> Target
         return None
     if database is None or table is None:
         raise ParameterError(
-            "a table is written into a database under a name: say both, into and into_table"
-            " (--into, --into-table)"
+            "give both the database and the name of the table: into and into_table (--into, "
+            "--into-table)"
         )
     return Target(database, table, force)
 
@@ -374,8 +376,8 @@ def _require_same(release: TableRelease, table: LazyTable, digest: str) -> None:
     """
     if table.digest != digest or table.columns != release.released_columns:
         raise OutputError(
-            f"{table.source.name} does not give back the rows that were written into it; it is not"
-            " kept"
+            f"{table.source.name} does not return the rows that were written into it; it was "
+            "removed"
         )
     table_described = table.with_schema(release.released_schema)
     shared = (
@@ -396,8 +398,8 @@ def _require_same(release: TableRelease, table: LazyTable, digest: str) -> None:
     )
     if not is_same or after.class_sizes != release.after.class_sizes:
         raise ReleaseRefused(
-            f"{table.source.name} was judged as it stands there, and is not what was certified; it"
-            " is not kept"
+            f"{table.source.name} was judged after writing and differs from what was certified; it "
+            "was removed"
         )
 
 

@@ -123,7 +123,7 @@ def read_one_table(
         if options or engine:
             option_names = ", ".join([*options, *(["engine"] if engine else [])])
             raise ParameterError(
-                f"the table is read already; {option_names} must be said when it is read first"
+                f"the table is read already; give {option_names} when it is first read"
             )
         return table_given  # type: ignore[no-any-return]
     lazy = take_lazily(data, about_values)
@@ -158,8 +158,7 @@ def tables_for(
     if recipe.shape in SEVERAL_TABLES:
         if people is not None:
             raise ParameterError(
-                "the people are one of the tables; give all of them by name, or the folder they"
-                " are in"
+                "the people are one of the tables; give all tables by name, or their folder"
             )
         locations = locations_of(
             data, {name: table.file for name, table in recipe.tables.items()}, recipe.base
@@ -211,8 +210,8 @@ def tables_of(
         return tables
     if PEOPLE in tables:
         raise ParameterError(
-            f"{tables[DATA].source.name} holds the people's own columns itself; leave the second"
-            " file out"
+            f"{tables[DATA].source.name} already contains the people's own columns; leave the "
+            "second file out"
         )
     if isinstance(people, str | Path):
         require_plain(people, limit=MOST_BYTES, purpose="the table of people's own columns")
@@ -245,7 +244,7 @@ def _read_table(data: Any, intake: Intake, stated_intake: Intake, *, text: bool)
         )
         return TableRead(frame, source)
     if is_data(data):
-        read_already: Table = data.one_table().in_memory("data of several rows a person")
+        read_already: Table = data.one_table().in_memory("data of several rows per person")
         return TableRead(read_already.to_polars(), read_already.source)
     if isinstance(data, InDatabase):
         table = data.read(intake.about_values.options() | stated_intake.options())
@@ -300,7 +299,7 @@ def require_roles(
     said of their columns.
     """
     problems = [
-        f"the recipe has a table {name!r}, and it was not given"
+        f"the recipe has a table {name!r}, which was not given; give it"
         for name in schemas
         if name not in tables
     ]
@@ -320,8 +319,8 @@ def require_roles(
             problems += schemas[name].problems(table.frame.columns, table.source, str(shape))
         else:
             problems.append(
-                f"{table.source.name}: nothing says what the {name}'s own columns are; write"
-                " 'people: {columns: {…}}' into the recipe"
+                f"{table.source.name}: the {name}'s own columns are not described; write 'people: "
+                "{columns: {…}}' into the recipe"
             )
     if problems:
         raise SchemaError(problems)
@@ -332,8 +331,8 @@ def _require_numbers(tables: Mapping[str, TableRead], schemas: Mapping[str, Sche
     verifies the release takes it for another.
     """
     problems = [
-        f"{table.source.name}: column {column!r} is said to be numeric, and most of its values are"
-        " no numbers; leave 'kind' out, or say which it is"
+        f"{table.source.name}: column {column!r} has kind numeric, but most of its values are not "
+        "numbers; remove or correct 'kind'"
         for name, table in tables.items()
         for column, attribute in schemas[name].attributes.items()
         if attribute.kind is Kind.NUMERIC

@@ -32,8 +32,8 @@ def recipe_like(folder: str | Path) -> tuple[Recipe, tuple[str, ...]]:
     certificate = read_certificate(release_folder / "share", Shape.TABLE)
     if certificate["digest"] != digest_of(certificate):
         raise UnreadableInput(
-            f"the certificate in {release_folder / 'share'} was edited: nobody knows what was"
-            " decided"
+            f"the certificate in {release_folder / 'share'} was edited, so its decisions are "
+            "unknown; get the original"
         )
     plans = certificate.get("plan", ())
     try:
@@ -43,7 +43,8 @@ def recipe_like(folder: str | Path) -> tuple[Recipe, tuple[str, ...]]:
         ]
     except (KeyError, TypeError, ValueError, SfumatoError):
         raise UnreadableInput(
-            f"{release_folder} does not say what was decided; was it written by an older version?"
+            f"{release_folder} does not record its decisions, perhaps because an older "
+            "version wrote it; give the recipe instead"
         ) from None
     anew = tuple(
         step.name

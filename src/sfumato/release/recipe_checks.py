@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Fields = Mapping[str, Any]
 
-COLUMNS = "columns are what the recipe says"
+COLUMNS = "columns match the recipe"
 MOST_NAMED = 5
 NEEDS_BOTH = "give --original and --owner"
 
@@ -96,7 +96,7 @@ def steps_in_plan(certificate: Fields, shared: SharedFolder, original: Original)
     specs, plans = certificate["recipe"]["steps"], certificate["plan"]
     # before the plans are compared one by one: each must be about its own step
     if [name_of(spec) for spec in specs] != [plan["step"] for plan in plans]:
-        return Claim("steps", "fails", "the plan tells of other steps than the recipe names")
+        return Claim("steps", "fails", "the plan names other steps than the recipe")
     for spec, plan in zip(specs, plans, strict=True):
         words = _field_contradiction(spec, plan, shared.shape) or _step_contradiction(
             spec, plan, shared
@@ -146,7 +146,7 @@ def _step_contradiction(spec: Any, plan: Fields, shared: SharedFolder) -> str | 
         problem: str | None = step.contradicted(plan, schema, shared.original_size)
         return problem or step.contradicted_by(shared.released)
     except SfumatoError as error:
-        return f"a step of the recipe cannot have been run: {error}"
+        return f"a step of the recipe cannot have run: {error}"
 
 
 # Limits and contract: a bound, what was measured, and what follows from both.
@@ -168,7 +168,7 @@ def limits_kept(certificate: Fields, shared: SharedFolder, original: Original) -
         yield Claim("limits", "fails", "the certificate judges other limits than its recipe names")
         return
     if not limits and certificate["recipe"].get("limits"):
-        yield Claim("limits", "fails", "what the recipe names as limits is none")
+        yield Claim("limits", "fails", "the limits of the recipe are not valid limits")
     for limit, entry in zip(limits, entries, strict=True):
         try:
             yield _limit_claim(limit, entry, shared)
@@ -197,13 +197,13 @@ def _limit_claim(limit: Limit, entry: Fields, shared: SharedFolder) -> Claim:
         )
     registry.build_measured(limit, shared.shape)  # raises where nobody could have measured it
     if entry["value"] is None:
-        return Claim(limit.label, "fails", "what is limited was not measured", True)
+        return Claim(limit.label, "fails", "the limited figure was not measured", True)
     better = "higher" if is_better_when_higher(limit.name, shared.shape) else "lower"
     measure = Measure(limit.name, float(entry["value"]), better, "")  # type: ignore[arg-type]
     limit_check = kept_within(limit, measure)
     words = _bound_contradiction(limit_check, entry)
     if not limit_check.holds or words is not None:
-        return Claim(limit.label, "fails", words or "it is not kept", True)
+        return Claim(limit.label, "fails", words or "it does not hold", True)
     reason = NEEDS_REGISTER if about_all_releases(limit.name) else NEEDS_BOTH
     return Claim(label_of(limit.name, limit.parameters), "needs original", reason, True)
 
@@ -227,7 +227,7 @@ def contract_kept(certificate: Fields, shared: SharedFolder, original: Original)
     """
     agreements, entries = certificate["recipe"].get("contract") or [], certificate["contract"]
     if certificate.get("differential_privacy", {}).get("certified"):
-        return Claim("contract", "fails", "it is told beside a certified ε") if entries else None
+        return Claim("contract", "fails", "it is shown beside a certified ε") if entries else None
     if len(agreements) != len(entries):
         return Claim(
             "contract", "fails", "the certificate judges another contract than its recipe names"
@@ -239,7 +239,7 @@ def contract_kept(certificate: Fields, shared: SharedFolder, original: Original)
         value = "it was not measured" if entry["value"] is None else float(entry["value"])
         limit_check = agreement.check(value)
         if limit_check.refuses and not limit_check.holds:
-            return Claim("contract", "fails", f"{entry['name']} is not kept")
+            return Claim("contract", "fails", f"{entry['name']} does not hold")
         if words := _bound_contradiction(limit_check, entry):
             return Claim("contract", "fails", f"{entry['name']}: {words}")
     return None

@@ -107,8 +107,8 @@ class Remembering:
             limit = release.recipe.limits.get(NAME)
             if limit is not None and not (limit_check := self.found.kept(float(limit))):
                 raise ReleaseRefused(
-                    "another release was registered meanwhile, nothing is released:"
-                    f" {limit_check.sentence}"
+                    "another release was registered meanwhile, so nothing is released: "
+                    f"{limit_check.sentence}"
                 )
             fields: dict[str, Any] = {
                 "certificate": "",
@@ -151,7 +151,8 @@ def remember(
 
     if not to.strip():
         raise ParameterError(
-            "a register wants to know who receives the release: --to 'university of …'"
+            "a register records the recipient; name who receives the release: --to "
+            "'university of …'"
         )
     names = person.split(",") if isinstance(person, str) else person
     columns = tuple(name.strip() for name in names if name.strip())

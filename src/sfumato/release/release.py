@@ -61,9 +61,9 @@ class WriteOptions:
     """
 
     panel: ClassVar[str] = "How the release is written"
-    defuse: Annotated[bool, CommandOption("CSV: an apostrophe before formulas", ("--defuse",))] = (
-        False
-    )
+    defuse: Annotated[
+        bool, CommandOption("CSV: write an apostrophe before formulas", ("--defuse",))
+    ] = False
     pictures: Annotated[bool, CommandOption("pictures of reports as PNG too", ("--pictures",))] = (
         False
     )
@@ -290,8 +290,8 @@ class Release(Reportable):
         """How many people were released, and how many were left out, in one line."""
         size = self.original.size
         left_out = (
-            f"{self.suppressed:,} of {size:,} people left out"
-            f" ({percent(self.suppressed / max(1, size))})"
+            f"{self.suppressed:,} of {size:,} people removed "
+            f"({percent(self.suppressed / max(1, size))})"
         )
         return f"{counts_in_words(self.released.counts())} released, {left_out}"
 
@@ -364,8 +364,8 @@ class Release(Reportable):
         """
         if "seed" in keywords:
             raise ParameterError(
-                "attacks that a certificate tells are tried with the seed of the release, so that"
-                " verify can try them again; leave out seed"
+                "attacks of a certificate use the seed of the release, so that verify can repeat "
+                "them; leave out seed"
             )
         return dataclasses.replace(self, attacks=self.attack(context, **keywords))
 

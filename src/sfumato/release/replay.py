@@ -46,9 +46,13 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.release.shared_folder import SharedFolder
 
-MADE_HERE = "row for row what this run made from recipe and seed; sfumato verify makes it again"
+MADE_HERE = (
+    "the rows that this run produced from recipe and seed; sfumato verify produces them again"
+)
 GIVE_ORIGINAL = "give --original to check it"
-NEEDS_REGISTER = "it compares with earlier releases, which a register knows: sfumato register check"
+NEEDS_REGISTER = (
+    "it compares with earlier releases, which only a register knows: sfumato register check"
+)
 
 
 class UnreadableLock(UnreadableInput):
@@ -238,7 +242,7 @@ def _replay(original: Original) -> Replayed:
     try:
         recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
         if recipe.shape is not shared.shape:
-            return Replayed("fails", f"the lock is about data of shape {recipe.shape}")
+            return Replayed("fails", f"the lock is for data of shape {recipe.shape}")
         # draws of a certified ε come from the system and cannot be repeated
         if (words := unseeded(recipe, seed)) is not None:
             return Replayed("needs original", words)
@@ -253,18 +257,18 @@ def _replay(original: Original) -> Replayed:
         in_order = True
         if is_table:
             is_equal = is_same(release, shared.released, shared.certificate)
-            words = "made again from recipe and seed, row for row"
+            words = "produced again from recipe and seed, row for row"
             if not is_equal:
-                words = "the recipe gives other rows than were released"
+                words = "the recipe produces other rows than were released"
             else:
                 in_order = _is_in_order(release, shared.released, shared.certificate)
         else:
             is_equal, words = _compare_files(release, shared.certificate)
     # an edited or foreign lock: no error, the claim fails
     except KeyError:
-        return Replayed("fails", "the lock lacks what a release is made again from")
+        return Replayed("fails", "the lock lacks what is needed to repeat the release")
     except SfumatoError as error:
-        return Replayed("fails", f"the release cannot be made again: {error}")
+        return Replayed("fails", f"the release cannot be repeated: {error}")
     if is_equal and own_release is not None:
         words = MADE_HERE
     return Replayed("holds" if is_equal else "fails", words, release, in_order)
@@ -288,7 +292,9 @@ def unseeded(recipe: Recipe, seed: Seed) -> str | None:
     steps = [step.name for step in recipe.steps if not step.replayable]
     if not steps or seed.rehearsal:
         return None
-    return f"{', '.join(steps)} draws from the system and keeps nothing to draw it again by"
+    return (
+        f"{', '.join(steps)} uses random numbers of the system and records nothing to repeat them"
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -312,7 +318,7 @@ class AsCertified(Memory):
         )
         if entry is None or not isinstance(entry["value"], int | float):
             raise UnreadableInput(
-                "the certificate does not say what the release tells together with earlier ones"
+                "the certificate lacks what the release reveals together with earlier ones"
             )
         return Kept(entry["name"], float(entry["value"]), limit, bool(entry["holds"]), "")
 
@@ -366,16 +372,16 @@ def _compare_files(release: Release, certificate: Mapping[str, Any]) -> tuple[bo
         for tables in (sections_again, table_sections)
     ]
     if digests[0] == digests[1]:
-        return True, "made again from recipe and seed, byte for byte"
+        return True, "produced again from recipe and seed, byte for byte"
     if certificate["versions"] != versions():
         return (
             False,
             (
-                "made again by other versions than its certificate names, and not the same; install"
-                " those"
+                "repeated by other versions than its certificate names, and not the same; install "
+                "those versions"
             ),
         )
-    return False, "the recipe gives other files than were released"
+    return False, "the recipe produces other files than were released"
 
 
 def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool:

@@ -116,7 +116,7 @@ class SharedFolder:
                 part.is_file() and not part.is_symlink() for part in file.iterdir()
             ):
                 raise UnreadableData(
-                    f"{file} holds something that is no plain file, which a release never does"
+                    f"{file} is not a plain file, and a release contains only plain files"
                 )
 
     @property
@@ -147,11 +147,9 @@ class SharedFolder:
         try:
             return read_public_recipe(self.certificate["recipe"], self.shape)
         except SfumatoError as error:
-            raise UnreadableRecipe(
-                f"what the certificate gives as recipe is none: {error}"
-            ) from None
+            raise UnreadableRecipe(f"the certificate's recipe is not valid: {error}") from None
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise UnreadableRecipe("what the certificate gives as recipe is none") from None
+            raise UnreadableRecipe("the certificate's recipe is not valid") from None
 
     @property
     def original_size(self) -> int | None:
@@ -176,7 +174,7 @@ def _open_table(shared: SharedFolder) -> OpenedData:
     certificate, file = shared.certificate, shared.files[DATA]
     released: Table | LazyTable
     if ("parts" in certificate[DATA]) != file.is_dir():
-        raise UnreadableInput(f"{file} is one file, and the certificate tells of a table in parts")
+        raise UnreadableInput(f"{file} is one file, but the certificate describes a table in parts")
     if file.is_dir():
         released = _parts(file, certificate)
         judged_table = released.counted(columns_seen(_shown_models(certificate), released.schema))
@@ -200,8 +198,8 @@ def _in_memory(file: Path, certificate: Mapping[str, Any]) -> Table:
     missing = [name for name in schema.attributes if name not in frame.columns]
     if missing:
         raise UnreadableInput(
-            f"the data file lacks {len(missing)} column(s) the certificate names:"
-            f" {', '.join(missing[:5])}"
+            f"the data file lacks {len(missing)} column(s) that the certificate names: "
+            f"{', '.join(missing[:5])}"
         )
     table = Table(frame, source=source).with_text_coded()  # type: ignore[arg-type]
     return table.with_schema(schema)
@@ -224,7 +222,9 @@ def _released_schema(certificate: Mapping[str, Any]) -> Schema:
     try:
         return Schema({name: _attribute(certificate, name, tuple(roles[name])) for name in roles})
     except SfumatoError as error:
-        words = "roles, missing_rule and recipe of the certificate say of a column what cannot be"
+        words = (
+            "roles, missing_rule and recipe of the certificate contradict each other about a column"
+        )
         raise UnreadableInput(f"{words}: {error}") from None
 
 

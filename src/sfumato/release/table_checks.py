@@ -123,8 +123,8 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
     gone = [c for c in dropped if c in expected_columns and not expected_columns[c].has(Role.DROP)]
     if gone := [c for c in gone if c not in left_out_columns(certificate)]:
         yield (
-            f"{count_of(len(gone), 'column')} are missing, and no step left them out:"
-            f" {first_names(gone)}"
+            f"{count_of(len(gone), 'column')} are missing, and no step removed them: "
+            f"{first_names(gone)}"
         )
     if sorted(certificate["dropped_columns"]) != sorted(dropped):
         yield "dropped_columns: the file lacks others"
@@ -135,7 +135,7 @@ def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
     rules, recipe = certificate["missing_rule"], certificate["recipe"]["columns"]
     quasi = [c for c, roles in certificate["roles"].items() if Role.QUASI in roles]
     if set(rules) != set(quasi):
-        yield "missing_rule: a rule is not about a quasi-identifier, or one has none"
+        yield "missing_rule: a rule is not about a quasi-identifier, or a quasi-identifier has none"
     emptied = {c for plan in certificate["plan"] for c in plan.get("suppressed_cells", ())}
     pairs = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
     has_hidden_step = any(
@@ -166,7 +166,7 @@ def numbers_of_recipe(
     wrong = [
         c for c in exact if not released.dtype(c).is_numeric() and has_words(released.column(c))
     ]
-    words = f"words stand where the recipe says numbers: {first_names(wrong)}"
+    words = f"words are in columns that the recipe calls numeric: {first_names(wrong)}"
     return Claim("numbers", "fails", words) if wrong else None
 
 
@@ -195,7 +195,7 @@ def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original
         )
     columns = [c for c in levels if c in released.columns]
     wrong = [c for c in columns if not is_on_level(specs[c], levels[c], released.column(c))]
-    words = f"the values are not of the levels that are certified: {first_names(wrong)}"
+    words = f"the values are not of the certified levels: {first_names(wrong)}"
     return Claim("levels", "fails", words) if wrong else None
 
 
@@ -212,7 +212,8 @@ def records_gone(certificate: Fields, shared: SharedFolder, original: Original) 
     return Claim(
         "steps",
         "fails",
-        f"{suppressed:,} records went by the steps, and {certified:,} are certified as suppressed",
+        f"the steps suppressed {suppressed:,} records, but {certified:,} are certified "
+        "as suppressed",
     )
 
 
@@ -256,7 +257,7 @@ def _drawn_wrongly(certificate: Fields, story: Mapping[str, Any]) -> Iterator[st
     ) < len(card_columns):
         yield "they are not about the columns of the recipe"
     if pairs != len(maps["table_distance"]):
-        yield "not every two columns that are drawn have a distance"
+        yield "some pairs of the shown columns have no distance"
     if any(
         sorted(card["roles"]) != sorted(roles_in(columns[card["column"]]["role"])) for card in cards
     ):
@@ -295,9 +296,9 @@ def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> 
     if any(share < went / max(1, records) - NEAR for share in gone.values()) or any(
         gone[c] > (went + coarse[c] + empty[c]) / max(1, records) + NEAR for c in lossy_columns
     ):
-        yield "other cells are said to be gone than went with the records and by the steps"
+        yield "other cells are certified as lost than the steps and suppressed records explain"
     if not all(coarse[c] or empty[c] for c in lost):
-        yield "a column that no step touched is said to have lost something"
+        yield "a column that no step changed is certified to have lost something"
 
 
 def _came_coarse(spec: Mapping[str, Any], released: Table, column: str) -> int:
@@ -381,9 +382,7 @@ def implied_of_recipe(
     }
     if taken_on <= set(accepted_pairs(recipe.accept)):
         return None
-    return Claim(
-        name, "fails", "the certificate says that more was accepted than the recipe accepts"
-    )
+    return Claim(name, "fails", "the certificate lists more as accepted than the recipe accepts")
 
 
 # Classes and readers.
@@ -427,7 +426,9 @@ def default_readers(certificate: Fields, shared: SharedFolder, original: Origina
         for spec in certificate["recipe"]["meet"]:
             if (broken := _broken_for(reading.of(released), spec, before)) is not None:
                 names = ", ".join(reading.keys)
-                words = f"{reading.reader} takes several values of {names} for one, and {broken}"
+                words = (
+                    f"{reading.reader} reads several values of {names} as the same, and {broken}"
+                )
                 return Claim("default readers", "fails", words)
     return None
 

@@ -54,14 +54,11 @@ def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict
         unnamed = [name for name, file in files.items() if file is None]
         if unnamed:
             raise ParameterError(
-                f"the recipe names no file for {join_words(unnamed)}; give the folder the tables"
-                " are in"
+                f"the recipe names no file for {join_words(unnamed)}; give the folder of the tables"
             )
         return {name: _plain(base / str(file)) for name, file in files.items()}
     if not isinstance(data, str | Path) or str(data) == "-":
-        raise ParameterError(
-            "several tables are given by name, as the folder they are in, or as a database"
-        )
+        raise ParameterError("give several tables by name, as their folder, or as a database")
     return {name: _in_folder(Path(data), name, file, base) for name, file in files.items()}
 
 
@@ -69,11 +66,13 @@ def _select_tables(data: Mapping[Any, Any], names: list[str]) -> dict[str, Any]:
     strange = [str(name) for name in data if name not in names]
     if strange:
         raise ParameterError(
-            f"there is no table {strange[0]!r} in the recipe.{did_you_mean(strange[0], names)}"
+            f"table {strange[0]!r} is not in the recipe.{did_you_mean(strange[0], names)}"
         )
     missing_names = [name for name in names if name not in data]
     if missing_names:
-        raise ParameterError(f"the recipe has a table {missing_names[0]!r}, and it was not given")
+        raise ParameterError(
+            f"the recipe has a table {missing_names[0]!r}, which was not given; give it"
+        )
     return {name: data[name] for name in names}
 
 
@@ -82,9 +81,7 @@ def _in_folder(folder: Path, name: str, file: str | None, base: Path) -> Path:
     the one called as the table is.
     """
     if not folder.is_dir():
-        raise UnreadableInput(
-            f"{folder} is no folder; several tables are given as the folder they are in"
-        )
+        raise UnreadableInput(f"{folder} is not a folder; give several tables as their folder")
     if file is not None:
         candidates = (folder / file, folder / Path(file).name, base / file)
         return _plain(
@@ -98,8 +95,8 @@ def _in_folder(folder: Path, name: str, file: str | None, base: Path) -> Path:
         )
     if len(files) > 1:
         raise UnreadableInput(
-            f"{folder} holds {len(files)} files called {name}; name the one that is meant in the"
-            " recipe (file: …)"
+            f"{folder} holds {len(files)} files called {name}; name the right one in the recipe "
+            "(file: …)"
         )
     return _plain(files[0])
 
@@ -131,8 +128,8 @@ def _several_files(texts: Sequence[str]) -> dict[str, Path] | None:
         files = {table_name(Path(text).stem): Path(text) for text in texts}
         if len({name.casefold() for name in files}) < len(texts):
             raise ParameterError(
-                "two of the files have the same name but for the folder, the end or capitals;"
-                " rename one"
+                "two of the files have names that differ only in folder, ending or capitals; "
+                "rename one"
             )
         return files
     require_named(texts[0])
@@ -148,8 +145,8 @@ def _several_files(texts: Sequence[str]) -> dict[str, Path] | None:
     files = {table_name(file.stem): file for file in table_files}
     if len({name.casefold() for name in files}) < len(table_files):
         raise UnreadableInput(
-            f"{folder} holds files of one name that end otherwise, or differ in capitals or signs;"
-            " leave one of each, or name the files"
+            f"{folder} holds files whose names differ only in ending, capitals or signs; leave one "
+            "of each, or name the files in the recipe"
         )
     return None if len(files) < 2 or _parts(list(files.values())) else files
 

@@ -231,8 +231,8 @@ class TableRelease(Release):
         if not step_names:
             return ()
         sentence = (
-            "looked at all people before some were set aside: copies may be more than attacks tell;"
-            " draw records first"
+            "examined all people before some were set aside: there may be more copies than "
+            "attacks show; draw records first"
         )
         return (f"{', '.join(step_names)} {sentence}",)
 
@@ -313,9 +313,8 @@ class TableRelease(Release):
         training_records = original_records if self.learnt_from is None else len(self.learnt_from)
         aside = 0 if self.held_out is None else len(self.held_out)
         return (
-            f"{released_records:,} records drawn anew, nobody's; learnt from {training_records:,}"
-            f" of {original_records:,} records,"
-            f" {aside:,} set aside"
+            f"{released_records:,} synthetic records; learnt from {training_records:,} of "
+            f"{original_records:,} records, {aside:,} set aside"
         )
 
     @property

@@ -52,7 +52,7 @@ def sections(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         else {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate}
     )
     if not table_sections:
-        raise UnreadableInput("the certificate describes no table")
+        raise UnreadableInput("the certificate does not describe a table")
     return table_sections
 
 
@@ -70,7 +70,9 @@ def schema_told(columns: Mapping[str, Any]) -> Schema:
     try:
         return Schema({name: _attribute(spec) for name, spec in columns.items()})
     except ParameterError as error:
-        raise UnreadableInput(f"the certificate says of a column what cannot be: {error}") from None
+        raise UnreadableInput(
+            f"the certificate contradicts itself about a column: {error}"
+        ) from None
 
 
 def _attribute(spec: Mapping[str, Any]) -> Attribute:

@@ -123,12 +123,12 @@ class Verification(Reportable):
         promises = [status for _, status in self._statuses()]
         count, total = promises.count("needs original"), count_of(len(promises), "promise")
         if not promises:
-            return "not all verified: nothing that was promised could be checked"
+            return "not all verified: no promise could be checked"
         if count:
             needs = inflect(count, "needs", "need")
             return f"not all verified: {count:,} of {total} {needs} the original"
         vouched = promises.count("vouched")
-        words = f"{len(promises) - vouched:,} of {total} checked and kept"
+        words = f"{len(promises) - vouched:,} of {total} checked and holding"
         if vouched:
             words += f", {vouched:,} vouched for by {self.vouched_by}"
         if self.result == "verified":

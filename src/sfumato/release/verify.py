@@ -50,13 +50,13 @@ def verify(
     shape = certificate["shape"]
     if population is not None and shape != Shape.TABLE:
         raise ParameterError(
-            f"population goes with tables; {folder} holds a release of shape {shape}"
+            f"population is for tables, but {folder} holds a release of shape {shape}; leave it out"
         )
     if takes_original(shape) and original is not None:
         if original.shape != shape:
             raise ParameterError(
-                f"{folder} holds a release of shape {shape}, and the original given is of shape"
-                f" {original.shape}"
+                f"{folder} holds a release of shape {shape}, but the given original has shape "
+                f"{original.shape}; give its own original"
             )
         # an engine counts otherwise than memory does: compare like with like
         original = as_released(certificate, original)

@@ -83,7 +83,7 @@ def read_json(file: Path) -> dict[str, Any]:
     try:
         loaded = json.loads(file.read_text(encoding="utf-8"))
     except OSError:
-        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+        raise UnreadableInput(f"{file} is missing or cannot be read") from None
     except ValueError:
         raise UnreadableInput(f"{file} is not valid JSON; it was damaged or edited") from None
     return loaded if isinstance(loaded, dict) else {}
@@ -107,4 +107,4 @@ def read_alignments(owner: Path, tables: Iterable[str]) -> dict[str, pl.DataFram
     try:
         return {name: pl.read_parquet(file) for name, file in files.items() if file.is_file()}
     except (OSError, pl.exceptions.PolarsError):
-        raise UnreadableInput(f"what {owner} keeps of who is who cannot be read") from None
+        raise UnreadableInput(f"the record of who is who in {owner} cannot be read") from None

@@ -67,10 +67,7 @@ def test_rows_of_items():
         "1 repeated item of a person counts once.",
         "1 item of blanks alone is missing.",
         "2 people have no item: no promise covers them.",
-        (
-            "Columns that tell something of single items are left out of a release and only known"
-            " to attacks: stars."
-        ),
+        ("Columns that describe single items are not released and only used by attacks: stars."),
     )
 
 
@@ -158,14 +155,14 @@ WRONG = {
     "no item": (
         LONG,
         {**ROLES, "item": [], "keep": ["stars", "what"]},
-        "one column with role item; 0",
+        "one column with role item, but 0",
     ),
     "two items": (
         LONG,
         {**ROLES, "item": ["what", "ill"], "sensitive": []},
-        "one column with role item; 2",
+        "one column with role item, but 2",
     ),
-    "nobody's": (LONG, {**ROLES, "person": [], "keep": ["stars", "who"]}, "whose it is"),
+    "nobody's": (LONG, {**ROLES, "person": [], "keep": ["stars", "who"]}, "must name the person"),
     "no role": (
         LONG,
         {k: v for k, v in ROLES.items() if k != "quasi"},
@@ -175,7 +172,7 @@ WRONG = {
     "another shape": (
         LONG,
         {**ROLES, "keep": [], "time": "stars"},
-        "has role time, for which baskets have no use",
+        ", which baskets do not use",
     ),
     "weights": (LONG, {**ROLES, "keep": [], "weight": "stars"}, "has role weight"),
     "no person": (
@@ -217,16 +214,16 @@ PEOPLE = pl.DataFrame({"who": ["p1", "p2"], "age": [1, 2]})
 PEOPLE_ROLES = {"person": "who", "quasi": "age"}
 DATA = pl.DataFrame({"who": ["p1", "p2"], "what": ["a", "b"]})
 BESIDE = {
-    "undescribed": (DATA, PEOPLE, None, "must be said"),
+    "undescribed": (DATA, PEOPLE, None, "need a description"),
     "strangers": (
         DATA.vstack(pl.DataFrame({"who": ["p7"], "what": ["a"]})),
         PEOPLE,
         PEOPLE_ROLES,
-        r"1 person\(s\) of visits.csv are not in",
+        r"1 person\(s\) of visits.csv are missing from",
     ),
-    "twice": (DATA, PEOPLE.vstack(PEOPLE), PEOPLE_ROLES, r"2 row\(s\) repeat one or name none"),
+    "twice": (DATA, PEOPLE.vstack(PEOPLE), PEOPLE_ROLES, r"repeat a person or name none"),
     "no unit": (DATA, PEOPLE, {"keep": "who", "quasi": "age"}, "must have role person"),
-    "in both": (DATA.with_columns(age=1), PEOPLE, PEOPLE_ROLES, "leave them in one"),
+    "in both": (DATA.with_columns(age=1), PEOPLE, PEOPLE_ROLES, "keep them in one"),
 }
 
 

@@ -28,7 +28,7 @@ def test_a_promise_that_no_cut_keeps():
         made(ItemRecoding(), people, sure)
     released, plan = made(ItemRecoding(), people, sure, KmAnonymity(2, 2))
     assert KmAnonymity(2, 2).judge(Evidence(released)).holds
-    assert "left to the steps that follow" in plan.warnings[0]
+    assert ": the steps that follow" in plan.warnings[0]
 
 
 def test_recoding_needs_a_hierarchy_that_has_all_items():

@@ -65,7 +65,7 @@ def test_parallel_ties_are_one(tmp_path):
         written(nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")]), tmp_path / "g.graphml")
     )
     assert made.counts()["edges"] == 2
-    assert made.notes == ("1 tie(s) that stand in the file before were left out",)
+    assert made.notes == ("1 repeated tie(s) were removed",)
 
 
 @pytest.mark.parametrize(

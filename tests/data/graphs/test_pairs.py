@@ -22,7 +22,7 @@ def test_pairs_of_a_larger_network():
     released = made(DegreeAnonymization(5, directed=True), network)
     assert KDegree(5, directed=True).judge(Evidence(released)).holds
     assert released.directed is True
-    with pytest.raises(ParameterError, match="deletions are for graphs without direction"):
+    with pytest.raises(ParameterError, match="deletions are for undirected graphs"):
         DegreeAnonymization(5, directed=True, deletions=True)
 
 

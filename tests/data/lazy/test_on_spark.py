@@ -291,7 +291,7 @@ def test_a_part_that_is_lost_ends_the_release(
     monkeypatch.setattr(parts, "ROWS", 1000)
     monkeypatch.setattr(on_spark, "Writing", losing(lose))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(OutputError, match="is not among the parts of the release"):
+    with pytest.raises(OutputError, match="is missing from the release"):
         sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
     assert {file.suffix for file in tmp_path.iterdir()} == {
         ".parquet"
@@ -315,7 +315,7 @@ def test_a_table_that_changes_between_two_passes_is_refused(
     people: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(on_spark, "_gathered", lambda native, job: native.filter("age > 20"))
-    with pytest.raises(UnreadableInput, match="changed while it was released"):
+    with pytest.raises(UnreadableInput, match="changed while it was being released"):
         sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
 
 

@@ -40,7 +40,7 @@ def test_a_file_that_changes_is_refused(tmp_path):
     random_table(1).write_parquet(file)
     columns = ParquetColumns.of([file], Source(name="t.parquet", intake=Intake()))
     random_table(1).head(10).write_parquet(file)
-    with pytest.raises(UnreadableInput, match="changed while it was read"):
+    with pytest.raises(UnreadableInput, match="changed while it was being read"):
         columns.column(columns.columns[0])
     file.write_bytes(b"PAR1")
     with pytest.raises(UnreadableInput, match=r"t\.parquet cannot be read"):

@@ -317,7 +317,7 @@ def test_what_a_drawing_step_kept_is_said_to_come_from_a_sample(
     assert all(words.match(kept.told) and words.search(str(kept)) for kept in some.preserved)
     some.write(tmp_path / "out")
     for page in ("share/report.html", "owner/report.html"):
-        assert "Seen in a sample of " in (tmp_path / "out" / page).read_text(encoding="utf-8")
+        assert "Shown in a sample of" in (tmp_path / "out" / page).read_text(encoding="utf-8")
 
 
 def test_a_table_that_changes_while_it_is_released_is_refused(

@@ -148,7 +148,7 @@ def test_what_needs_a_list_of_people_is_refused_where_they_are_too_many(
             [sf.Pseudonymize("email", method="counter"), *COARSE],
             seed=5,
         )
-    with pytest.raises(ParameterError, match="may have one code of length 5"):
+    with pytest.raises(ParameterError, match="may share a code of length"):
         sf.anonymize(
             people,
             [sf.KAnonymity(3)],

@@ -39,7 +39,7 @@ def test_a_query_that_gives_other_rows_the_second_time_is_refused(
         "batches",
         lambda self, tick: batches(others if self.frame is table.frame else self, tick),
     )
-    with pytest.raises(UnreadableInput, match="changed while it was released"):
+    with pytest.raises(UnreadableInput, match="changed while it was being released"):
         sf.anonymize(table, [sf.KAnonymity(3)], STEPS, seed=5)
 
 

@@ -72,7 +72,7 @@ def test_another_file_of_the_same_people():
     unnamed = people.shuffled(np.random.default_rng(2))
     assert (
         PathLinkage().applies(Scene.of(people, people, others=(unnamed,)))
-        == "it is not known who of the two files is who"
+        == "who is who in the two files is unknown"
     )
 
 

@@ -84,7 +84,7 @@ def test_too_few_people_keep_no_promise_and_one_alone_is_refused(model):
 
 
 def test_wrong_parameters():
-    with pytest.raises(ParameterError, match="only with c"):
+    with pytest.raises(ParameterError, match="only together with c"):
         LkcPrivacy(2, sensitive="illness")
     with pytest.raises(ParameterError, match="30min, 4h"):
         KWindows(2, tau="four hours")

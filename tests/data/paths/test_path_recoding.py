@@ -89,7 +89,7 @@ def test_recoding_knows_its_levels():
         "places": 2,
         "times": 4,
     }
-    with pytest.raises(ParameterError, match="no place level 7"):
+    with pytest.raises(ParameterError, match=": place level"):
         applied(PathRecoding(place_level=7, time_width="4h"), people)
     with pytest.raises(ParameterError, match="no promise to reach"):
         applied(PathRecoding(), people)

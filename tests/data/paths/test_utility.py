@@ -133,7 +133,7 @@ def test_lengths_and_radius_by_hand():
     coarse = recoded(people, place_level=1, time_width="1h", cell=2)
     assert PathLength().measure(Pair(people, coarse)).value == pytest.approx((9 - 6) / 9)
     assert RadiusOfGyration().measure(Pair(people, coarse)).value == pytest.approx((3 - 2) / 3)
-    assert PathLength().applies(Pair(examples.small_paths(), None)) == "places are no coordinates"
+    assert PathLength().applies(Pair(examples.small_paths(), None)) == "places are not coordinates"
 
 
 def test_shifted_points_are_kept():

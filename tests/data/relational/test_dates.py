@@ -82,7 +82,7 @@ def test_dates_that_are_none_or_leave_the_calendar_are_refused():
     ]
     with pytest.raises(SchemaError, match="leave the calendar"):
         step.plan(care("0001-01-02"), Goal((), Seed(earlier[0])))
-    with pytest.raises(SchemaError, match="no column 'id' that is no key"):
+    with pytest.raises(SchemaError, match="no column 'id' besides its keys"):
         after(care(), {"shift_dates": {"columns": {"people": ["id"]}, "days": 3}})
     with pytest.raises(SchemaError, match="must hold dates"):
         after(examples.clinic(), {"shift_dates": {"columns": {"people": ["age"]}, "days": 3}})

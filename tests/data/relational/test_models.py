@@ -229,7 +229,7 @@ def test_some_verdicts_are_unknown():
     verdict = PersonsKAnonymity(2, "any", 2, effort=5).judge(Evidence(few(people)))
     assert not verdict.holds
     assert verdict.attained is None
-    assert verdict.sentence.startswith("not known: there are too many sets of 2 rows")
+    assert verdict.sentence.startswith("unknown: too many sets of 2 rows")
     assert "1 of 3 persons" in verdict.sentence
 
 

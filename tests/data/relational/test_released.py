@@ -112,7 +112,9 @@ def test_from_files_to_a_verified_folder(folder, out):
     )
     with_all = sf.verify(out / "share", original=folder / "clinic", owner=out / "owner")
     assert with_all.holds
-    assert "made again from recipe and seed, byte for byte" in [c.detail for c in with_all.claims]
+    assert "produced again from recipe and seed, byte for byte" in [
+        c.detail for c in with_all.claims
+    ]
 
 
 def test_no_key_and_no_listed_value_is_shared(folder, out):
@@ -274,10 +276,10 @@ def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
     [
         ({"shape": "table", "tables": {}}, "'tables' belongs to data of shape tables"),
         ({"tables": {}}, "'tables' must map names to tables"),
-        ({"tables": {"people": 3}}, "table 'people' must say what it is"),
+        ({"tables": {"people": 3}}, "'people' must describe the"),
         (
             {"tables": {"people": {"columns": {}}}, "columns": {"a": "quasi"}},
-            "columns stand in 'tables'",
+            "columns in 'tables'",
         ),
         (
             {"tables": {"people": {"columns": {"a": {"role": "qasi"}}}}},
@@ -285,7 +287,7 @@ def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
         ),
         (
             {"tables": {"people": {"belongs_to": ["x"], "columns": {}}}},
-            "belongs_to names a table and the column",
+            "belongs_to must name a table and the column",
         ),
         (
             {
@@ -300,7 +302,7 @@ def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
                     },
                 }
             },
-            "other missing_values in one table",
+            "different missing_values in two tables",
         ),
         (
             {"tables": {"people": {"columns": {}}}, "meet": [{"k_anonymity": 3}]},

@@ -92,7 +92,7 @@ def test_every_command_takes_several_tables(folder, sfumato):
 @pytest.mark.parametrize(
     ("spoil", "code", "told"),
     [
-        (lambda f: (f / "rx.csv").unlink(), 5, "there is no such file"),
+        (lambda f: (f / "rx.csv").unlink(), 5, "this file does not exist; check the path"),
         (lambda f: (f / "visits.csv").unlink(), 5, "holds no table 'visits'"),
         (
             lambda f: (f / "visits.parquet").write_bytes((f / "visits.csv").read_bytes()),
@@ -187,7 +187,7 @@ def test_parts_of_one_table_are_one_and_two_files_of_one_name_are_refused(folder
     (folder / "visits.parquet").write_bytes(b"")
     code, _, talk = sfumato("profile", folder)
     assert code == 5
-    assert "files of one name" in talk
+    assert "files whose names" in talk
     parts = folder / "parts"
     parts.mkdir()
     for number in range(2):

@@ -95,7 +95,7 @@ def test_an_empty_line_is_a_missing_value_in_a_table_of_one_column():
 def test_a_row_of_empty_fields_is_kept_beside_empty_lines():
     frame, source = read(b"a,b\n1,2\n,\n\n3,4\n")
     assert frame.rows() == [(1, 2), (None, None), (3, 4)]
-    assert "empty lines left out: 1" in source.notes
+    assert "empty lines skipped: 1" in source.notes
 
 
 @pytest.mark.parametrize("data", [b"a,b\n", b"a,b", b"a,b\r\n", b"a,b\n\n"])

@@ -16,9 +16,7 @@ def test_a_form_in_other_words_is_refused():
     for change in ({"null": "NA"}, {"quote": "'"}, {"header": 1}, {"types": []}, {"other": 1}):
         with pytest.raises(UnreadableInput):
             Form.from_dict("csv", {**form.to_dict(), **change})
-    with pytest.raises(
-        UnreadableInput, match="column 'x' does not hold what its certificate says: integer"
-    ):
+    with pytest.raises(UnreadableInput, match="do not fit its certificate"):
         typed(pl.DataFrame({"x": ["secret"]}), form, "data.csv")
     assert types_of(pl.DataFrame({"x": [2**64 - 1]}, schema={"x": pl.UInt64})) == {"x": "text"}
 

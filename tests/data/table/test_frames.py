@@ -190,5 +190,5 @@ def test_what_is_no_promise_is_refused_in_words(meet):
 
 
 def test_roles_the_wrong_way_round_are_refused_in_words():
-    with pytest.raises(ParameterError, match="got columns first"):
+    with pytest.raises(ParameterError, match="a column came first"):
         sf.assess(TABLE, roles=dict.fromkeys(TABLE.columns, "quasi"))

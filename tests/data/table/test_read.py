@@ -91,7 +91,7 @@ def test_no_permission(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"a\n1\n")
     path.chmod(0)
-    with pytest.raises(UnreadableInput, match="not permitted"):
+    with pytest.raises(UnreadableInput, match="permission to"):
         read_table(path)
 
 
@@ -100,7 +100,7 @@ def test_no_permission_is_told_in_words(tmp_path, monkeypatch):
         raise PermissionError(13, "denied")
 
     monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
-    with pytest.raises(UnreadableInput, match="not permitted"):
+    with pytest.raises(UnreadableInput, match="permission to"):
         read_table(tmp_path / "t.csv")
 
 

@@ -38,7 +38,7 @@ def test_numbers_lose_blanks_wherever_they_are():
 def test_text_in_which_only_some_values_have_blanks_is_left_as_it_is_and_said():
     frame, source = read("a,b\n1,x\n2, x\n3,x \n")
     assert frame["b"].to_list() == ["x", " x", "x "]
-    assert "some values of column 2 begin or end with blanks and were left so" in source.notes
+    assert "some values of column 2 begin or end with blanks, which were kept" in source.notes
     assert read("a,b\n1,x\n2, x\n3,x \n", blanks="strip")[0]["b"].to_list() == ["x", "x", "x"]
 
 
@@ -139,8 +139,8 @@ def test_notes_name_columns_where_somebody_vouches_for_the_names(tmp_path):
     recipe.write_text("sfumato: 1\ncolumns: {Alice: keep, zip: keep}\nmissing_values: [-9]\n")
     other = tmp_path / "other.yaml"
     other.write_text("sfumato: 1\ncolumns: {age: keep, sex: keep, town: keep}\n")
-    by_place = ("column 2 stays text: the name is that of a code",)
-    by_name = ("column 'zip' stays text: the name is that of a code",)
+    by_place = ("column 2 stays text: its name is that of a code",)
+    by_name = ("column 'zip' stays text: its name is that of a code",)
     codes = "1 cells read as missing by their code, in column 'Alice'"
     assert sf.read(table).source.notes == sf.read(table, recipe=other).source.notes == by_place
     assert sf.read(table, header=True).source.notes == by_place

@@ -246,7 +246,7 @@ class TestQuestions:
         assert sf.run(sf.read(self.TABLE), decided).holds
 
     def test_a_question_goes_with_no_other_role(self):
-        with pytest.raises(sf.errors.RecipeError, match="cannot go together"):
+        with pytest.raises(sf.errors.RecipeError, match="cannot be combined"):
             recipes.parse(self.RECIPE.replace("role: ask", "role: [ask, quasi]"))
 
     def test_a_missing_role_is_not_answered_with_a_question(self):

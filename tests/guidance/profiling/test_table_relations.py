@@ -196,6 +196,6 @@ def test_a_column_of_words_is_no_amount():
     }
     with pytest.raises(
         SchemaError,
-        match="column 'ward' is said to be numeric, and most of its values are no numbers",
+        match="has kind numeric, but most of its values are not numbers",
     ):
         sf.read_tables({"people": PEOPLE, "visits": VISITS}, said)

@@ -127,7 +127,7 @@ def test_answers_come_back_from_their_file(tmp_path):
         ("population: many", "population"),
         ("population: 0", "population"),
         ("- public", "must map questions to answers"),
-        ("decide: {a: boss}", "is no role"),
+        ("decide: {a: boss}", "is not a role"),
     ],
 )
 def test_wrong_answers_are_named(tmp_path, text, said):
@@ -148,5 +148,5 @@ def test_decisions_name_a_role():
         roles_of("unit", "home")
     with pytest.raises(ParameterError, match="decides nothing"):
         decisions(["patient"])
-    with pytest.raises(ParameterError, match="is no role"):
+    with pytest.raises(ParameterError, match="is not a role"):
         roles_of("ask", "home")

@@ -74,7 +74,7 @@ def test_where_released_columns_tell_quasi_identifiers_what_keeps_limits_only_is
     """
     found = recommended("survey")
     assert found.fallback and found.headline.startswith("Fallback")
-    with pytest.raises(ReleaseRefused, match="only limits are kept"):
+    with pytest.raises(ReleaseRefused, match="proposal satisfies limits only"):
         found.release(seed=7)
 
 
@@ -96,7 +96,7 @@ def test_every_other_candidate_has_its_sentence(hospital):
         hospital.ranked.best
     }
     assert all(sentence.startswith(name) for name, sentence in hospital.ranked.why_not.items())
-    drawn = hospital.ranked.why_not["drawn anew by trees"]
+    drawn = hospital.ranked.why_not["synthetic data (CART)"]
     assert "promises no class size" in drawn
 
 
@@ -233,7 +233,7 @@ def test_the_folder_can_be_used_as_it_is(hospital, tmp_path):
     told = json.loads((folder / "recommendation.json").read_text("utf-8"))
     assert told["best"]["name"] == hospital.ranked.best and told["reasons"] and told["unknown"]
     assert (
-        "drawn anew by trees" in told["not_on_map"]
+        "synthetic data (CART)" in told["not_on_map"]
         and hospital.ranked.best not in told["not_on_map"]
     )
     assert answers_from(folder / "answers.yaml") == hospital.answers

@@ -23,10 +23,13 @@ meet: [k-anonymity]
     [
         (["run"], "<data> must be given"),
         (["run", "x.csv"], "--output or -o must be given"),
-        (["run", "x.csv", "-o", "out"], "say what to do with -r recipe.yaml, or with --like"),
+        (["run", "x.csv", "-o", "out"], "give a recipe with -r recipe"),
         (["check", "x.csv"], "--recipe or -r must be given"),
-        (["chek"], "there is no command 'chek'. Did you mean 'check'?"),
-        (["run", "x.csv", "--recpe", "r"], "there is no option --recpe. Did you mean '--recipe'?"),
+        (["chek"], "command 'chek' does not exist. Did you mean 'check'?"),
+        (
+            ["run", "x.csv", "--recpe", "r"],
+            "option --recpe does not exist. Did you mean '--recipe'?",
+        ),
         (["run", "x.csv", "-r"], "-r needs a value after it"),
         (["explain", "k_anonymity", "--risk", "much"], "--risk: a number is needed"),
         (
@@ -34,7 +37,7 @@ meet: [k-anonymity]
             "--threshold: it should be less than or equal to 1",
         ),
         (["list", "models", "steps"], "more words than sfumato list takes: steps"),
-        (["policy", "foo"], "there is no command 'foo'. There are: lint, compile"),
+        (["policy", "foo"], "command 'foo' does not exist. There are: lint, compile"),
     ],
 )
 def test_wrong_usage_is_told_in_our_words(sfumato, words, told):
@@ -119,13 +122,13 @@ def test_commands_are_grouped():
     ("words", "told"),
     [
         ("check -r r.yaml", "name the released table"),
-        ("check --sql -r r.yaml", "--sql goes with a recipe and the name of the table only"),
+        ("check --sql -r r.yaml", "--sql needs a recipe and the name of the table only"),
         (
             "check x.csv --sql -r r.yaml --table t",
-            "--sql goes with a recipe and the name of the table only",
+            "--sql needs a recipe and the name of the table only",
         ),
-        ("check --sql -r r.yaml --table t --encoding utf-8", "--sql goes with a recipe"),
-        ("profile x.csv --rule suppress", "go with --column"),
+        ("check --sql -r r.yaml --table t --encoding utf-8", "--sql needs a recipe"),
+        ("profile x.csv --rule suppress", "belong to --column"),
         ("profile x.csv y.csv --column age --rule suppress", "--column looks at one table"),
         ("explain k_anonymity --plan", "figures go with k_anonymity"),
         ("explain bucketize --n 5", "figures go with k_anonymity"),

@@ -387,7 +387,7 @@ def test_a_release_judged_by_a_population_shows_its_risks(sfumato, small, tmp_pa
     release = sf.run(small, recipe)
     assert {was.name for was, now in release.risks} == {m.name for m in release.after.measures}
     assert "marketer risk" in release._repr_html_()
-    with pytest.raises(sf.errors.ParameterError, match="no risk is called"):
+    with pytest.raises(sf.errors.ParameterError, match="is not known"):
         release.after.measure("unique_in_population")
 
 

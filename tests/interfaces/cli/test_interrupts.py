@@ -55,7 +55,7 @@ def test_after_the_move_it_says_that_the_release_stands(sfumato, tmp_path, monke
     done = sfumato(*RUN, "-o", tmp_path / "out")
     assert done.code == 130 and "interrupted" in done.err and "nothing was written" not in done.err
     assert (
-        "the release stands in" in done.err
+        "the release is in" in done.err
         and (tmp_path / "out" / "share" / "certificate.json").is_file()
     )
 

@@ -185,7 +185,7 @@ def test_what_is_no_plain_file_is_refused_before_it_is_read(
 def test_a_recipe_that_never_ends_is_refused(sfumato, table, tmp_path):
     (tmp_path / "r.yaml").symlink_to("/dev/zero")
     done = sfumato("run", table, "-r", tmp_path / "r.yaml", "-o", tmp_path / "out")
-    assert done.code == 2 and "that is no recipe" in done.err
+    assert done.code == 2 and "and cannot be a recipe" in done.err
 
 
 def test_the_rule_in_json(sfumato, headless, recipe):

@@ -320,7 +320,7 @@ def test_check_compares_with_the_original_when_it_is_given(sfumato, stays, tmp_p
     assert all(
         math.isclose(a["attained"], b["attained"]) for a, b in zip(certified, with_it, strict=True)
     )
-    assert "stands for the original" in sfumato("check", data, "-r", recipe).err
+    assert "was used as the original; give the original" in sfumato("check", data, "-r", recipe).err
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def test_what_a_recipe_says_about_reading_is_written_back_as_it_was():
         ("text: {unicode: nfd}", "unicode must be nfc"),
         ("text: {blank: strip}", "text takes unicode and blanks"),
         ("header: maybe", "header must be true or false"),
-        ("delimiter: ab", "delimiter must be one ASCII sign"),
+        ("delimiter: ab", "delimiter must be one ASCII character"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_the_rest(line, told):
@@ -88,12 +88,10 @@ def test_a_release_is_read_the_same_way_by_run_lock_and_verify(sfumato, tmp_path
     )  # a column's codes replace the general ones
     page = (tmp_path / "out" / "share" / "report.html").read_text()
     assert "The codes ?, -9 were read as missing values." in page
-    assert (
-        "Text was compared after Unicode normalisation (NFC) and leaving out outer blanks." in page
-    )
+    assert "Text was compared after Unicode normalisation (NFC) and removing outer blanks." in page
     verified = sfumato("verify", tmp_path / "out" / "share", "--original", table)
     assert verified.code == 0, verified.out
-    assert "made again from recipe and seed, row for row" in verified.out
+    assert "produced again from recipe and seed, row for row" in verified.out
     assert sfumato("evaluate", tmp_path / "out", "--original", table, "--metric", "loss").code == 0
 
 

@@ -65,7 +65,7 @@ def test_run_comply_and_drift(sfumato, policy, table, tmp_path):
     assert later.code == 1
     assert (
         "4-anonymity does not hold" in later.out
-        and "drifted since the release: purpose research, models" in later.out
+        and "changed after the release: purpose research, models" in later.out
     )
     told = json.loads(sfumato("policy", "comply", out / "share", "-p", policy, *USE, "--json").out)
     assert told["holds"] is False and told["reasons"]

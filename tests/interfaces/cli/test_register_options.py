@@ -313,7 +313,7 @@ def test_what_can_only_decide_anew_is_named(november, sfumato):
         done = sfumato("run", "november.csv", "--like", name, "-o", f"{name}2")
         assert done.code == 0
         told = " ".join(done.err.split())
-        assert word in told.partition("cannot do to other rows")[0]
+        assert word in told.partition("cannot repeat its decisions on other rows")[0]
 
 
 def test_folders_that_say_nothing_of_use(november, sfumato):

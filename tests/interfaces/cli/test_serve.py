@@ -41,7 +41,11 @@ def test_what_cannot_be_read_is_named_before_anything_is_made(
     missing = serve(tmp_path / "none.csv")
     assert missing.code == 5 and "none.csv: there is no such file" in missing.err
     folder = serve(tmp_path)
-    assert folder.code == 5 and "sfumato profile" in folder.err and "one data set" in folder.err
+    assert (
+        folder.code == 5
+        and "sfumato profile" in folder.err
+        and "Tables that belong together are handled in a terminal: sfumato profile" in folder.err
+    )
     recipe = serve("-r", tmp_path / "none.yaml")
     assert recipe.code == 2 and "cannot read the recipe" in recipe.err
     (tmp_path / "bad.yaml").write_text("meet: [k_anonimity: {k: 5}]\nsteps: [nonsense: {}]")
@@ -50,7 +54,7 @@ def test_what_cannot_be_read_is_named_before_anything_is_made(
         bad.code == 2 and "k_anonimity" in bad.err and "nonsense" in bad.err
     )  # all errors at once
     reading = serve("--delimiter", ";")
-    assert reading.code == 2 and "goes with a table" in reading.err
+    assert reading.code == 2 and "options need a table" in reading.err
     assert not (tmp_path / "home").exists()
 
 
@@ -69,7 +73,7 @@ def test_a_project_that_is_open_damaged_or_no_project_is_refused(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.doc").write_text("mine")
     other = serve("--project", tmp_path / "mine")
-    assert other.code == 2 and "holds other things" in other.err
+    assert other.code == 2 and "contains other files" in other.err
 
 
 @needs_web
@@ -94,8 +98,12 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
 ) -> None:
     own, key = pem
     for words, code, says in [
-        (("--host", "192.0.2.1"), 2, "say --to-others"),
-        (("--host", "192.0.2.1", "--certificate", own, "--key", key), 2, "say --to-others"),
+        (("--host", "192.0.2.1"), 2, "if you want that, add --to-others"),
+        (
+            ("--host", "192.0.2.1", "--certificate", own, "--key", key),
+            2,
+            "if you want that, add --to-others",
+        ),
         (("--host", "192.0.2.1", "--to-others"), 2, "must be encrypted"),
         (("--host", "192.0.2.1", "--to-others", "--certificate", own), 2, "must be encrypted"),
         (
@@ -111,7 +119,7 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
         (
             ("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", own),
             5,
-            "no certificate with its key",
+            "not a certificate with its key",
         ),
         (
             (
@@ -136,8 +144,8 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
             2,
             "cannot listen",
         ),
-        (("--certificate", own, "--key", key), 2, "go with --host"),
-        (("--host", "localhost", "--to-others"), 2, "go with --host"),
+        (("--certificate", own, "--key", key), 2, "belong to --host"),
+        (("--host", "localhost", "--to-others"), 2, "belong to --host"),
     ]:
         refused = serve("--project", tmp_path / "project", *words)
         assert refused.code == code and says in " ".join(refused.err.split()), words

@@ -29,7 +29,7 @@ def test_names_in_quotes_stand_as_they_are(typed, columns, measure):
 
 @pytest.mark.parametrize("typed", ["'a x b × c: count", "'a'b x c", "a: sum('x)", "\"a' x b"])
 def test_a_quote_that_is_not_closed_is_said(typed):
-    with pytest.raises(ParameterError, match="around a whole name, and is closed"):
+    with pytest.raises(ParameterError, match="enclose a whole name and be closed"):
         read_request(typed)
 
 

@@ -77,7 +77,7 @@ def test_rotates(place, sfumato, monkeypatch):
         (("list", "v"), 2, "say where the key is with one of --key-file or --key-env"),
         (("list", "v", "--key-file", "k", "--key-env", "K"), 2, "say where the key is"),
         (("list", "v", "--key-file", "none"), 2, "No such file"),
-        (("list", "none", "--key-file", "k"), 5, "there is no vault"),
+        (("list", "none", "--key-file", "k"), 5, "does not exist; check the path"),
         (("list", "k", "--key-file", "k"), 5, "is not a vault"),
         (("rotate", "v", "--key-file", "k"), 2, "--new-key-file or --new-key-env"),
         (

@@ -65,7 +65,7 @@ def test_the_crowd_is_that_of_the_strongest_promise() -> None:
 def test_columns_that_are_gone_leave_the_recipe_with_their_levels() -> None:
     changed = edits.without_columns(recipe_of(PEOPLE), ["age"])
     assert "age" not in changed.recipe.schema.attributes and choices.bounds_of(changed.recipe) == {}
-    assert changed.sentence == "age: not in the table any more"
+    assert changed.sentence == "age: no longer in the table"
 
 
 def test_codes_are_read_as_missing_in_their_column_only() -> None:

@@ -145,7 +145,7 @@ def test_a_closed_browser_gets_a_new_address_and_old_ones_stay_dead(
         other = again(
             bench, str(recipe.with_name("people.yaml").with_suffix(".csv")), "--delimiter", ";"
         )
-        assert other.returncode == 2 and "takes no new word" in other.stderr
+        assert other.returncode == 2 and "takes no other options" in other.stderr
     assert not (bench.project / "open.html").exists() and not list(bench.project.glob(f"{ANSWER}*"))
 
 
@@ -168,7 +168,7 @@ def test_a_project_is_opened_by_a_click_or_says_why_not(
         page, second = tab.page, tab.another()
         tab.sees("Projects you had open")
         tab.clean()
-        page.get_by_text("the project is not there any more").wait_for()
+        page.get_by_text("the project no longer exists").wait_for()
         for name, why in (
             ("held", "open in another workbench"),
             ("damaged", "is not as it was written, from line 1 on"),

@@ -139,7 +139,7 @@ def test_what_was_made_here_is_compared_with_the_file_and_said_so(bench, calls, 
     assert calls["make"] == 1
     elsewhere = claims_of(folder, bench.data)
     assert calls["make"] == 2
-    assert elsewhere[ROWS] == ("holds", "made again from recipe and seed, row for row")
+    assert elsewhere[ROWS] == ("holds", "produced again from recipe and seed, row for row")
     assert {name: block.holds for name, block in claims.items()} == {
         name: HELD[status] for name, (status, _) in elsewhere.items()
     }
@@ -175,4 +175,4 @@ def test_another_release_vouches_for_nothing(bench, calls, tmp_path, other):
     before = calls["make"]
     claims = claims_of(folder, table, release=bench.recall("release 2"))
     assert calls["make"] == before + 1
-    assert claims[ROWS] == ("holds", "made again from recipe and seed, row for row")
+    assert claims[ROWS] == ("holds", "produced again from recipe and seed, row for row")

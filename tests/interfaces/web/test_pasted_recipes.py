@@ -31,7 +31,7 @@ def test_a_recipe_is_the_same_as_from_a_file() -> None:
         ("a: " + "x" * LONGEST_LINE, "line 1 is longer than"),
         (PLAIN + "b: " + "x" * LONGEST_LINE, "line 3 is longer than"),
         ("- " * 5_000, "not valid YAML"),
-        (MERGED, "repeats itself through aliases"),
+        (MERGED, "expands through aliases"),
         ("a: &a [*a]", "repeats itself|no recipe"),
     ],
 )

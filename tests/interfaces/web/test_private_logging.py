@@ -48,7 +48,7 @@ def test_nothing_that_libraries_log_shows_a_value(
     told = capsys.readouterr().err
     assert "Smith" not in told and "12345" not in told and "Traceback" not in told
     assert (
-        told.count("This is a bug of ours: ValueError at test_private_logging.py:") == 2
+        told.count("This is a bug of sfumato: ValueError at test_private_logging.py:") == 2
         and len(told.splitlines()) == 3
     )
 

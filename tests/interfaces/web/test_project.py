@@ -227,7 +227,7 @@ def test_a_folder_of_other_things_is_refused_and_left_as_it_is(tmp_path: Path) -
     (tmp_path / "thesis.doc").write_text("mine")
     (tmp_path / "lock").write_text("mine")
     mode = tmp_path.stat().st_mode
-    with pytest.raises(OutputError, match="holds other things"):
+    with pytest.raises(OutputError, match="contains other files"):
         Project.open(tmp_path)
     assert (
         sorted(file.name for file in tmp_path.iterdir()) == ["lock", "thesis.doc"]
@@ -240,7 +240,7 @@ def test_a_folder_of_other_things_is_refused_and_left_as_it_is(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("file", "content", "says"),
     [
-        ("project.json", "{", "no project of sfumato, or damaged"),
+        ("project.json", "{", "not a project of sfumato, or damaged"),
         (
             "project.json",
             '{"sfumato_project": 99, "data": {}, "at": 1, "pins": []}',
@@ -249,7 +249,7 @@ def test_a_folder_of_other_things_is_refused_and_left_as_it_is(tmp_path: Path) -
         (
             "project.json",
             '{"sfumato_project": 1, "data": {}, "at": 7, "pins": []}',
-            "does not know version 7",
+            "is missing from the log; the project is damaged",
         ),
         (
             "project.json",

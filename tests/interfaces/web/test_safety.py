@@ -227,7 +227,7 @@ def test_with_a_certificate_others_are_served_encrypted_and_only_so(
             page.goto(bench.address)
             page.wait_for_selector("h1")
             page.get_by_text(
-                "Who has this address can work with these data"
+                "Everybody with this address can work with these data"
             ).wait_for()  # its socket is encrypted too
             (cookie,) = page.context.cookies()
             assert cookie["secure"] and cookie["httpOnly"] and cookie["sameSite"] == "Strict"

@@ -138,7 +138,7 @@ def _run(tab: Tab, number: int) -> None:
     version(tab, number)
     tab.go("/run")
     button(tab, "Make the release").click()
-    tab.page.get_by_text("the recipe was changed since").wait_for(state="detached")
+    tab.page.get_by_text("the recipe changed meanwhile").wait_for(state="detached")
     tab.page.get_by_text("not attacked yet").first.wait_for()
     lost = tab.page.locator(".figure", has_text="records lost").locator(".value")
     lost.get_by_text(re.compile(r"^[\d,]+$")).wait_for()

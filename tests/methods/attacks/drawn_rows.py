@@ -24,7 +24,7 @@ class DrawColumns(Step):
     instead, cell by cell.
     """
 
-    rows: Annotated[int | None, Field(description="rows to draw")] = None
+    rows: Annotated[int | None, Field(description="rows to create")] = None
     holdout: Annotated[float, Field(ge=0, lt=1, description="share set aside")] = 0.2
     copied: Annotated[float, Field(ge=0, le=1, description="share of copies")] = 0.0
 

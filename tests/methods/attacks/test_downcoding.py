@@ -313,7 +313,7 @@ def test_says_why_it_does_not_apply(models, steps, reason):
 
 def test_time_that_is_up_leaves_the_outcome_unknown():
     scene = single(["Ulm", "Passau"], "south", 2, TOWNS, seconds=0.0)
-    with pytest.raises(ParameterError, match="time budget was spent"):
+    with pytest.raises(ParameterError, match="time budget ran out"):
         Downcoding().attack(scene)
 
 

@@ -43,13 +43,13 @@ def test_there_and_back(k):
 
 @pytest.mark.parametrize("risk", [0, -0.1, 1.0001, math.nan, math.inf, True])
 def test_a_risk_is_a_share(risk):
-    with pytest.raises(ParameterError, match="above 0 and is at most 1"):
+    with pytest.raises(ParameterError, match="above 0 and at most 1"):
         k_for(risk)
 
 
 @pytest.mark.parametrize("k", [0, -3, True])
 def test_k_is_a_count(k):
-    with pytest.raises(ParameterError, match="whole number from 1"):
+    with pytest.raises(ParameterError, match="whole number of at least 1"):
         risk_of(k)
 
 

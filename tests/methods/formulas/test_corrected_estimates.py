@@ -99,7 +99,7 @@ def test_bounds_hold_whatever_is_hidden(random):
         (lambda: sf.analysis.variance_of_rounded([1, 2], 0), "more than 0"),
         (lambda: sf.analysis.slope_with_noise([1, 2, 3], [1, 2], 1), "at least 3|give both"),
         (lambda: sf.analysis.slope_with_noise([1, 2, 3], [1, 2, 3], 5), "no slope"),
-        (lambda: sf.analysis.counts_after_pram([1, 2], [[0.5, 0.5], [0.5, 0.5]]), "forgets"),
+        (lambda: sf.analysis.counts_after_pram([1, 2], [[0.5, 0.5], [0.5, 0.5]]), "erases"),
         (
             lambda: sf.analysis.counts_after_pram([1], [[0.5, 0.5], [0.5, 0.5]]),
             "one count for each of the 2",

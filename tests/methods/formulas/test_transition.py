@@ -119,7 +119,7 @@ def test_what_is_no_transition_matrix(matrix, told):
 
 
 def test_frequencies_that_cannot_be_estimated():
-    with pytest.raises(ParameterError, match="forgets"):
+    with pytest.raises(ParameterError, match="erases"):
         estimate_frequencies([1, 1], [[0.5, 0.5], [0.5, 0.5]])
     with pytest.raises(ParameterError, match="one count for each of the 2"):
         estimate_frequencies([1, 1, 1], [[0.5, 0.5], [0.4, 0.6]])

@@ -170,9 +170,7 @@ def test_no_epsilon_is_certified_with_it():
 
 
 def test_what_cannot_be_fitted():
-    with pytest.raises(
-        SchemaError, match="column 'x': grouped: 1 of 2 distinct values are no numbers"
-    ):
+    with pytest.raises(SchemaError, match="distinct values are not numbers"):
         fitted(["1", "old"], ["a", "b"])
     with pytest.raises(SchemaError, match="not all values of the sensitive column are numbers"):
         fitted([1, 2], ["a", "b"], measure="variance")
@@ -183,7 +181,7 @@ def test_what_cannot_be_fitted():
     )
     with pytest.raises(SchemaError, match="no column 'z'"):
         table.with_hierarchies(x=grouped("z"))
-    with pytest.raises(SchemaError, match="cannot learn from the column itself"):
+    with pytest.raises(SchemaError, match="cannot be fitted to the column itself"):
         table.with_hierarchies(x=grouped("x"))
     for cuts in ([[2, 1]], [[]], [[1, 2], [3]], [[1, 2], [1, 2]]):
         with pytest.raises(ParameterError, match="cuts of a level"):

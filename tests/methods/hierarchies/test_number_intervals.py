@@ -187,7 +187,7 @@ def test_values_outside_a_given_domain_are_counted():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"widths": (5, 12)}, "12 is none of the one before"),
+        ({"widths": (5, 12)}, "is not a multiple of the one before"),
         ({"widths": (10, 5)}, "growing multiples"),
         ({"widths": (5, 5)}, "growing multiples"),
         ({"widths": (0.2, 0.5)}, "growing multiples"),

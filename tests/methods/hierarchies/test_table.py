@@ -100,7 +100,7 @@ def test_only_some_of_many_problems_are_spelled_out():
     with pytest.raises(ParameterError) as caught:
         TableHierarchy([("a", "*"), *[(f"b{i}", "c", "*") for i in range(20)]])
     assert str(caught.value).count("has 3 levels") == 5
-    assert "15 more of this kind" in str(caught.value)
+    assert "more problems of this kind" in str(caught.value)
 
 
 def test_other_cannot_be_the_top():

@@ -120,13 +120,13 @@ def test_the_mapping_is_copied():
 @pytest.mark.parametrize(
     ("nested", "said"),
     [
-        ({}, "one top, this has 0"),
-        ({"a": ["b"], "c": ["d"]}, "one top, this has 2"),
+        ({}, "one top, but this one has"),
+        ({"a": ["b"], "c": ["d"]}, "one top, but this one has"),
         ({"*": []}, "no leaves"),
         ({"*": None}, "no leaves"),
-        ({"*": "leaf"}, "must be a mapping or a list"),
-        ({"*": {"a": ["x"], "b": ["x"]}}, "1 node.* of level 0 have more than one parent"),
-        ({"*": {"a": {"b": ["x"]}, "c": {"b": ["y"]}}}, "of level 1 have more than one parent"),
+        ({"*": "leaf"}, "only a mapping or a list"),
+        ({"*": {"a": ["x"], "b": ["x"]}}, "belong to more than one label"),
+        ({"*": {"a": {"b": ["x"]}, "c": {"b": ["y"]}}}, "belong to more than one label"),
         ({"*": {"a": [1.5]}}, "put quotes around this float"),
         ({"*": {True: ["x"]}}, "put quotes around this bool"),
     ],

@@ -86,7 +86,9 @@ def test_sentences():
         == "1 of 3 records (33.3 %) stand in a class of fewer than 2 records; the smallest has 1"
     )
     assert repr(verdict).startswith("✗ 2-anonymity: ")
-    assert judged(pair.dataset([]), 5).sentence == "the table is empty, there is nobody to protect"
+    assert (
+        judged(pair.dataset([]), 5).sentence == "the table is empty, so there is nobody to protect"
+    )
     assert judged(pair.dataset([]), 5).holds
 
 

@@ -82,7 +82,7 @@ def test_more_values_than_the_column_has_cannot_be_shown():
     found = verdict_of([[3, 1]], PSensitive("secret", p=3, k=2))
     assert not found.holds
     assert found.sentence.endswith(
-        "column 'secret' has only 2 different values, so no recoding can keep this"
+        "column 'secret' has only 2 different values, so no recoding can reach this"
     )
 
 

@@ -80,7 +80,7 @@ def test_population_that_lacks_the_table():
     evidence = gather(release, [DeltaPresence(0, 1)], population=ages("20", "30", "31"))
     verdict = DeltaPresence(0, 1).judge(evidence)
     assert verdict.failing_sizes.tolist() == [2]
-    assert "must contain the whole table" in verdict.sentence
+    assert "that contains the whole table" in verdict.sentence
 
 
 def test_persons_are_counted_once():

@@ -280,7 +280,7 @@ def test_a_constant_column_keeps_no_promise(model):
         model = LDiversity("secret", l=2, kind="entropy")
     found = verdict_of([[3], [4]], model)
     assert (found.holds, found.records) == (False, 7)
-    assert found.sentence.endswith("column 'secret' is constant, so no recoding can keep this")
+    assert found.sentence.endswith("column 'secret' is constant, so no recoding can reach this")
     assert "nan" not in str(found.to_dict())
 
 

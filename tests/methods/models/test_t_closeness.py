@@ -340,8 +340,8 @@ def test_columns_that_do_not_fit_are_refused_before_counting(distance, described
     [
         ("numeric", ("1", None), {}, "'secret' has 3 missing value"),
         ("ordered", ("1", None), {}, "'secret' has 3 missing value"),
-        ("numeric", ("1", "many"), {}, "1 of its values are no numbers"),
-        ("numeric", ("1", "inf"), {}, "1 of its values are no numbers"),
+        ("numeric", ("1", "many"), {}, "of its values are not numbers"),
+        ("numeric", ("1", "inf"), {}, "of its values are not numbers"),
         (
             "ordered",
             ("a", "b"),

@@ -124,7 +124,7 @@ def test_a_model_that_learned_from_drawn_rows_is_tested_on_people_set_aside():
     assert "tested on people" not in found.meaning
     without = pair_of(table.to_polars(), people(300, seed=2).to_polars(), None, **ROLES)
     assert (
-        "whom the rows may have been drawn after"
+        "whom the synthetic rows may resemble"
         in PredictiveAccuracy("illness").measure(without).meaning
     )
 

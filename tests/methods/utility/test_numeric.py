@@ -43,7 +43,7 @@ def test_what_holds_no_numbers():
         sf.Quantiles,
         sf.Covariances,
     ):
-        assert metric().applies(pair) == "no column holds numbers; say which columns to look at"
+        assert metric().applies(pair) == "no column holds numbers; name the columns to compare"
         with pytest.raises(sf.errors.SchemaError, match="'sex' of illnesses does not hold numbers"):
             metric(["sex"]).applies(pair)
     one = of_numbers({"x": [1, 2]}, {})

@@ -153,7 +153,7 @@ def test_unknown_dialects():
         parse_policy('{"rules": []}')
     with pytest.raises(PolicyError, match="unknown_dialect"):
         parse_policy("[1, 2]")
-    with pytest.raises(ParameterError, match="not a dialect we write"):
+    with pytest.raises(ParameterError, match="cannot be written"):
         write_policy(study(), "p3p")
 
 

@@ -287,7 +287,7 @@ def full_record() -> dict[str, Any]:
             interval=[0.4, 0.6],
             baseline=0.1,
             exceeds=True,
-            sentence="by taking the nearest record",
+            sentence="by choosing the nearest record",
         ),
         tried("neighbour", "homogeneity", value=0.0),
         skipped=2,

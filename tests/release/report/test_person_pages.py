@@ -23,8 +23,7 @@ TOLD = [
         "cap_rows",
         {"table": "visits", "at_most": 3, "people_capped": 1, "rows_dropped": 2},
         (
-            "Nobody keeps more than 3 rows of visits; 1 person had more, and 2 rows of theirs,"
-            " drawn at random, went."
+            "Nobody keeps more than 3 rows of visits; 1 person had more, which removed 2 rows, chosen at random."
         ),
     ),
     (
@@ -35,42 +34,40 @@ TOLD = [
     (
         "coarsen_counts",
         {"table": "visits", "to": [1, 2, 5], "rows_dropped": 1200, "people_emptied": 0},
-        "Everybody has 1, 2 or 5 rows of visits, or none: 1,200 rows, drawn at random, went.",
+        "Everybody has 1, 2 or 5 rows of visits, or none; this removed 1,200 rows, chosen at random.",
     ),
     (
         "coarsen_counts",
         {"table": "visits", "to": [2], "rows_dropped": 1, "people_emptied": 1},
         (
-            "Everybody has 2 rows of visits, or none: 1 row, drawn at random, went; 1 person who"
-            " had fewer keeps none."
+            "Everybody has 2 rows of visits, or none; this removed 1 row, chosen at random; 1 person with fewer keeps none."
         ),
     ),
     (
         "drop_people",
         {"table": "visits", "people_dropped": 1},
-        "For how many rows of visits they have, 1 person was left out of all tables.",
+        "1 person was removed from all tables because of the number of rows of visits.",
     ),
     (
         "trim_rows",
         {"rows_dropped": {"visits": 30, "rx": 0}, "share_dropped": 0.0002},
-        "Rows that too few persons share were left out: 30 rows of visits went, 0.02 % of all.",
+        "Rows that too few persons share were removed: 30 rows of visits, 0.02 % of all.",
     ),
     (
         "even_counts",
         {"rows_dropped": {"visits": 0}, "share_dropped": 0.0},
-        "Rows were left out until enough people have the same numbers of them: none had to go.",
+        "Rows were removed until enough people have the same numbers of them: none had to be removed.",
     ),
     (
         "suppress_persons",
         {"people_dropped": 0, "share_dropped": 0.0},
-        "Everybody could be hidden among the others, so that nobody had to be left out.",
+        "All persons hide among others, so nobody was removed.",
     ),
     (
         "suppress_persons",
         {"people_dropped": 102, "share_dropped": 0.017},
         (
-            "102 people of whom a promise did not hold were left out of all tables, 1.7 % of those"
-            " there were."
+            "102 people without the protection of a promise were removed from all tables, 1.7 % of all."
         ),
     ),
     (
@@ -81,7 +78,7 @@ TOLD = [
             "weekdays_kept": True,
         },
         (
-            "The dates of every person (born of people and came and left of visits) were moved"
+            "All dates of a person (born of people and came and left of visits) were moved"
             " together by a random number of days, 1,400 at most, by whole weeks."
         ),
     ),
@@ -97,8 +94,7 @@ TOLD = [
         "key_pseudonyms",
         {"split": True, "keyed": True, "tables": 3},
         (
-            "Keys were replaced by pseudonyms that follow from a key the owner keeps, other ones in"
-            " every branch of tables, so that nothing joins with the people or with another branch."
+            "Keys were replaced by pseudonyms that follow from a key of the owner, different in every branch of tables, so that nothing joins with the people or with another branch."
         ),
     ),
 ]

@@ -212,5 +212,5 @@ def test_dots_become_counts_on_a_grid():
 @pytest.mark.parametrize("kind", ["survival", "roc", "histogram", "scatter"])
 def test_weights_of_marks_are_refused_not_ignored(kind):
     people = pl.DataFrame({"x": [1.0, 2.0], "w": [1.0, 3.0]})
-    with pytest.raises(ParameterError, match="weight is about tables"):
+    with pytest.raises(ParameterError, match="weight is for tables"):
         sf.check_output(REMISSION, people, kind=kind, weight="w")

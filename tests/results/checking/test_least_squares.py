@@ -39,7 +39,7 @@ def test_lines_that_cannot_be_fitted(tmp_path):
         fit_line(behind, "y", "x")
     with pytest.raises(SchemaError, match="holds no numbers"):
         fit_line(behind, "t", ["x"])
-    with pytest.raises(SchemaError, match="no row has all columns"):
+    with pytest.raises(SchemaError, match="no row has values in all columns"):
         fit_line(behind, "y", ["x"], pl.col("x") > 99)
     with sf.output_session(tmp_path / "out", people.with_columns(rare=pl.col("x") < 3)) as session:
         with pytest.raises(ReleaseRefused, match="fewer than 10 persons"):

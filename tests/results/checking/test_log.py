@@ -98,7 +98,7 @@ def moved_away(place, to, *, after):
 
 
 def test_a_folder_that_is_moved_while_a_session_is_open(tmp_path):
-    with pytest.raises(OutputError, match="where its folder is now"):
+    with pytest.raises(OutputError, match="in its current folder"):
         moved_away(tmp_path / "out", tmp_path / "there", after=True)
     with pytest.raises(SfumatoError, match="cannot open"):
         moved_away(tmp_path / "other", tmp_path / "gone", after=False)
@@ -118,7 +118,7 @@ def test_one_session_is_begun_in_a_folder(tmp_path, monkeypatch):
         held(file, name)
 
     monkeypatch.setattr(log, "hold_alone", begun_meanwhile)
-    with pytest.raises(OutputError, match="somebody else began"):
+    with pytest.raises(OutputError, match="somebody else just started"):
         count_in(tmp_path / "out")
     assert count_in(tmp_path / "out") == 2
 

@@ -97,8 +97,8 @@ def test_decisions_are_kept_with_who_when_and_why(folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--approve", "1"), "why: give --because"),
-        (("--approve", "1", "--because", "x"), "who made it: give --by"),
+        (("--approve", "1"), "a reason: give --because"),
+        (("--approve", "1", "--because", "x"), "a name: give --by"),
         (("--approve", "1", "--because", " ", "--by", "Cy"), "why"),
         (("--because", "x"), "goes with --approve or --refuse"),
         (("--approve", "one", "--because", "x", "--by", "Cy"), "by their numbers"),
@@ -136,7 +136,7 @@ def test_a_changed_file_needs_a_new_decision(folder, tmp_path):
     assert code == 1
     assert "changed or missing: 1" in text
     assert not (tmp_path / "out").exists()
-    assert "not the one that was checked" in call("review", folder, "--show", 1)[1]
+    assert "changed after it was checked" in call("review", folder, "--show", 1)[1]
     assert decide(folder, "approve", "1")[0] == 0
     assert call("release", folder, "-o", tmp_path / "out")[0] == 0
     manifest = json.loads((tmp_path / "out" / "certificate.json").read_text())
@@ -186,7 +186,7 @@ def test_nothing_approved_is_nothing_released(folder, tmp_path):
     decide(folder, "refuse", "1-3")
     assert call("release", folder, "-o", tmp_path / "out") == (
         1,
-        "nothing is approved, so there is nothing to release",
+        "no output is approved, so there is nothing to release; approve some first",
     )
 
 
@@ -249,4 +249,4 @@ def test_a_session_without_outputs(tmp_path):
     sf.output_session(tmp_path / "empty")
     code, text = call("review", tmp_path / "empty")
     assert code == 1
-    assert "no output was added yet" in text
+    assert "no outputs yet; add some" in text

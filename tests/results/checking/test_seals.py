@@ -89,7 +89,7 @@ def test_edits_are_noticed(place, edit):
     changed = edit(lines_of(place))
     assert changed != lines_of(place)
     write(place, changed)
-    with pytest.raises(UnreadableInput, match=r"not as it was written|cut off its end"):
+    with pytest.raises(UnreadableInput, match=r"changed after it was written|at its end"):
         OutputLog.at(place / "s")
     for words in (("review", place / "s"), ("release", place / "s", "-o", place / "out")):
         assert call(*words)[0] == 5
@@ -159,7 +159,7 @@ def test_a_log_that_was_written_anew_is_noticed_by_its_seal(place, edit, way):
     forge(place, edit(lines_of(place)))
     OutputLog.at(place / "s")  # nothing in the folder itself tells
     code, text = call("review", place / "s", *kept)
-    assert (code, "not the one that was sealed" in text) == (5, True)
+    assert (code, "not the sealed one" in text) == (5, True)
     assert call("release", place / "s", "-o", place / "out", *kept)[0] == 5
     assert not (place / "out").exists()
 
@@ -208,7 +208,7 @@ def test_a_decision_after_the_seal_is_nobodys(place):
         public,
     )
     code, text = call(*again, "--refuse", 4)
-    assert (code, "decide again of outputs 3" in text) == (
+    assert (code, "decide outputs" in text) == (
         2,
         True,
     )  # who signs says nothing that somebody else wrote
@@ -218,20 +218,20 @@ def test_a_decision_after_the_seal_is_nobodys(place):
 
 def test_what_can_be_noticed_is_said(place):
     folder = place / "s"
-    assert "wrote the whole folder anew is not" in call("review", folder)[1]
+    assert "rewritten folder" in call("review", folder)[1]
     assert json.loads(
         CliRunner()
         .invoke(build_app(["outputs"]), ["outputs", "review", str(folder), "--json"])
         .output
     )["noticed"]
     call("review", folder, "--sign", place / "key.pem")
-    assert "may be anybody's: give the key" in call("review", folder)[1]
+    assert "that anybody may have written: give the key" in call("review", folder)[1]
     assert (
         "older copy of the whole folder"
         in call("review", folder, "--key", place / "key.pub.pem")[1]
     )
     apart = call("review", folder, "--seal", place / "mine.json", "--sign", place / "key.pem")[1]
-    assert "later ones may have been written by anybody" in apart
+    assert "later lines may be from anybody" in apart
 
 
 def test_a_release_tells_how_far_the_log_went(place):
@@ -266,7 +266,7 @@ def test_a_folder_that_nobody_signed_says_so(place):
     call("release", place / "s", "-o", place / "out")
     code, text = call("verify", place / "out")
     assert code == 7 and "1 of 1 promise needs the original" in text
-    assert "? signature: none: whoever can write here" in text
+    assert "none: anybody who can write here" in text
     manifest = json.loads((place / "out" / "certificate.json").read_text())
     manifest["outputs"]["log"]["entries"] = 3
     (place / "out" / "certificate.json").write_text(json.dumps(manifest))

@@ -89,7 +89,7 @@ def test_what_is_suggested_passes_its_own_check(name, seed, unit):
     ("output", "advice"),
     [
         (3.5, "tells='mean(cost)'"),
-        (None, "give what shall leave"),
+        (None, "give what shall be released"),
         ("a text", "printed from"),
         ({"mean": 3.5}, "make it a table"),
         (SimpleNamespace(tables=[], as_latex=str, as_csv=str), "the fitted model itself"),

@@ -62,7 +62,9 @@ def test_a_signed_manifest(folder, tmp_path):  # noqa: F811
 
 def test_strangers_are_told_and_never_released(folder, tmp_path):  # noqa: F811
     (folder / "files" / "999-mine.csv").write_text("a\n")
-    assert "added by nobody" in re.sub(r"\s+", " ", call("review", folder)[1])
+    assert "files beside them are not in the log and are never released" in re.sub(
+        r"\s+", " ", call("review", folder)[1]
+    )
     decide(folder, "approve", "1-3")
     call("release", folder, "-o", tmp_path / "out")
     assert not list((tmp_path / "out").glob("999*"))

@@ -219,7 +219,7 @@ def test_nothing_but_a_proved_result_is_told():
         ({"k": 0, "size": 2}, "at least 1"),
         ({"k": 2, "size": 9}, "no larger than the table"),
         ({"k": 2, "size": 2, "background": [0, 1]}, "larger than the background"),
-        ({"k": 2, "size": 2, "background": [7]}, "rows are numbers"),
+        ({"k": 2, "size": 2, "background": [7]}, "rows must be numbers"),
         ({"k": 2, "size": 2, "samples": 0}, "at least 1"),
     ],
 )

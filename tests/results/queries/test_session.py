@@ -174,7 +174,7 @@ def test_the_schema_names_the_person():
     assert people.ledger.terms.relation.protects == "patient"
     with pytest.raises(SchemaError, match="would not protect them"):
         sf.dp.session(visits, budget=1.0, protects="row")
-    with pytest.raises(SchemaError, match="may split them up"):
+    with pytest.raises(SchemaError, match="may split them; protect"):
         sf.dp.session(visits, budget=1.0, protects="zip", contributions=1)
     with pytest.raises(ParameterError, match="how many rows of one patient"):
         sf.dp.session(visits, budget=1.0)
@@ -327,7 +327,7 @@ def test_nothing_shown_names_a_value_of_the_data():
     ]
     assert not any("p1" in text or "'x'" in text or "200" in text for text in shown[:1])
     assert (
-        "one patient (at most 1 row of each count) being there or not" in shown[1]
+        "the presence of one patient (at most 1 row of each count)" in shown[1]
         and "ε = 0.1" in shown[1]
     )
 

@@ -132,7 +132,7 @@ OUTSIDE = {
 
 @pytest.mark.parametrize(("statement", "part"), OUTSIDE.items(), ids=OUTSIDE.keys())
 def test_what_is_outside_is_named(statement, part):
-    with pytest.raises(ParameterError, match="outside the SQL that is answered here") as caught:
+    with pytest.raises(ParameterError, match="not supported in SQL here") as caught:
         questions(statement, KNOWN, "people")
     assert part in str(caught.value)
 

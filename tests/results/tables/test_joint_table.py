@@ -122,7 +122,7 @@ def test_beyond_the_stated_size_each_table_is_audited_by_itself(tmp_path, monkey
     assert made.audited.scope == "each table by itself" and made.summary()["gap"] is None
     assert (
         "proved the least" not in words
-        and "how near that is to the least for all tables together is not known" in words
+        and "the distance to the minimum for all tables together is unknown" in words
     )
     assert (
         "(each table by itself, whole-number bounds)" in words

@@ -158,7 +158,7 @@ def test_rounding_to_ones_tells_groups():
     judged = sf.tabulate(table(**COUNTED), ["r", "s"]).sensitive(
         sf.Threshold(3), sf.GroupDisclosure("s")
     )
-    with pytest.raises(ReleaseRefused, match="too narrowly"):
+    with pytest.raises(ReleaseRefused, match="too closely"):
         judged.protect("rounding", base=1)
     assert judged.protect("rounding", base=5).audit().holds
 

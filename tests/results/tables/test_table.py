@@ -325,9 +325,7 @@ def test_counts_that_are_told_to_be_small_whatever_they_become(base, reach, thre
 def test_a_base_too_small_beside_the_threshold_is_refused_at_once():
     people = pl.DataFrame({"region": ["a"] * 5 + ["b"] * 40 + ["c"] * 40})
     for method in ("rounding", "perturb"):
-        with pytest.raises(
-            ReleaseRefused, match=r"1 sensitive cells would be .* choose a base of 6 or more"
-        ):
+        with pytest.raises(ReleaseRefused, match=r"sensitive cells would always be"):
             sf.tabulate(people, ["region"]).protect([sf.Threshold(10)], method=method, base=5)
         assert (
             sf.tabulate(people, ["region"])
@@ -338,7 +336,7 @@ def test_a_base_too_small_beside_the_threshold_is_refused_at_once():
 
 
 def test_sums_are_not_rounded():
-    with pytest.raises(ParameterError, match="goes with counts"):
+    with pytest.raises(ParameterError, match="is for counts"):
         sf.tabulate(people(), ["region"], "sum(cost)").protect(method="rounding")
 
 

@@ -172,7 +172,7 @@ def test_the_command_says_what_is_sensitive(file, what):
     [
         (["regio: count"], 2, "no column 'regio'"),
         (["region: average(cost)"], 2, "sum"),
-        ([":"], 2, "say what is tabulated"),
+        ([":"], 2, "say what to tabulate"),
         (["region: count", "-o", "out"], 2, "--protect"),
         (["region: count", "--dominance", "2"], 2, "two numbers"),
         (["region: count", "--colluders", "2"], 2, "--colluders goes with"),
@@ -246,7 +246,7 @@ def test_defaults_are_said_to_the_owner_and_secrets_to_nobody_else(file, tmp_pat
     assert "threshold (t = 10)" in public
     assert not any(word in public for word in ("k = 90", "p = 10", "percent = "))
     assert "region × diagnosis" in public
-    assert "Every row was taken for a person" in public
+    assert "Every row counted as a person" in public
 
 
 @pytest.mark.parametrize("method", ["rounding", "perturb"])

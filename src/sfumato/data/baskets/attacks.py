@@ -39,7 +39,7 @@ LookedUp = Annotated[
     int,
     Field(
         ge=20,
-        description="people that are looked up one by one, at most; more are a random sample",
+        description="people to attack at most; more are sampled at random",
     ),
 ]
 KnownNumber = Annotated[int, Field(ge=1, le=20, description="items known")]
@@ -67,7 +67,7 @@ class KnownItems(Attack):
 
     m: KnownNumber = 4
     draws: Annotated[
-        int, Field(ge=1, description="random orders of each person's items where m is above 4")
+        int, Field(ge=1, description="random orders of each person's items if m is above 4")
     ] = 20
     people: LookedUp = 5000
 
@@ -154,9 +154,9 @@ def _describe_finding(
     # out.
     people_with_one = (means[:, :, 0] > 0).sum(axis=1)
     sentence = (
-        f"{m} known {inflect(m, 'item')} fit the right person alone in {percent(share)} of cases;"
-        f" of {len(people):,} people looked at, {int(people_with_one[-1]):,} have such"
-        f" items{_of_a_sample(len(people), len(sight.targets))}"
+        f"{m} known {inflect(m, 'item')} fit the right person alone in {percent(share)} of cases; "
+        f"of {len(people):,} people tried, {int(people_with_one[-1]):,} have such "
+        f"items{_of_a_sample(len(people), len(sight.targets))}"
     )
     return Finding(
         attack.name,
@@ -190,7 +190,7 @@ class RareItems(Attack):
     people: LookedUp = 5000
 
     name: ClassVar[str] = "rare_items"
-    line: ClassVar[str] = "how many people their rarest items tell apart from all others"
+    line: ClassVar[str] = "how many people are unique by their rarest items"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows what is unusual about a person",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -244,13 +244,13 @@ class ItemAttackCost(Attack):
     order: Annotated[Literal["rarest", "random"], Field(description="which item is used first")] = (
         "rarest"
     )
-    m: Annotated[int, Field(ge=1, le=20, description="items known at most")] = 4
-    among: Annotated[int, Field(ge=1, description="people among whom half of all are to hide")] = 5
-    draws: Annotated[int, Field(ge=1, description="random orders where m is above 4")] = 20
+    m: Annotated[int, Field(ge=1, le=20, description="most items the intruder knows")] = 4
+    among: Annotated[int, Field(ge=1, description="people among whom half of all must hide")] = 5
+    draws: Annotated[int, Field(ge=1, description="random orders if m is above 4")] = 20
     people: LookedUp = 5000
 
     name: ClassVar[str] = "item_attack_cost"
-    line: ClassVar[str] = "how much work narrows people down to how few"
+    line: ClassVar[str] = "how much work narrows people down, and to how few"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody with time who knows a few items of a person",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -322,10 +322,10 @@ class ItemAttackCost(Attack):
         until = round(float(work[half[0]].mean()), 4) if len(half) else None
         work_per_person = spent / share if share else None
         sentence = (
-            f"{spent:,.4g} tests for each person leave {float(candidates_left[-1].mean()):,.4g}"
-            f" people on average, and {percent(share)}"
-            f" alone{_of_a_sample(len(people), len(sight.targets))};"
-            " a measurement of ours, no promise"
+            f"{spent:,.4g} tests per person leave {float(candidates_left[-1].mean()):,.4g} people "
+            f"on average, and {percent(share)} "
+            f"alone{_of_a_sample(len(people), len(sight.targets))}; this is a measurement, not a "
+            "promise"
         )
         return Finding(
             self.name,

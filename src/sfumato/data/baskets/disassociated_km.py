@@ -56,7 +56,7 @@ class DisassociatedKm(BasketModel):
         """Every cluster by itself."""
         people = evidence.data
         if not isinstance(people, Disassociated):
-            sentence = "the baskets were not taken apart; judge them by km_anonymity"
+            sentence = "the baskets were not disassociated; judge them by km_anonymity"
             return make_verdict(
                 self,
                 holds=False,
@@ -67,13 +67,13 @@ class DisassociatedKm(BasketModel):
             )
         wrong = [cluster for cluster in people.clusters if not self.allows(cluster)]
         sentence = (
-            f"all {len(people.clusters):,} clusters hold at least {self.k:,} people whose items"
-            " cannot be joined again"
+            f"all {len(people.clusters):,} clusters hold: any {self.m} known items can be "
+            f"reconstructed for at least {self.k:,} people"
         )
         if wrong:
             sentence = (
-                f"{len(wrong):,} of {len(people.clusters):,} clusters can be put together in too"
-                " few ways"
+                f"{len(wrong):,} of {len(people.clusters):,} clusters can be reconstructed in too "
+                "few ways"
             )
         if not people.clusters:
             sentence = NOBODY

@@ -55,14 +55,14 @@ class DisassociationPlan(Plan):
             sentences.append(f"{self.left_out:,} people without items are not in the release")
         if self.own_columns:
             sentences.append(
-                f"{self.own_columns:,} own column(s) of people are not in the release: no row is"
-                " anybody's"
+                f"{self.own_columns:,} own column(s) of people are not in the release: its rows "
+                "belong to no person"
             )
         return (
             *sentences,
             (
-                "that k people may have known items is possible, not likely; a release of this kind"
-                " has been attacked by its own method"
+                "k people may have the known items, but not all equally likely; releases of this "
+                "kind have been attacked through the method itself"
             ),
         )
 
@@ -128,8 +128,8 @@ class Disassociation(Step):
                 parts = [np.concatenate([clusters_made.pop()[0], rows])]
             else:
                 raise Unsatisfiable(
-                    f"disassociation does not reach {rule.promise}: even all people together can be"
-                    " put together in too few ways; ask for a smaller k or m",
+                    f"disassociation does not reach {rule.promise}: even all people together can "
+                    "be reconstructed in too few ways; ask for a smaller k or m",
                     closest={
                         "people": len(rows),
                         "chunks": len(cluster.chunks),

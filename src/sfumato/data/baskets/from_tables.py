@@ -54,7 +54,7 @@ def item_column(schema: Schema) -> str:
     """Name of the one column of items."""
     name = schema.only(Role.ITEM)
     if name is None:
-        raise SchemaError("baskets need one column with role item; none has it")
+        raise SchemaError("baskets need one column with role item, and none has it; give it to one")
     return name
 
 
@@ -75,7 +75,8 @@ def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
     items = schema.columns(Role.ITEM)
     if len(items) != 1:
         problems.append(
-            f"baskets need one column with role item; {len(items)} of {source.name} have it"
+            f"baskets need one column with role item, but {len(items)} of {source.name} "
+            "have it; keep one"
         )
     elif items[0] in data.columns:
         problems += _wrong_items(data.schema[items[0]], items[0], schema, source)
@@ -93,8 +94,7 @@ def _misplaced(schema: Schema, table: str) -> list[str]:
         (name, role) for role in (Role.WEIGHT, Role.STRATUM) for name in schema.columns(role)
     ]
     return [
-        f"column {name!r} of {table} has role {role!s}, for which baskets have no use; they take"
-        f" {ROLES}"
+        f"column {name!r} of {table} has role {role!s}, which baskets do not use; they use {ROLES}"
         for name, role in foreign
     ]
 
@@ -111,8 +111,8 @@ def _wrong_items(dtype: pl.DataType, item: str, schema: Schema, source: Source) 
         if not apart and schema.person is None:
             return [
                 (
-                    f"column {item!r} of {source.name} has one item a row, so some column must say"
-                    " whose it is; give one role person"
+                    f"column {item!r} of {source.name} has one item per row, so another column "
+                    "must name the person; give it role person"
                 )
             ]
         return []
@@ -153,8 +153,8 @@ def _from_rows(
     nameless = data[person].null_count()
     if nameless:
         raise SchemaError(
-            f"{nameless:,} row(s) of {source.name} have no value in {person!r}, so nobody knows"
-            " whose they are"
+            f"{nameless:,} row(s) of {source.name} have no value in {person!r}, so their person is "
+            "unknown; fill them in or remove them"
         )
     owners, count = _owners(data[person], apart)
     values, blanks = _labelled(data[item])
@@ -225,9 +225,8 @@ def _own_columns(
     if torn:
         raise SchemaError(
             [
-                f"column {name!r} of {source.name} describes people, but differs between the rows"
-                f" of the same person {differing_rows:,} time(s); repair it, or leave it out (role"
-                " drop)"
+                f"column {name!r} of {source.name} describes people, but differs between rows of "
+                f"the same person {differing_rows:,} time(s); correct it, or give it role drop"
                 for name, differing_rows in torn.items()
             ]
         )
@@ -277,8 +276,8 @@ def _from_lists(
     item, person = item_column(schema), schema.person
     if person is not None and data[person].n_unique() < data.height:
         raise SchemaError(
-            f"{data.height - data[person].n_unique():,} row(s) of {source.name} repeat a person; a"
-            " table with lists of items has one row a person"
+            f"{data.height - data[person].n_unique():,} row(s) of {source.name} repeat a person; a "
+            "table with lists of items has one row per person, so join them"
         )
     column = data[item].cast(pl.List(data.schema[item].inner))  # type: ignore[attr-defined]
     lengths = column.list.len().fill_null(0).to_numpy()
@@ -329,8 +328,8 @@ def _notes(repeats: int, blanks: int, empty: int, grades: list[str]) -> tuple[st
         sentences.append(f"{empty:,} {people_have} no item: no promise covers them.")
     if grades:
         sentences.append(
-            "Columns that tell something of single items are left out of a release and only known"
-            f" to attacks: {', '.join(grades)}."
+            "Columns that describe single items are not released and only used by attacks: "
+            f"{', '.join(grades)}."
         )
     return tuple(sentences)
 
@@ -345,8 +344,8 @@ class _Apart:
         if self.who.null_count() or self.who.n_unique() < table.height:
             doubtful = table.height - self.who.drop_nulls().n_unique()
             raise SchemaError(
-                f"the table of people beside {source.name} must name every person once in"
-                f" {person!r}; {doubtful:,} row(s) repeat one or name none"
+                f"the table of people beside {source.name} must name every person once in "
+                f"{person!r}; {doubtful:,} row(s) repeat a person or name none"
             )
         self.own = table.select(
             name for name in table.columns if name in self.schema.attributes and name != person
@@ -361,8 +360,8 @@ class _Apart:
         if row_numbers.null_count():
             strangers = keys.filter(row_numbers.is_null())[WHO].n_unique()
             raise SchemaError(
-                f"{strangers:,} person(s) of {self._source.name} are not in the table of people"
-                " beside it; add them, or leave them out"
+                f"{strangers:,} person(s) of {self._source.name} are missing from the table of "
+                "people beside it; add them, or remove their rows"
             )
         return row_numbers.cast(pl.Int64).to_numpy()
 
@@ -372,8 +371,8 @@ def _apart(
 ) -> _Apart:
     if schema is None:
         raise SchemaError(
-            f"what the columns of the people beside {source.name} are must be said (people:"
-            " columns: …)"
+            f"the columns of the people beside {source.name} need a description (people: columns: "
+            "…)"
         )
     present_schema = schema.without(
         name for name in schema.dropped_columns if name not in table.columns
@@ -383,8 +382,8 @@ def _apart(
     person = schema.person
     if person is None or own.person is None:
         problems.append(
-            f"the column that says who a person is must have role person in {source.name} and in"
-            " the table of people"
+            f"the column that identifies a person must have role person in {source.name} and in "
+            "the table of people"
         )
     twice = [
         name
@@ -393,8 +392,8 @@ def _apart(
     ]
     if twice:
         problems.append(
-            f"column(s) {', '.join(map(repr, twice))} stand in {source.name} and in the table of"
-            " people; leave them in one"
+            f"column(s) {', '.join(map(repr, twice))} are in {source.name} and in the table of "
+            "people; keep them in one"
         )
     if problems:
         raise SchemaError(problems)

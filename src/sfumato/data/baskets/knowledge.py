@@ -25,8 +25,8 @@ def cannot_be_tried(scene: Scene) -> str | None:
     """Why an attack by known items says nothing here, or None."""
     if not isinstance(scene.pair.released, Baskets):
         return (
-            "the baskets were taken apart; which parts belong together must be guessed first, which"
-            " nobody has worked out"
+            "the baskets were disassociated; an attack would have to guess first which parts "
+            "belong together, and no such attack is known"
         )
     if not scene.pair.original.filled or not scene.pair.released.filled:
         return NothingToAttack("nobody has an item")

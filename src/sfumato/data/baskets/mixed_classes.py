@@ -145,7 +145,8 @@ class GroupedRecoding(BasketStep):
     """
 
     size: Annotated[
-        int, Field(ge=1, description="people with items in a class, at least; never fewer than k")
+        int,
+        Field(ge=1, description="least number of people with items in a class; never fewer than k"),
     ] = 1
 
     name: ClassVar[str] = "grouped_recoding"

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
     from sfumato.core.model import Verdict
 
-K = Annotated[int, Field(ge=1, description="smallest crowd that is acceptable")]
-M = Annotated[int, Field(ge=1, le=20, description="items an intruder knows at most")]
+K = Annotated[int, Field(ge=1, description="smallest acceptable crowd")]
+M = Annotated[int, Field(ge=1, le=20, description="most items an intruder knows")]
 # For the written form of promises: k = 5, m = 2 → 5².
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 TAKEN_APART = (
-    "the baskets were taken apart, so nobody's items stand together; judge them by disassociated_km"
+    "the baskets were disassociated, so no person's items are together; judge them by "
+    "disassociated_km"
 )
 MOST_COUNTED = 100_000
 """Broken sets that are counted without those that hold a smaller one; where there are more, some of
@@ -111,11 +112,11 @@ class BasketModel(Model):
             or self.facts.protects == "owner"
         ):
             return ""
-        return f" (what is known of {', '.join(people.quasi)} besides is not covered)"
+        return f" (knowledge of {', '.join(people.quasi)} besides is not covered)"
 
     def judged(self, people: Baskets) -> Verdict:
         """Judge baskets, some of which hold something."""
-        raise InternalError(f"{self.name} does not say how baskets are judged")
+        raise InternalError(f"{self.name} does not define how baskets are judged")
 
 
 def _share(count: int, people: int) -> str:
@@ -195,7 +196,7 @@ def _crowds(k: int, m: int, smallest: int, concerned: int, people: int, subject:
     if smallest >= k:
         return (
             f"at least {smallest:,} {subject} every set of at most {count_of(m, 'item')} that"
-            " somebody has"
+            " occurs"
         )
     return (
         f"{_share(concerned, people)} have a set of at most {count_of(m, 'item')} that fewer than"
@@ -244,11 +245,11 @@ class BasketKAnonymity(BasketModel):
         short = int((own < self.k).sum())
         smallest = int(own.min())
         sentence = (
-            f"everyone has the same items as at least {smallest - 1:,} others"
+            f"everyone shares the same items with at least {smallest - 1:,} others"
             if not short
             else (
-                f"{_share(short, people.people)} have a basket that fewer than {self.k:,} people"
-                f" have; the smallest number is {smallest:,}"
+                f"{_share(short, people.people)} have a basket shared by fewer than {self.k:,} "
+                f"people; the smallest number is {smallest:,}"
             )
         )
         return make_verdict(
@@ -288,8 +289,8 @@ def hidden_in_groups(people: Baskets, private: tuple[str, ...]) -> int:
 
 def _in_groups(model: BasketModel, groups: int) -> Verdict:
     sentence = (
-        f"{groups:,} released group(s) of items hold a private one among others, so how sure an"
-        " intruder is of it cannot be told; keep private items apart"
+        f"{groups:,} released group(s) of items include a private item, so an intruder's certainty "
+        "about it is unknown; keep private items apart"
     )
     return make_verdict(
         model, holds=False, attained=None, required=None, sentence=sentence, broken=groups
@@ -314,7 +315,7 @@ def parted(people: Baskets, private: tuple[str, ...]) -> tuple[ItemSets, ItemSet
 
 
 Items = Annotated[
-    tuple[str, ...], Field(min_length=1, description="items nobody may be sure of, by name")
+    tuple[str, ...], Field(min_length=1, description="items that nobody may infer, by name")
 ]
 
 
@@ -344,7 +345,7 @@ class HkpCoherence(BasketModel):
         Field(gt=0, le=1, description="largest share of a crowd that may have one private item"),
     ]
     k: K
-    p: Annotated[int, Field(ge=1, le=20, description="public items an intruder knows at most")]
+    p: Annotated[int, Field(ge=1, le=20, description="most public items an intruder knows")]
     private: Items
 
     name: ClassVar[str] = "hkp_coherence"
@@ -383,16 +384,16 @@ class HkpCoherence(BasketModel):
         base = float(secret.supports.max(initial=0)) / people.people
         occurring = int((secret.supports > 0).sum())
         private_words = (
-            f"{occurring:,} of {len(self.private):,} private items occur, the likeliest with a"
-            f" share of {percent(base)}"
+            f"{occurring:,} of {len(self.private):,} private items occur; the most likely has a "
+            f"share of {percent(base)}"
         )
         sentence = (
-            f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) with"
-            f" too few carriers or too sure a private item; {private_words}"
+            f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) "
+            f"with too few carriers or a too likely private item; {private_words}"
             if len(violations)
             else (
-                f"of everyone who shares at most {self.p} public item(s) at most {percent(worst)}"
-                f" share a private one; {private_words}"
+                f"among all who share at most {self.p} public item(s), at most {percent(worst)} "
+                f"share a private item; {private_words}"
             )
         )
         return make_verdict(
@@ -431,9 +432,11 @@ class RhoUncertainty(BasketModel):
     0.5
     """
 
-    rho: Annotated[float, Field(gt=0, le=1, description="confidence that no rule may reach")]
+    rho: Annotated[
+        float, Field(gt=0, le=1, description="confidence that every rule must stay below")
+    ]
     sensitive: Items
-    most: Annotated[int, Field(ge=1, description="closed sets that are looked at, at most")] = (
+    most: Annotated[int, Field(ge=1, description="most closed sets that are examined")] = (
         itemsets.MOST_CLOSED
     )
 
@@ -455,8 +458,8 @@ class RhoUncertainty(BasketModel):
         # An unfinished search is no proof, so the promise does not hold.
         if rules is None:
             sentence = (
-                f"not known: there are more than {self.most:,} closed sets, so not all rules were"
-                " looked at"
+                f"unknown: there are more than {self.most:,} closed sets, so not all rules were "
+                "examined; raise the limit"
             )
             return make_verdict(
                 self, holds=False, attained=None, required=self.rho, sentence=sentence
@@ -466,8 +469,8 @@ class RhoUncertainty(BasketModel):
         sentence = f"no sensitive item follows from other items with a confidence above {worst:.3g}"
         if wrong:
             sentence = (
-                f"{len(wrong):,} rule(s) tell a sensitive item with a confidence of {self.rho:g} or"
-                f" more; the surest has {worst:.3g}"
+                f"{len(wrong):,} rule(s) predict a sensitive item with a confidence of "
+                f"{self.rho:g} or more; the strongest has {worst:.3g}"
             )
         return make_verdict(
             self,
@@ -569,11 +572,11 @@ class OwnColumnsK(BasketModel):
         sizes = np.bincount(people.classes)[people.classes]
         short, smallest = int((sizes < self.k).sum()), int(sizes.min())
         sentence = (
-            f"everyone shares the own columns with at least {smallest - 1:,} others"
+            f"everyone shares their own columns with at least {smallest - 1:,} others"
             if not short
             else (
-                f"{_share(short, people.people)} stand in a class of fewer than {self.k:,}; the"
-                f" smallest has {smallest:,}"
+                f"{_share(short, people.people)} belong to a class of fewer than {self.k:,}; the "
+                f"smallest has {smallest:,}"
             )
         )
         return make_verdict(
@@ -591,8 +594,8 @@ class OwnColumnsK(BasketModel):
 def _require_quasi(people: Baskets, model: str) -> None:
     if not people.quasi:
         raise SchemaError(
-            f"{model} needs at least one column of people with role quasi; the baskets alone have"
-            " none"
+            f"{model} needs at least one column of people with role quasi; these baskets have "
+            "none, so give one that role or choose another promise"
         )
 
 

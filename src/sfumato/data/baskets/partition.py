@@ -212,7 +212,7 @@ class BlockRecoding(BasketStep):
     Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8.
     """
 
-    size: Annotated[int, Field(ge=2, description="people in a block, at least")] = 1000
+    size: Annotated[int, Field(ge=2, description="least number of people in a block")] = 1000
 
     name: ClassVar[str] = "block_recoding"
     tells: ClassVar[tuple[str, ...]] = ("parts", "smallest_part", "ncp")

@@ -72,13 +72,14 @@ def aims(
     # A step that takes baskets apart leaves no sets that a further one could change.
     if not isinstance(people, Baskets):
         raise ParameterError(
-            f"{step}: the baskets were taken apart by a step before; that must be the last one"
+            f"{step}: an earlier step disassociated the baskets; that must be the last step"
         )
     promises: tuple[Any, ...] = goal.models
     models = [model for model in promises if isinstance(model, BasketModel) and fits(model)]
     if not models:
         raise ParameterError(
-            f"{step} is a means for {kinds}; no promise of the recipe is of this kind"
+            f"{step} serves {kinds}; the recipe has no promise of this kind, so add one "
+            "or remove the step"
         )
     # Of several promises the largest crowd is the one that must be there.
     require_crowd(people, max(model.crowd for model in models))
@@ -95,8 +96,8 @@ def require_crowd(people: Baskets, k: int) -> None:
         )
     if people.filled < k:
         raise Unsatisfiable(
-            f"{people.filled:,} people have an item, fewer than the {k:,} that a promise asks for;"
-            " ask for a smaller k",
+            f"{people.filled:,} people have an item, fewer than the k = {k:,} of a promise; ask "
+            "for a smaller k",
             closest=people.filled,
         )
 

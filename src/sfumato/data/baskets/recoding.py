@@ -56,16 +56,16 @@ class ItemRecoding(BasketStep):
     """
 
     algorithm: Annotated[
-        Literal["auto", "apriori", "optimal"], Field(description="how the cut is searched for")
+        Literal["auto", "apriori", "optimal"], Field(description="how the cut is searched")
     ] = "auto"
-    most: Annotated[int, Field(ge=1, description="cuts that optimal tries at most")] = 20_000
+    most: Annotated[int, Field(ge=1, description="most cuts that optimal tries")] = 20_000
 
     name: ClassVar[str] = "item_recoding"
     tells: ClassVar[tuple[str, ...]] = ("nodes", "items_kept", "nodes_per_level", "ncp")
 
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Find the cut."""
-        fits = "promises that a coarser cut keeps (km_anonymity, basket_k_anonymity)"
+        fits = "promises that a coarser cut preserves (km_anonymity, basket_k_anonymity)"
         # Asked before :func:`aims`, as it decides which promises fit; what :func:`aims` refuses has
         # no taxonomy to count, so that is asked first.
         exact = isinstance(people, Baskets) and bool(people.filled) and self._exact(people)
@@ -174,8 +174,8 @@ def _build_plan(
     warned = (
         (
             (
-                f"no cut of the hierarchy keeps {join_words(unreachable)}: that is left to the"
-                " steps that follow"
+                f"no cut of the hierarchy reaches {join_words(unreachable)}: the steps that follow "
+                "must reach it"
             ),
         )
         if unreachable

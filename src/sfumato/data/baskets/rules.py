@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sfumato.core.model import Verdict
     from sfumato.core.step import Goal
 
-Largest = Annotated[int, Field(ge=2, le=6, description="items of a rule that is counted, at most")]
+Largest = Annotated[int, Field(ge=2, le=6, description="most items of a rule that is counted")]
 
 
 @parameters
@@ -194,14 +194,14 @@ class HideItemRules(BasketStep):
     method: Annotated[Method, Field(description="how occurrences of items are chosen")] = "dsr"
     largest: Largest = LARGEST_RULE
     effort: Annotated[
-        int | None, Field(ge=1, description="nodes of a branch and bound; exact only")
+        int | None, Field(ge=1, description="most nodes of branch and bound; exact only")
     ] = None
 
     name: ClassVar[str] = "hide_rules"
 
     def __post_init__(self) -> None:
         if self.effort is not None and self.method != "exact":
-            raise ParameterError("HideItemRules: effort is for the method exact")
+            raise ParameterError("HideItemRules: effort belongs to the method exact; leave it out")
 
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Choose the occurrences that go, or come."""
@@ -273,11 +273,11 @@ class ItemRuleSideEffects(Utility):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
     support: Annotated[
-        float, Field(gt=0, le=1, description="share of people from which a rule is found")
+        float, Field(gt=0, le=1, description="share of people from which a rule counts as found")
     ] = 0.01
     confidence: Confidence = 0.5
     hidden: Annotated[
-        SpokenItems | None, Field(description="rules that should not be found; kept by the owner")
+        SpokenItems | None, Field(description="rules that nobody should find; stays with the owner")
     ] = None
     largest: Largest = LARGEST_RULE
 
@@ -290,10 +290,7 @@ class ItemRuleSideEffects(Utility):
         """Wherever people still have baskets."""
         original, released = pair.original, pair.released
         if not isinstance(released, Baskets):
-            return (
-                "the baskets were taken apart; measure one that was put together again"
-                " (reconstructed)"
-            )
+            return "the baskets were disassociated; measure the reconstructed ones (reconstructed)"
         return None if original.filled else "nobody has an item"
 
     def measure(self, pair: Pair) -> Measure:
@@ -318,8 +315,8 @@ class ItemRuleSideEffects(Utility):
         )
         either, lost, ghosts = len(old | new), len(old - new), len(new - old)
         meaning = (
-            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,});"
-            f" {failed:,} of {len(hidden_rules):,} are still found that should not be"
+            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); "
+            f"{failed:,} of {len(hidden_rules):,} hidden rules can still be found"
         )
         return Measure(
             self.name,

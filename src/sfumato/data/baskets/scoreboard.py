@@ -91,22 +91,22 @@ class Scoreboard(Attack):
     known: Annotated[
         int,
         Field(
-            ge=1, description="items the intruder has of each person, where there is no other file"
+            ge=1, description="items the intruder knows of each person, if there is no other file"
         ),
     ] = 8
     wrong: Annotated[
-        float, Field(ge=0, lt=1, description="share of these that are somebody else's")
+        float, Field(ge=0, lt=1, description="share of these that belong to somebody else")
     ] = 0.25
     least: Annotated[
         float, Field(gt=0, description="lead in standard deviations that a claim needs")
     ] = 1.5
     ratings: Annotated[str | None, Field(description="column of ratings in both files")] = None
     days: Annotated[str | None, Field(description="column of days in both files")] = None
-    people: Annotated[int, Field(ge=20, description="people that are looked for, at most")] = 500
+    people: Annotated[int, Field(ge=20, description="most people to attack")] = 500
 
     name: ClassVar[str] = "scoreboard"
     title: ClassVar[str] = "Scoreboard linkage"
-    line: ClassVar[str] = "how many people are recognised by a noisy list of what they have"
+    line: ClassVar[str] = "how many people are recognised by a noisy list of their items"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody with another file of the same people",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -114,8 +114,7 @@ class Scoreboard(Attack):
         reason = cannot_be_tried(scene)
         if reason is None and scene.others and _match_names(scene) is None:
             return (
-                "nobody knows who is who in the other file: neither names nor origins of its people"
-                " are at hand"
+                "who is who in the other file is unknown: its people have neither names nor origins"
             )
         return reason
 
@@ -247,9 +246,9 @@ class Scoreboard(Attack):
         share = right / max(present, 1)
         claims = right + wrong
         sentence = (
-            f"of {present:,} people looked for, {right:,} were recognised ({percent(share)});"
-            f" {wrong:,} of {claims:,} claims were wrong, and {percent(misled)} of those who were"
-            " not there were claimed to be"
+            f"of {present:,} people tried, {right:,} were recognised ({percent(share)}); {wrong:,} "
+            f"of {claims:,} claims were wrong, and {percent(misled)} of the absent people were "
+            "claimed to be present"
         )
         return Finding(
             self.name,

@@ -56,8 +56,8 @@ class SuppressItems(BasketStep):
             )
         if not remaining.filled:
             raise Unsatisfiable(
-                "suppress_items: only without any item would the promises hold; ask for a smaller"
-                " k, or use item_recoding",
+                "suppress_items: the promises hold only without any items; ask for a smaller k, "
+                "or use item_recoding",
                 closest={"items_deleted": len(deleted)},
             )
         # Where sets are too many to list, a promise may return none and still be broken.

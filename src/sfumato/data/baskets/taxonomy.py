@@ -41,7 +41,7 @@ class Taxonomy:
         ladder = bind(hierarchy, list(labels), [1] * len(labels))
         if ladder.depth < 2:
             raise SchemaError(
-                f"the hierarchy of {column!r} has no level above the items; give it groups of items"
+                f"the hierarchy of {column!r} has no level above the items; add groups of items"
             )
         return _grown(ladder, labels, column)
 
@@ -221,8 +221,8 @@ def _checked(taxonomy: Taxonomy, column: str) -> Taxonomy:
     twice = len(inner) - len(set(inner))
     if twice:
         raise SchemaError(
-            f"the hierarchy of {column!r} gives {twice} label(s) to more than one group; a release"
-            " names groups by their labels, so each needs a name of its own"
+            f"the hierarchy of {column!r} gives {twice} label(s) to more than one group; a release "
+            "names groups by their labels, so give each its own name"
         )
     # An item may have the label of its own parent (it is that group itself), but of no other group.
     inner_codes = {label: taxonomy.items + number for number, label in enumerate(inner)}
@@ -233,7 +233,7 @@ def _checked(taxonomy: Taxonomy, column: str) -> Taxonomy:
     ]
     if wrong:
         raise SchemaError(
-            f"the hierarchy of {column!r} has {len(wrong)} item(s) with the label of a group"
-            " elsewhere; give these groups other names"
+            f"the hierarchy of {column!r} has {len(wrong)} item(s) with the label of another "
+            "group; rename these groups"
         )
     return taxonomy

@@ -29,9 +29,7 @@ MOST_SETS = 200_000
 
 def _applies(original: Any, released: Any) -> str | None:
     if not isinstance(released, Baskets):
-        return (
-            "the baskets were taken apart; measure one that was put together again (reconstructed)"
-        )
+        return "the baskets were disassociated; measure the reconstructed ones (reconstructed)"
     return None if original.filled else "nobody has an item"
 
 
@@ -75,8 +73,7 @@ class ItemNcp(Utility):
         whole, gone = float((losses == 0).mean()), float((losses >= 1).mean())
         group = f", {percent(1 - whole - gone)} as a group" if whole + gone < 1 else ""
         meaning = (
-            f"{percent(whole)} of what people have is released as it is{group}, {percent(gone)} is"
-            " lost"
+            f"{percent(whole)} of all items are released unchanged{group}, {percent(gone)} are lost"
         )
         return Measure(self.name, float(losses.mean()), self.better, meaning)
 
@@ -144,7 +141,7 @@ class ItemsetSurvival(Utility):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     support: Share = 0.01
-    items: Annotated[int, Field(ge=1, le=6, description="items of a set, at most")] = 3
+    items: Annotated[int, Field(ge=1, le=6, description="most items of a set")] = 3
 
     name: ClassVar[str] = "itemset_survival"
     title: ClassVar[str] = "Frequent sets kept"
@@ -258,7 +255,7 @@ class PairSupportError(Utility):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
-    pairs: Annotated[int, Field(ge=1, description="most frequent pairs that are looked at")] = 300
+    pairs: Annotated[int, Field(ge=1, description="most frequent pairs that are compared")] = 300
 
     name: ClassVar[str] = "pair_support_error"
     better: ClassVar[Literal["lower", "higher"]] = "lower"
@@ -290,8 +287,8 @@ class PairSupportError(Utility):
         )
         value = float(np.minimum(errors, 1.0).mean())
         meaning = (
-            f"supports of the {len(top_pairs):,} most frequent pairs are off by {percent(value)} on"
-            " average"
+            f"supports of the {len(top_pairs):,} most frequent pairs differ by {percent(value)} on "
+            "average"
         )
         return Measure(self.name, value, self.better, meaning, raw=float(errors.mean()))
 

@@ -84,8 +84,8 @@ def linkage_scene(
         at_least(name, number, 0)
     if overlap > n or not shared + only_a or not shared + only_b:
         raise ParameterError(
-            "linkage_scene: both files need a column, and no more people can be in both than are in"
-            " the first"
+            "linkage_scene: both files need a column, and at most as many people can be in both "
+            "as are in the first"
         )
     if not 0 <= rho <= 1 or not 0 <= noise < np.inf:
         raise ParameterError("linkage_scene: rho must be between 0 and 1, and noise 0 or more")

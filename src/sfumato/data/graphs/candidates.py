@@ -34,7 +34,7 @@ AlongArcs = Annotated[
     bool | None,
     Field(
         description=(
-            "whether ties from and to a person are told apart; by default where the release does"
+            "whether ties from and to a person are distinguished; by default if the release does"
         )
     ),
 ]
@@ -135,7 +135,7 @@ def _counts(among: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.
 def nobody(scene: Scene) -> str | None:
     """Why there is nobody to find, where all people of a release were drawn."""
     if not (scene.pair.truth >= 0).any():
-        return NothingToAttack("the people of the release were drawn and stand for nobody")
+        return NothingToAttack("the people of the release are synthetic")
     return None
 
 
@@ -156,7 +156,7 @@ def without_direction(scene: Scene) -> str:
     not.
     """
     if scene.pair.released.directed:
-        return "; a lower bound, since the direction of ties is not looked at"
+        return "; a lower bound, since the direction of ties is ignored"
     return ""
 
 
@@ -180,7 +180,8 @@ class CandidateAttack(Attack):
         people = len(candidates.count)
         alone = candidates.alone
         sentence = (
-            f"who knows {knowledge} finds {int(alone.sum()):,} of {people:,} people alone{remark}"
+            f"somebody who knows {knowledge} identifies {int(alone.sum()):,} of "
+            f"{people:,} people{remark}"
         )
         return Finding(
             attack=self.name,
@@ -300,7 +301,7 @@ class HubFingerprint(CandidateAttack):
     hubs: Annotated[int, Field(ge=1, le=50, description="hubs to which distances are known")] = 3
 
     name: ClassVar[str] = "hub_fingerprint"
-    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows the famous",)
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows the best-connected people",)
 
     def attack(self, scene: Scene) -> Finding:
         """Measure distances to the hubs in both graphs."""

@@ -83,14 +83,17 @@ class DegreeAnonymization(Step):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=2, description="smallest number of people with the same degree")]
-    deletions: Annotated[bool, Field(description="whether ties may go as well as come")] = False
+    deletions: Annotated[
+        bool, Field(description="whether ties may be removed as well as added")
+    ] = False
     directed: Annotated[
-        bool, Field(description="whether ties from and to a person are told apart")
+        bool, Field(description="whether ties from and to a person are distinguished")
     ] = False
     with_attributes: Annotated[
         bool,
         Field(
-            description="whether people are grouped among those who share their quasi-identifiers"
+            description="whether people are grouped only with those who share their "
+            "quasi-identifiers"
         ),
     ] = True
 
@@ -100,8 +103,7 @@ class DegreeAnonymization(Step):
     def __post_init__(self) -> None:
         if self.directed and self.deletions:
             raise ParameterError(
-                "DegreeAnonymization: deletions are for graphs without direction; leave one of"
-                " both out"
+                "DegreeAnonymization: deletions are for undirected graphs; leave one of the two out"
             )
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
@@ -135,7 +137,7 @@ class DegreeAnonymization(Step):
         # Only additions are allowed by default; a plan that removes ties was not made by this
         # recipe.
         if told["removed_edges"] and not (self.deletions or self.directed):
-            return f"the plan of {self.name} removes ties, and the recipe allows no deletions"
+            return f"the plan of {self.name} removes ties, but the recipe allows no deletions"
         return None
 
     def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
@@ -175,9 +177,8 @@ def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generat
             break
     if best is None:
         raise Unsatisfiable(
-            f"degree_anonymization: {open_demands:,} tie end(s) found no partner after {ROUNDS}"
-            " rounds of"
-            " probing; allow 'deletions: true', or ask for a smaller k",
+            f"degree_anonymization: {open_demands:,} tie end(s) found no partner after {ROUNDS} "
+            "rounds; allow 'deletions: true', or ask for a smaller k",
             closest={"ends_without_partner": open_demands},
         )
     return graph.with_edges(np.append(graph.edges[0], best[0]), np.append(graph.edges[1], best[1]))

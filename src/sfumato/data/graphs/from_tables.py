@@ -57,8 +57,9 @@ def parts_of(
     # A person without a tie is a row with no end; a row with no beginning says nothing.
     if tails.null_count():
         raise UnreadableInput(
-            f"{tails.null_count():,} row(s) of {source.name} have nobody in the column of role"
-            " from; who has no tie stands there alone, and the column of role to is empty"
+            f"{tails.null_count():,} row(s) of {source.name} have an empty column of role from; "
+            "for a person without ties name the person there and leave the column of role to "
+            "empty"
         )
     ids = None
     if not (people is None or unit is None):
@@ -69,7 +70,7 @@ def parts_of(
     arcs, notes = _arcs(tails, heads, everybody, source)
     if len(everybody) < 2:
         raise UnreadableInput(
-            f"{source.name} is about {len(everybody)} person(s); a graph needs at least two"
+            f"{source.name} has {len(everybody)} person(s); a graph needs at least two"
         )
     own = None
     if people is not None and ids is not None and unit is not None:
@@ -96,8 +97,8 @@ def _directed(data: pl.DataFrame, source: Source) -> bool | None:
     words = set(data[DIRECTED].cast(pl.String).str.to_lowercase().to_list())
     if words not in ({"true"}, {"false"}):
         raise UnreadableInput(
-            f"the column 'directed' of {source.name} must say true in every row, or false in every"
-            " row; a graph of which some ties have a direction is not served"
+            f"the column 'directed' of {source.name} must be true in every row, or false in every "
+            "row; graphs that mix both are not supported"
         )
     return words == {"true"}
 
@@ -122,13 +123,13 @@ def checked(
             unit = beside.units[0]
     elif beside is not None:
         problems.append(
-            f"the recipe of {source.name} says what the people's own columns are, but there is no"
-            " table of people; name its file (people: {file: …}), or leave 'people' out"
+            f"the recipe of {source.name} describes the people's own columns, but there is no "
+            "table of people; name its file (people: {file: …}), or leave 'people' out"
         )
     elif "people" in tables:
         problems.append(
-            f"{source.name} comes with a table of people whose columns nobody described; add"
-            " 'people: {columns: …}'"
+            f"{source.name} comes with a table of people without descriptions of its columns; add "
+            "'people: {columns: …}'"
         )
     if problems:
         raise SchemaError(problems)
@@ -159,9 +160,9 @@ def _ends(schema: Schema, source: Source) -> list[str]:
             )
     if weights := schema.columns(Role.WEIGHT):
         problems.append(
-            f"column {weights[0]!r} of {source.name} has role weight, and ties with weights are not"
-            " served; keep the ties above some weight in a file of their own, and give the column"
-            " role drop, which drops it"
+            f"column {weights[0]!r} of {source.name} has role weight, and weighted ties are not "
+            "supported; keep the ties above some weight in a file of their own, and give the "
+            "column role drop"
         )
     other_columns = [
         name
@@ -171,9 +172,8 @@ def _ends(schema: Schema, source: Source) -> list[str]:
     ]
     if other_columns:
         problems.append(
-            f"{len(other_columns)} column(s) of {source.name} say something about single ties,"
-            f" which no promise covers: {and_more(other_columns)}; give them role drop, which"
-            " drops them"
+            f"{len(other_columns)} column(s) of {source.name} describe single ties, which no "
+            f"promise covers: {and_more(other_columns)}; give them role drop"
         )
     return problems
 
@@ -182,21 +182,22 @@ def _people(beside: Schema, source: Source) -> list[str]:
     problems = []
     if len(beside.units) != 1:
         problems.append(
-            f"one column of the people of {source.name} must have role person, which ties name them"
-            f" by; {len(beside.units)} have it"
+            f"one column of the people of {source.name} must have role person, by which ties name "
+            f"them; {len(beside.units)} have it"
         )
     wrong = [name for role in (Role.WEIGHT, Role.STRATUM) for name in beside.columns(role)]
     if wrong:
         problems.append(
-            f"people of a graph have no weights and strata, but {and_more(wrong)} have such a role"
+            f"people of a graph have no weights and strata, but {and_more(wrong)} have "
+            "such a role; give them another role"
         )
     graded = [
         name for name, attribute in beside.attributes.items() if attribute.hierarchy is not None
     ]
     if graded:
         problems.append(
-            "quasi-identifiers of people in a graph are kept or suppressed, not generalised: take"
-            f" the hierarchy of {and_more(graded)} out, or generalise the column before"
+            "quasi-identifiers of people in a graph are released or suppressed, not generalised: "
+            f"remove the hierarchy of {and_more(graded)}, or generalise the column before"
         )
     return problems + beside.of_another_shape(f"the people of {source.name}")
 
@@ -238,13 +239,13 @@ def _everybody(
         return pl.concat([tails.alias("id"), heads.alias("id")]).drop_nulls().unique().sort()
     if ids.null_count():
         raise UnreadableInput(
-            f"{ids.null_count():,} of the people of {source.name} have no id; every one needs one"
+            f"{ids.null_count():,} of the people of {source.name} have no id; give every person one"
         )
     repeated = len(ids) - ids.n_unique()
     if repeated:
         raise UnreadableInput(
-            f"{repeated:,} row(s) of the people of {source.name} repeat an id; there must be one"
-            " row a person"
+            f"{repeated:,} row(s) of the people of {source.name} repeat an id; keep one row per "
+            "person"
         )
     return ids.alias("id").sort()
 
@@ -258,8 +259,8 @@ def _arcs(
     unknown = int(((endpoints[0] < 0) | ((endpoints[1] < 0) & ~alone.to_numpy())).sum())
     if unknown:
         raise UnreadableInput(
-            f"{unknown:,} row(s) of {source.name} name somebody whom the table of people lacks; add"
-            " these people to it, or take the rows out"
+            f"{unknown:,} row(s) of {source.name} name somebody who is missing from the table of "
+            "people; add these people to it, or remove the rows"
         )
     ties = ~alone.to_numpy()
     # Rows that only name a person have no second end.
@@ -271,11 +272,14 @@ def _arcs(
     distinct = ascending(keys)
     remarks = (
         (int((~ties).sum()), "row(s) name a person without a tie"),
-        (int(loops.sum()), "tie(s) of people with themselves were left out"),
-        (len(keys) - len(distinct), "tie(s) that stand in the file before were left out"),
+        (int(loops.sum()), "tie(s) of people with themselves were removed"),
+        (len(keys) - len(distinct), "repeated tie(s) were removed"),
         (
             _both_ways(distinct, len(everybody)),
-            "pair(s) are tied in both directions: one tie, unless directions are asked for",
+            (
+                "pair(s) are tied in both directions and count as one tie, unless the graph "
+                "is read as directed"
+            ),
         ),
     )
     arcs = np.stack([distinct // len(everybody), distinct % len(everybody)]).astype(np.int32)

@@ -148,13 +148,14 @@ class PeopleGraph(PeopleData):
         # A graph of which nothing is known (None) may be seen either way.
         if self.directed is True and not directed:
             raise ParameterError(
-                f"{asker}: the ties of {self.source.name} have a direction, which this does not"
-                " look at; say 'directed: true' where there is such a parameter, or read the graph"
-                " as an undirected one"
+                f"{asker}: the ties of {self.source.name} are directed, which this ignores; set "
+                "'directed: true' where there is such a parameter, or read the graph as "
+                "undirected"
             )
         if self.directed is False and directed:
             raise ParameterError(
-                f"{asker}: directed is true, but the ties of {self.source.name} have no direction"
+                f"{asker}: directed is true, but the ties of {self.source.name} are "
+                "undirected; leave directed out"
             )
         return self
 

@@ -35,7 +35,7 @@ def read(path: Path) -> dict[str, pl.DataFrame]:
     # A broken file makes networkx raise errors of many kinds; readers need one message.
     except (networkx.NetworkXError, ValueError, KeyError, TypeError, AttributeError):
         raise UnreadableInput(
-            f"{path.name} is XML, but networkx cannot read it as GraphML"
+            f"{path.name} is XML, but networkx cannot read it as GraphML; save it as GraphML again"
         ) from None
     people = [
         {UNIT: node, **_free(values, (UNIT,), path)} for node, values in graph.nodes(data=True)
@@ -82,11 +82,13 @@ def _refuse_entities(path: Path) -> None:
             pass
     except ParseError as error:
         line = error.position[0] if hasattr(error, "position") else 1
-        raise UnreadableInput(f"{path.name}, line {line}: this is not valid XML") from None
+        raise UnreadableInput(
+            f"{path.name}, line {line}: this is not valid XML; correct it or export the file again"
+        ) from None
     except DefusedXmlException:
         raise UnreadableInput(
-            f"{path.name} has a document type or entities, which are not read; take the <!DOCTYPE"
-            " …> out"
+            f"{path.name} has a document type or entities, which are not read; remove the "
+            "<!DOCTYPE …>"
         ) from None
     except OSError as error:
         raise UnreadableInput(f"cannot read {path.name}: {error.strerror}") from None
@@ -97,7 +99,8 @@ def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> M
     clash = [name for name in reserved if name in values]
     if clash:
         raise UnreadableInput(
-            f"{path.name} has an attribute called {clash[0]!r}, as our own column is; rename it"
+            f"{path.name} has an attribute called {clash[0]!r}, a name that sfumato uses "
+            "itself; rename it"
         )
     return values
 
@@ -115,7 +118,7 @@ def _frame(
         columns = {name: pl.Series(name, [row.get(name) for row in rows]) for name in names}
     except (TypeError, pl.exceptions.PolarsError):
         raise UnreadableInput(
-            f"an attribute of {path.name} has values of several types; give it one"
+            f"an attribute of {path.name} has values of several types; use one type"
         ) from None
     ids = {
         name: pl.Series(name, [row[name] for row in rows], dtype=pl.String) for name in own_columns

@@ -40,7 +40,7 @@ class HRefinement(Model):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=1, description="smallest number of candidates")]
-    rounds: Annotated[int, Field(ge=1, description="the i of the H that the intruder knows")] = 2
+    rounds: Annotated[int, Field(ge=1, description="the i of the H_i that the intruder knows")] = 2
     directed: Directed = False
     with_attributes: WithAttributes = True
 
@@ -61,5 +61,5 @@ class HRefinement(Model):
             # The own quasi-identifiers split the classes further; only the sizes matter for the
             # verdict.
             _, sizes = with_label(classes, graph.labels)
-        alike = f"what is known by {self.rounds} rounds of refinement"
+        alike = f"what is known after {self.rounds} rounds of refinement"
         return crowds(self, graph, sizes, self.k, alike, self.with_attributes)

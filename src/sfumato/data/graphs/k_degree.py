@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
 WithAttributes = Annotated[
     bool,
-    Field(
-        description="whether people are alike only if their own quasi-identifiers are the same too"
-    ),
+    Field(description="whether people are alike only if their own quasi-identifiers are equal too"),
 ]
-Directed = Annotated[bool, Field(description="whether ties from and to a person are told apart")]
+Directed = Annotated[bool, Field(description="whether ties from and to a person are distinguished")]
 
 
 @parameters
@@ -66,5 +64,5 @@ class KDegree(Model):
             _, sizes = with_label(classes, graph.labels)
         alike = "the number of their ties"
         if self.directed:
-            alike = "the numbers of their ties out and in"
+            alike = "the numbers of their outgoing and incoming ties"
         return crowds(self, graph, sizes, self.k, alike, self.with_attributes)

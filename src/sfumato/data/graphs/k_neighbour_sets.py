@@ -41,7 +41,7 @@ class KNeighbourSets(Model):
 
     k: Annotated[int, Field(ge=1, description="smallest number of people with the same neighbours")]
     closed: Annotated[
-        bool, Field(description="whether a person counts among the own neighbours")
+        bool, Field(description="whether a person counts as a neighbour of their own")
     ] = False
     with_attributes: WithAttributes = True
 

@@ -77,10 +77,10 @@ class KNeighbourhood(Model):
         ):  # different invariants are proof enough
             return crowds(self, graph, sizes, self.k, "their neighbourhood", self.with_attributes)
         sentence = (
-            f"unknown for {unknown:,} of {graph.people:,} people, whose neighbourhoods have more"
-            f" than {self.cap} neighbours or too many symmetries to be"
-            f" compared{covered(graph, self.with_attributes)}; promise h_refinement_k or k_degree"
-            " instead"
+            f"unknown for {unknown:,} of {graph.people:,} people, whose neighbourhoods have more "
+            f"than {self.cap} neighbours or too many symmetries to "
+            f"compare{covered(graph, self.with_attributes)}; promise h_refinement_k or k_degree "
+            "instead"
         )
         # Unknown does not hold. Nobody is proved to have any company, so 1 is what is attained.
         return make_verdict(

@@ -60,7 +60,7 @@ class NeighbourSetBlowup(Step):
 
     k: Annotated[int, Field(ge=2, description="smallest block")]
     closed: Annotated[
-        bool, Field(description="whether a person counts among the own neighbours")
+        bool, Field(description="whether a person counts as a neighbour of their own")
     ] = False
     with_attributes: Annotated[
         bool, Field(description="whether people of a block share their quasi-identifiers")
@@ -88,8 +88,8 @@ class NeighbourSetBlowup(Step):
         if total >= ties and not self.closed:
             warned += (
                 (
-                    f"{total:,} ties change, and there are {ties:,}: taking all ties away costs no"
-                    " more"
+                    f"{total:,} ties would change, but there are only {ties:,}: removing all ties "
+                    "costs no more; ask for a smaller k"
                 ),
             )
         return GraphPlan(edges, counts, warned, float(total))

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 MOST_PEOPLE = 2000
 FALLBACK = (
-    "promise h_refinement_k or k_degree and take degree_anonymization, or give whole blocks the"
-    " same neighbours by neighbour_set_blowup"
+    "promise h_refinement_k or k_degree and use degree_anonymization, or give whole blocks the "
+    "same neighbours by neighbour_set_blowup"
 )
 
 
@@ -76,12 +76,14 @@ class NeighbourhoodAnonymization(Step):
         int,
         Field(ge=1, le=LARGEST_CAP, description="most neighbours anybody may have in the release"),
     ] = 30
-    deletions: Annotated[bool, Field(description="whether ties go; else they only come")] = True
+    deletions: Annotated[
+        bool, Field(description="whether ties may be removed; else they are only added")
+    ] = True
     budget: Annotated[
-        float, Field(gt=0, description="ties that may change, as a share of those there are")
+        float, Field(gt=0, description="ties that may change, as a share of all ties")
     ] = 1.0
     with_attributes: Annotated[
-        bool, Field(description="whether alike people share their quasi-identifiers too")
+        bool, Field(description="whether similar people also share their quasi-identifiers")
     ] = True
 
     name: ClassVar[str] = "neighbourhood_anonymization"
@@ -95,9 +97,9 @@ class NeighbourhoodAnonymization(Step):
         largest = int(graph.ties.degrees.max())
         if graph.people > MOST_PEOPLE or largest > self.cap:
             raise Unsatisfiable(
-                f"neighbourhood_anonymization serves up to {MOST_PEOPLE:,} people with at most"
-                f" {self.cap} neighbours each (cap); here are {graph.people:,} people with up to"
-                f" {largest:,}; {FALLBACK}"
+                f"neighbourhood_anonymization handles up to {MOST_PEOPLE:,} people with at most "
+                f"{self.cap} neighbours each (cap); these data have {graph.people:,} people with "
+                f"up to {largest:,}; {FALLBACK}"
             )
         if self.with_attributes:
             masked, classes, gone = without_rare(graph, self.k)

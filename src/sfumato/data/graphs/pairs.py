@@ -102,8 +102,8 @@ def _balanced(target: Whole, groups: Whole, people: int, stream: np.random.Gener
     steps = _combination(abs(difference), sizes)
     if steps is None:
         raise Unsatisfiable(
-            "degree_anonymization: ties out and ties in cannot be made equal in number with groups"
-            " of these sizes; ask for another k"
+            "degree_anonymization: outgoing and incoming ties cannot be made equal in number with "
+            "groups of these sizes; ask for another k"
         )
     for size, times, sign in steps:
         # A size that counts negative is added on the other side, which takes the difference back.
@@ -146,8 +146,7 @@ def _one_more(
     order = order[levels[order] < people - 1]
     if not len(order):
         raise Unsatisfiable(
-            "degree_anonymization: everybody is tied to everybody, and it is not enough; ask for a"
-            " smaller k"
+            "degree_anonymization: even ties between all people are not enough; ask for a smaller k"
         )
     # One of the lower half, so that repeated rounds do not raise the same group for ever.
     group = order[stream.integers(max(1, len(order) // 2))]

@@ -69,8 +69,7 @@ def require_people(asker: str, graph: PeopleGraph, k: int) -> None:
     """Refuse a k that there are too few people for."""
     if graph.people < k:
         raise Unsatisfiable(
-            f"{asker}: there are {graph.people:,} people, so nobody can be among {k:,}; ask for a"
-            " smaller k"
+            f"{asker}: with {graph.people:,} people nobody can be one of {k:,}; ask for a smaller k"
         )
 
 
@@ -112,7 +111,7 @@ def suppressed_warning(count: int) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"the quasi-identifiers of {count:,} people are missing in the release: too few"
-            " share them"
+            f"the quasi-identifiers of {count:,} people are missing in the release: too few people "
+            "share them"
         ),
     )

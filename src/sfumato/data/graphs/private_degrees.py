@@ -66,7 +66,7 @@ class PrivateDegrees(Step):
     replayable: ClassVar[bool] = False
     accounting: ClassVar[Declaration] = Declaration(
         Effect.ACCOUNTED,
-        "always: ε for one tie (a row of the edge list), the number of people being public",
+        "always: ε for one tie (a row of the edge list); the number of people is public",
     )
 
     def account(self, schema: Schema) -> Account:
@@ -85,14 +85,14 @@ class PrivateDegrees(Step):
         # Otherwise one tie more could bring a person more, and the count itself would tell it.
         if graph.beside is None:
             raise SchemaError(
-                "private_degrees needs a table of people (people: {file: …}): without it, who is"
-                " there depends on the ties, and the number of people could not be public"
+                "private_degrees needs a table of people (people: {file: …}): without it, the "
+                "ties would decide who is listed, and the number of people could not be public"
             )
         if graph.own is not None and graph.own.width:
             raise SchemaError(
-                f"private_degrees draws people who are nobody, so the {graph.own.width} column(s)"
-                f" of people's own cannot go along: {', '.join(graph.own.columns[:5])}; give them"
-                " role drop, which drops them"
+                f"private_degrees makes synthetic people, so the {graph.own.width} column(s) of "
+                f"people's own cannot be released: {', '.join(graph.own.columns[:5])}; give them "
+                "role drop"
             )
         draws = Draws.of(goal, self.name)
         noise = draws.laplace(Fraction(SENSITIVITY) / Fraction(self.epsilon), graph.people)

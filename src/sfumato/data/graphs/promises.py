@@ -21,7 +21,7 @@ def covered(graph: PeopleGraph, with_attributes: bool) -> str:
     if not graph.quasi:
         return ""
     names = ", ".join(graph.quasi)
-    return f" and in {names}" if with_attributes else f" (what is known of {names} is not covered)"
+    return f" and in {names}" if with_attributes else f" (knowledge of {names} is not covered)"
 
 
 def crowds(
@@ -38,13 +38,13 @@ def crowds(
     attained = int(sizes.min())
     if attained > 1:
         sentence = (
-            f"everybody is alike at least {attained - 1:,} other(s) in"
-            f" {alike}{covered(graph, with_attributes)}"
+            f"everybody is like at least {attained - 1:,} other(s) in "
+            f"{alike}{covered(graph, with_attributes)}"
         )
     else:
         sentence = (
-            f"{int((sizes == 1).sum()):,} of {graph.people:,} people are alone in"
-            f" {alike}{covered(graph, with_attributes)}"
+            f"{int((sizes == 1).sum()):,} of {graph.people:,} people are unique in "
+            f"{alike}{covered(graph, with_attributes)}"
         )
     return make_verdict(
         model,

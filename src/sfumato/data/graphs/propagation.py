@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BLOCK = 2000
 """People between two looks at the time that is left."""
-KNOWN = "people known to begin with"
+KNOWN = "people known at the start"
 CURVE_UP_TO = 5000
 """People up to which the attack is repeated with fewer seeds."""
 
@@ -47,7 +47,7 @@ class SeedAndPropagate(Attack):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
-    seeds: Annotated[int, Field(ge=1, description="people known in both graphs to begin with")] = 15
+    seeds: Annotated[int, Field(ge=1, description="people known in both graphs at the start")] = 15
     theta: Annotated[
         float, Field(ge=0, description="standard deviations by which the best match must stand out")
     ] = 0.5
@@ -64,7 +64,7 @@ class SeedAndPropagate(Attack):
         if reason := nobody(scene):
             return reason
         if self.seeds >= scene.pair.original.people:
-            return f"all {scene.pair.original.people:,} people would be seeds; take fewer"
+            return f"all {scene.pair.original.people:,} people would be seeds; choose fewer"
         return None
 
     def attack(self, scene: Scene) -> Finding:
@@ -93,8 +93,8 @@ class SeedAndPropagate(Attack):
             own, released, seeds, released_position, scene, float(right.sum() / targets)
         )
         sentence = (
-            f"{len(seeds)} known people lead to {mapped:,} others, {int(right.sum()):,} of them"
-            f" rightly, of {targets:,}{stopped_short(int(complete), 1)}"
+            f"{len(seeds)} known people lead to {mapped:,} others, {int(right.sum()):,} of them "
+            f"correctly, of {targets:,}{stopped_short(int(complete), 1)}"
         )
         return Finding(
             attack=self.name,

@@ -53,7 +53,7 @@ class EdgesChanged(Utility):
         """Not where people of the release stand for nobody."""
         released = pair.released
         if released.origin is not None and (released.origin < 0).any():
-            return "people of the release were drawn and stand for nobody, so no tie is the same"
+            return "the people of the release are synthetic, so no tie is the same"
         return None
 
     def measure(self, pair: Pair) -> Measure:
@@ -74,7 +74,8 @@ class EdgesChanged(Utility):
             self.name,
             changed / total if total else 0.0,
             "lower",
-            f"{len(new) - shared:,} ties came and {len(old) - shared:,} of {len(old):,} went",
+            f"{len(new) - shared:,} ties were added and {len(old) - shared:,} of "
+            f"{len(old):,} were removed",
             raw=float(changed),
         )
 
@@ -158,8 +159,8 @@ class PathLengths(Utility):
         before = mean_distance(original, order)
         after = mean_distance(released, positions[positions >= 0])
         meaning = (
-            f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {percent(before[1])}"
-            f" and {percent(after[1])} of pairs reach each other"
+            f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {percent(before[1])} "
+            f"and {percent(after[1])} of pairs are connected"
         )
         return Measure(self.name, _relative(before[0], after[0]), "lower", meaning, raw=after[0])
 
@@ -198,7 +199,7 @@ class DegreeDistance(Utility):
         apart = np.abs(before - after).sum()
         largest = np.maximum(before, after).sum()
         meaning = (
-            f"{apart / original.people:.4g} ties a person between both distributions of degrees"
+            f"{apart / original.people:.4g} ties per person between both distributions of degrees"
         )
         return Measure(
             self.name,

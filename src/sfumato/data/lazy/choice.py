@@ -48,9 +48,9 @@ def engine_for(parts: Sequence[Path], recipe: Recipe, free: int) -> tuple[str, s
     if need <= SHARE_OF_FREE * free:
         return None
     why = (
-        f"{rows:,} rows with about {classes:,} combinations of quasi-identifiers take about"
-        f" {need / 2**30:,.1f} GB in memory, and {free / 2**30:,.1f} GB are free; --engine memory"
-        " reads them all the same"
+        f"{rows:,} rows with about {classes:,} combinations of quasi-identifiers need about "
+        f"{need / 2**30:,.1f} GB of memory, and {free / 2**30:,.1f} GB are free; --engine "
+        "memory reads them anyway"
     )
     return "polars", why
 

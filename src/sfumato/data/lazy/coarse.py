@@ -230,9 +230,10 @@ class Coarse:
         """The plan of the first step, which says so."""
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
         return plan.warning_of(
-            "combinations of values were too many to hold, so columns were generalised before"
-            f" counting: the plan is at best the least within levels ≥ {levels}; lower ones were"
-            " not looked at, and what is told of the original is told of the table generalised so"
+            "the combinations of values did not fit into memory, so columns were generalised "
+            f"before counting: the plan is at best the least within levels ≥ {levels}; lower "
+            "levels were not tried, and figures of the original describe the table generalised to "
+            "these levels"
         )
 
 

@@ -29,8 +29,8 @@ BATCH = 200_000
 KINDS = ("postgresql", "sqlite", "duckdb")
 SECRETS = ("password", "sslpassword")
 INSTEAD = (
-    "leave it out: the driver takes it from PGPASSWORD, ~/.pgpass or a service (PGSERVICE,"
-    " ~/.pg_service.conf)"
+    "leave it out: the driver reads it from PGPASSWORD, ~/.pgpass or a service (PGSERVICE, "
+    "~/.pg_service.conf)"
 )
 
 
@@ -116,7 +116,7 @@ def address(text: str) -> Address:
         return Address(kind, text, text)
     if kind not in ("postgresql", "postgres"):
         raise ParameterError(
-            f"there are tables in {', '.join(KINDS)}, as in postgresql://host/database"
+            f"tables can be read from {', '.join(KINDS)}, as in postgresql://host/database"
         )
     parts = urlsplit(text)
     user, _, host = parts.netloc.rpartition("@")
@@ -146,8 +146,8 @@ class Name:
         parts = [p.replace('""', '"') for pair in PART.findall(text) for p in pair if p]
         if not PARTS.fullmatch(text) or len(parts) > 2 or "\0" in text:
             raise ParameterError(
-                "a table is named as visits or schema.visits; a name with a dot stands in double"
-                " quotes"
+                "name the table as visits or schema.visits; put a name that contains a dot in "
+                "double quotes"
             )
         return cls(parts[-1], parts[0] if len(parts) == 2 else None)
 
@@ -334,14 +334,14 @@ def _quietly_closed(connection: Any) -> None:
 
 # SQLSTATE codes of PostgreSQL: two characters name a class, five one error.
 CODES = {
-    "28": "the server does not let this user in; look at PGUSER, PGPASSWORD or ~/.pgpass",
+    "28": "the server refuses this user; check PGUSER, PGPASSWORD or ~/.pgpass",
     "08": "the connection was lost",
-    "57": "the server is going down or ended the query",
+    "57": "the server is shutting down or ended the query",
     "25006": "the database is read-only",
-    "42501": "this user may not do that",
-    "42P01": "a table is not there any more",
-    "53": "the server has no room or memory left",
-    "55P03": "another program holds the table",
+    "42501": "this user lacks the permission",
+    "42P01": "a table no longer exists",
+    "53": "the server is out of space or memory",
+    "55P03": "another program has locked the table",
 }
 
 
@@ -356,14 +356,14 @@ def reason(error: Exception) -> str:
         (reason_words for start, reason_words in CODES.items() if code.startswith(start)), None
     )
     words = words or {
-        "SQLITE_CANTOPEN": "there is no such file, or it may not be opened",
-        "SQLITE_NOTADB": "the file is no SQLite database",
+        "SQLITE_CANTOPEN": "the file does not exist, or may not be opened",
+        "SQLITE_NOTADB": "the file is not a SQLite database",
         "SQLITE_READONLY": "the database is read-only",
-        "SQLITE_BUSY": "another program holds it",
+        "SQLITE_BUSY": "another program has locked it",
         "SQLITE_FULL": "the disk is full",
     }.get(code)
     if words is None and not code and type(error).__name__ == "OperationalError":
-        words = "the server cannot be reached, has no such database or does not let this user in"
+        words = "the server cannot be reached, has no such database or refuses this user"
     return (
         f"{words or 'the database reports an error'}"
         f" ({' '.join([type(error).__name__, code]).strip()})"

@@ -239,8 +239,8 @@ class Sqlite(Transaction):
     def _require_unchanged(self) -> None:
         if not self.write and self.connection.execute(VERSION).fetchone() != self.version:
             raise UnreadableInput(
-                f"{self.place.shown} was changed since it was read first, so what was counted need"
-                " not fit any more; read it again"
+                f"{self.place.shown} was changed since it was first read, so the counts may be "
+                "outdated; read it again"
             )
 
     def names(self) -> list[Name]:
@@ -299,8 +299,8 @@ class Sqlite(Transaction):
                 if is_present
             ]
             raise UnreadableInput(
-                f"column {column!r} of {self.place.shown} holds values of several types"
-                f" ({', '.join(kinds)}); make them one in the table or in a view"
+                f"column {column!r} of {self.place.shown} holds values of several types "
+                f"({', '.join(kinds)}); convert them to one in the table or in a view"
             )
         if real:
             return Column(f"CAST({select} AS REAL)", pl.Float64())
@@ -430,8 +430,8 @@ class Duck(Transaction):
         except duckdb.Error as error:
             self._take_back()
             raise OutputError(
-                f"{self.place.shown} cannot be written to: it is read-only, or another program"
-                f" holds it ({type(error).__name__})"
+                f"{self.place.shown} cannot be written to: it is read-only, or another program has "
+                f"locked it ({type(error).__name__})"
             ) from None
         return connection
 
@@ -502,7 +502,7 @@ class Attached:
     def __init__(self, place: Address) -> None:
         self.place, self.file = place, place.file.absolute()
         if not self.file.is_file():
-            raise UnreadableInput(f"{place.shown}: there is no such file; check the path")
+            raise UnreadableInput(f"{place.shown} does not exist; check the path")
         self.duckdb: Any = require("duckdb", extra="duckdb", to="let DuckDB read")
         self.connection: Any = self.duckdb.connect()
         self.take()
@@ -519,8 +519,8 @@ class Attached:
             )
         except self.duckdb.Error as error:
             raise UnreadableInput(
-                f"{self.place.shown} cannot be read: it is no DuckDB file, or another program"
-                f" writes into it ({type(error).__name__})"
+                f"{self.place.shown} cannot be read: it is not a DuckDB file, or another program "
+                f"writes to it ({type(error).__name__})"
             ) from None
 
     def let_go(self) -> None:

@@ -341,6 +341,6 @@ def changed(name: str) -> UnreadableInput:
     promise for sure.
     """
     return UnreadableInput(
-        f"{name} changed while it was released: rows that were counted are not those that were"
-        " read; nothing was released. Run again when nobody writes to it"
+        f"{name} changed while it was being released, so rows and counts disagree; nothing was "
+        "released. Run again when nobody writes to it"
     )

@@ -136,6 +136,6 @@ def guarded() -> Iterator[None]:
         raise MemoryError from None
     except (duckdb.Error, OSError) as error:
         raise UnreadableInput(
-            f"{name} could not read the table ({type(error).__name__}): a part is damaged or gone,"
-            " or the query behind the relation fails; run it by hand to see why"
+            f"{name} could not read the table ({type(error).__name__}): a part is damaged or "
+            "missing, or the query behind the relation fails; run it by hand to see why"
         ) from None

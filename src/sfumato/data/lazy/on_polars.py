@@ -138,7 +138,7 @@ class guarded:  # noqa: N801 - reads as a word
     ) -> None:
         if isinstance(error, pl.exceptions.PolarsError | OSError):
             raise UnreadableInput(
-                f"{name} could not read the table ({type(error).__name__}): a part is damaged or"
-                " gone, parts differ in their columns, or the query behind the frame fails;"
-                " collect it by hand to see why"
+                f"{name} could not read the table ({type(error).__name__}): a part is damaged or "
+                "missing, parts differ in their columns, or the query behind the frame fails; "
+                "collect it by hand to see why"
             ) from None

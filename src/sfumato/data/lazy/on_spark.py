@@ -154,8 +154,8 @@ def _local_session(memory: int) -> Any:
 
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise ParameterError(
-            "engine spark: there is no Java here; install Java 17 or newer, or let SPARK_REMOTE"
-            " name a Spark Connect server"
+            "engine spark: Java is missing here; install Java 17 or newer, or let SPARK_REMOTE "
+            "name a Spark Connect server"
         )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("sfumato").master("local[*,4]")
@@ -307,9 +307,9 @@ def _move_parts(
         rows != _rows_in(waiting / name) for _, name, rows, _ in worker_reports.iter_rows()
     ):
         raise OutputError(
-            "a part that a worker of Spark wrote is not among the parts of the release, or has"
-            " other rows: workers have other disks than this machine, or the part was lost. Let"
-            " TMPDIR name a folder that all of them see; nothing was written"
+            "a part that a Spark worker wrote is missing from the release, or has other rows: "
+            "workers use other disks than this machine, or the part was lost. Let TMPDIR name a "
+            "folder that all of them see; nothing was written"
         )
     names = worker_reports.sort("place")["name"]
     parts = [
@@ -362,16 +362,14 @@ def _translate_error(error: Exception) -> SfumatoError:
     """What went wrong, in our words: a worker tells its own errors by name."""
     text = str(error)
     if "No module named 'sfumato" in text:
-        return ParameterError(
-            "the workers of Spark have no sfumato: install the same version there as here"
-        )
+        return ParameterError("the Spark workers have no sfumato: install the same version there")
     match = SAID.search(text)
     # Only names of our own errors are believed; any other text may come from values.
     kind = getattr(errors, match[1], None) if match else None
     if match and isinstance(kind, type) and issubclass(kind, SfumatoError):
         return kind(match[2])
     return UnreadableInput(
-        f"{name} could not read the table ({match[1] if match else type(error).__name__}): a part"
-        " is damaged or gone, a worker died too often, or the query behind the frame fails; count"
-        " it by hand to see why"
+        f"{name} could not read the table ({match[1] if match else type(error).__name__}): a part "
+        "is damaged or missing, a worker failed too often, or the query behind the frame fails; "
+        "count it by hand to see why"
     )

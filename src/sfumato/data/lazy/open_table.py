@@ -122,11 +122,11 @@ def from_database(
     database, own = address(url), url.split("://", maxsplit=1)[0]
     if engine not in (None, AUTO, MEMORY, own):
         raise ParameterError(
-            f"a table of {own} is held by its database or read into memory, not held by {engine}"
+            f"a table of {own} is read by its database or into memory, not by {engine}"
         )
     if table is None:
         raise ParameterError(
-            f"say which table of {database.shown} is meant: table='visits', or --table visits"
+            f"say which table of {database.shown} you mean: table='visits', or --table visits"
         )
     name = Name.of(table)
     source = Source(
@@ -201,8 +201,8 @@ def _about_values(options: Mapping[str, Any]) -> Intake:
     idle = [name for name in options if name not in ABOUT_VALUES]
     if idle:
         raise ParameterError(
-            f"a table that an engine holds takes no reading option {join_words(idle, 'or')}; it"
-            f" takes {', '.join(ABOUT_VALUES)}"
+            f"a table that an engine reads takes no reading option {join_words(idle, 'or')}; it "
+            f"takes {', '.join(ABOUT_VALUES)}"
         )
     return Intake.of(options)
 
@@ -234,8 +234,8 @@ def parts_of(data: str | Path) -> tuple[Path, ...]:
     files = [path for path in paths_found if path.is_file()]
     if not files:
         raise UnreadableInput(
-            f"{data}: there are no Parquet files there; check the path, name one file, or, if the"
-            " folder holds several tables with keys, give a recipe with a section 'tables'"
+            f"{data}: there are no Parquet files here; check the path, name one file, or, if the "
+            "folder holds several tables with keys, use a recipe with a section 'tables'"
         )
     _refuse_values_in_names(files, folder)
     _require_alike(files)
@@ -254,9 +254,9 @@ def _refuse_values_in_names(files: Sequence[Path], folder: Path) -> None:
     if partition_parts:
         keys = sorted({part.split("=")[0] for part in partition_parts})
         raise UnreadableInput(
-            f"{folder}: the names of its folders hold the values of {', '.join(keys)}, which the"
-            " parts lack; give the lazy frame of an engine that reads them:"
-            " sf.read(pl.scan_parquet(folder, hive_partitioning=True))"
+            f"{folder}: the values of {', '.join(keys)} are in the names of its folders and "
+            "missing from the parts; give the lazy frame of an engine that reads them: "
+            "sf.read(pl.scan_parquet(folder, hive_partitioning=True))"
         )
 
 
@@ -273,7 +273,7 @@ def _require_alike(files: Sequence[Path]) -> None:
             schema = pl.read_parquet_schema(file)
         except (pl.exceptions.PolarsError, OSError):
             raise UnreadableInput(
-                f"{file.name} is damaged or not Parquet; take it out or write it anew"
+                f"{file.name} is damaged or not Parquet; remove it or write it again"
             ) from None
         if first is None:
             first = schema
@@ -283,9 +283,9 @@ def _require_alike(files: Sequence[Path]) -> None:
                 {*schema, *first} - {n for n in schema if n in first and schema[n] == first[n]}
             )
             raise UnreadableInput(
-                f"{file.name} differs from {files[0].name} in"
-                f" {', '.join(differing_columns[:5]) or 'the order of its columns'}: all parts of a"
-                " table have the same columns and types"
+                f"{file.name} differs from {files[0].name} in "
+                f"{', '.join(differing_columns[:5]) or 'the order of its columns'}: give all parts "
+                "of a table the same columns and types"
             )
 
 
@@ -300,8 +300,8 @@ def _propose_engine(data: str | Path, recipe: Recipe | None) -> tuple[str, str] 
         return (
             "polars",
             (
-                f"its cells take about {_cells(parts) / 2**30:,.1f} GB, more than an eighth of the"
-                " memory of this machine"
+                f"its cells need about {_cells(parts) / 2**30:,.1f} GB, more than an eighth of "
+                "the memory of this machine"
             ),
         )
     if recipe is None:

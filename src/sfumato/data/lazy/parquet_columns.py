@@ -35,7 +35,7 @@ class ParquetColumns:
     @classmethod
     def of(cls, parts: Sequence[Path], source: Source) -> ParquetColumns:
         """Parts that have the same columns, in their order."""
-        with refusing(f"{source.name} cannot be read: a part is damaged or gone"):
+        with refusing(f"{source.name} cannot be read: a part is damaged or missing"):
             lazy = _scanned(parts)
             columns = lazy.collect_schema().names()
             height = int(lazy.select(pl.len()).collect().item())
@@ -45,13 +45,14 @@ class ParquetColumns:
     def column(self, name: str) -> pl.Series:
         """One column in full, the rows as the files have them."""
         position = self.columns.index(name)  # by place: to polars some names mean several columns
-        with refusing(f"{self.source.name} cannot be read: a part is damaged or gone"):
+        with refusing(f"{self.source.name} cannot be read: a part is damaged or missing"):
             values = _scanned(self.parts).select(pl.nth(position)).collect().to_series()
         # Columns are read one after the other: another number of rows would pair cells of two
         # tables.
         if values.len() != self.height:
             raise UnreadableInput(
-                f"{self.source.name} changed while it was read; try again when nobody writes it"
+                f"{self.source.name} changed while it was being read; try again when "
+                "nobody writes to it"
             )
         read = [values]
         settle_values(read, self.source.intake)

@@ -324,12 +324,12 @@ def counted_again(pieces: Iterable[Table], columns: Sequence[str]) -> Table:
         merged = counts if merged is None else _tallied(pl.concat([merged, counts], how=RELAXED))
         if merged.height > table.MOST_COMBINATIONS:
             raise SchemaError(
-                f"after the steps that draw, {', '.join(names)} have more than"
-                f" {table.MOST_COMBINATIONS:,} combinations of values, which do not fit into"
-                " memory; make the finest of them coarser first"
+                f"after the random steps, {', '.join(names)} have more than "
+                f"{table.MOST_COMBINATIONS:,} combinations of values, which do not fit into "
+                "memory; make the finest of them coarser first"
             )
     if last is None or merged is None:
-        raise SchemaError("no row is left after the steps that draw; there is nothing to release")
+        raise SchemaError("no row is left after the random steps; there is nothing to release")
     schema = Schema({name: last.schema[name] for name in names if name in last.schema.attributes})
     copies = merged[COUNT].to_numpy().astype(np.int64)
     merged_table = Table(merged.drop(COUNT), source=last.source, copies=copies)  # type: ignore[arg-type]

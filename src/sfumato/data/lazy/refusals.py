@@ -26,7 +26,7 @@ PROMISES = {
 """By the field of what a model needs: promises for which every record must be beside its original.
 """
 OPTIONS = {
-    "a register (`--register`, `memory=`)": "people are known again by the rows of the original",
+    "a register (`--register`, `memory=`)": "people are recognised by the rows of the original",
     "another format than Parquet (`--format`)": "the release is written in parts",
     "the data alone on stdout (`-o -`)": "the release is written in parts",
 }
@@ -39,8 +39,8 @@ def require_counts(table: LazyTable, recipe: Recipe, context: Context) -> None:
         table.in_memory("a register")
     if context.format not in (None, FORMAT):
         raise ParameterError(
-            f"{table.source.name} is held by {table.engine.name} and released as Parquet, not as"
-            f" {context.format}"
+            f"{table.source.name} is read by {table.engine.name} and released as Parquet, not as "
+            f"{context.format}"
         )
     table.schema.check(table.columns, table.source)
     whole = [step.name for step in recipe.steps if step.span_in(table.schema) is Span.TABLE]
@@ -50,9 +50,9 @@ def require_counts(table: LazyTable, recipe: Recipe, context: Context) -> None:
     problems += [f"{subject} need every record beside its original" for subject in promises]
     if problems:
         raise ParameterError(
-            f"{table.source.name} is held by {table.engine.name}, and this takes all of it in"
-            f" memory: {'; '.join(problems)}. Leave it out, or read the table into memory"
-            " (engine='memory')"
+            f"{table.source.name} is read by {table.engine.name}, and this needs all of it in "
+            f"memory: {'; '.join(problems)}. Leave it out, or read the table into memory "
+            "(engine='memory')"
         )
 
 

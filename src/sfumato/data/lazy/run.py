@@ -139,7 +139,7 @@ def _run_in(
         workplace=workplace,
         beside=beside,
     )
-    progress(1.0, "counting what was written")
+    progress(1.0, "counting the written rows")
     # Columns that plans looked at and those that promises look at, so one count serves both.
     columns = [*planned_table.columns, *columns_seen(recipe.meet, written_release.table.schema)]
     released = written_release.table.counted(columns)
@@ -458,9 +458,9 @@ def _require_whole(shared: Table, written_release: Written) -> None:
     """Refuse parts that do not hold as many rows as were handed over to be written."""
     if shared.records != written_release.rows:
         raise OutputError(
-            f"{written_release.rows:,} rows were released and {shared.records:,} are in the parts"
-            " that were written: some were lost, or are not seen from here; nothing was written."
-            " Run again, and let TMPDIR name a folder that all who write see"
+            f"{written_release.rows:,} rows were released, but the written parts hold "
+            f"{shared.records:,}: some were lost, or cannot be seen from here; nothing was "
+            "written. Run again, and let TMPDIR name a folder that all writers see"
         )
 
 
@@ -476,14 +476,15 @@ def _writing() -> Iterator[None]:
     except (OSError, pl.exceptions.PolarsError) as error:
         if _is_full(error):
             reason = (
-                "no space is left where they are made (free some, write elsewhere, or set TMPDIR)"
+                "the disk for temporary parts is full (free some space, write "
+                "elsewhere, or set TMPDIR)"
             )
         elif isinstance(error, OSError):
             reason = error.strerror or type(error).__name__
         else:
             raise SchemaError(
-                f"some rows cannot be released as the others are ({type(error).__name__}): a column"
-                " holds other values in some batches than in others; give it one type before"
+                f"some rows cannot be released like the others ({type(error).__name__}): a column "
+                "has different types in different batches; give it one type before"
             ) from None
         raise OutputError(
             f"the parts of the release cannot be written: {reason}; nothing was written"

@@ -286,8 +286,8 @@ class Releasing:
         wide = [name for name, dtype in common_schema.items() if dtype != self.types[name]]
         if wide:
             raise SchemaError(
-                f"{', '.join(wide)} have other types in some rows than in others; give them one"
-                " before"
+                f"{', '.join(wide)} have different types in different rows; convert them to one "
+                "before"
             )
         return released_frame.cast(self.types)  # type: ignore[arg-type]
 
@@ -301,8 +301,8 @@ class Releasing:
 def _require_folder(folder: str) -> None:
     if not Path(folder).is_dir():
         raise ParameterError(
-            "the workers of Spark have other disks than this machine; let TMPDIR name a folder that"
-            " both see"
+            "the Spark workers use other disks than this machine; let TMPDIR name a folder that "
+            "both see"
         )
 
 
@@ -367,7 +367,7 @@ def _writable() -> Iterator[None]:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
         raise OutputError(
-            f"a worker of Spark cannot write a part of the release ({reason}); nothing was written"
+            f"a Spark worker cannot write a part of the release ({reason}); nothing was written"
         ) from None
 
 

@@ -52,9 +52,9 @@ class TooManyCombinations(SchemaError):
 
 def _too_many(names: Sequence[str], max_combinations: int) -> TooManyCombinations:
     return TooManyCombinations(
-        f"the columns {', '.join(names)} have more than {max_combinations:,} combinations of"
-        " values, which do not fit into memory; make the finest of them coarser before (round, cut"
-        " or code it in the query), or leave out what no promise needs"
+        f"the columns {', '.join(names)} have more than {max_combinations:,} combinations of "
+        "values, which do not fit into memory; make the finest of them coarser before (round, cut "
+        "or code it in the query), or leave out columns that no promise needs"
     )
 
 
@@ -197,7 +197,7 @@ def engine_of(frame: Any) -> Engine:
         name = frame.implementation.name.lower().removesuffix("_connect").removeprefix("py")
     if name not in ENGINES:
         raise SchemaError(
-            f"lazy frames of {name} are not understood; there are: {', '.join(ENGINES)}"
+            f"lazy frames of {name} are not supported; supported are {', '.join(ENGINES)}"
         )
     engine: Engine = ENGINES[name]
     return engine
@@ -248,8 +248,8 @@ class LazyTable(Described):
             refuse_patterns(column_types)
             if "*" in column_types:
                 raise SchemaError(
-                    f"column number {column_types.index('*') + 1} is called *, which means all to"
-                    " engines; rename it"
+                    f"column number {column_types.index('*') + 1} is called *, which means all "
+                    "columns to engines; rename it"
                 )
             self.memo["columns"] = column_types
         return list(self.memo["columns"])
@@ -269,8 +269,8 @@ class LazyTable(Described):
     def in_memory(self, purpose: str) -> NoReturn:
         """Refuse: the rows stay with the engine."""
         raise ParameterError(
-            f"{purpose} needs the rows of {self.source.name}, which {self.engine.name} holds; "
-            "read it into memory (engine='memory'), or a sample of it"
+            f"{purpose} needs the rows of {self.source.name}, which {self.engine.name} reads; read "
+            "it into memory (engine='memory'), or a sample of it"
         )
 
     def counted_for(self, models: Sequence[Model]) -> Table:
@@ -325,8 +325,8 @@ class LazyTable(Described):
             f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()
         ]
         head = (
-            f"LazyTable {self.source.name!r} held by {self.engine.name}: {len(self.columns)}"
-            " columns"
+            f"LazyTable {self.source.name!r} read by {self.engine.name}: {len(self.columns)} "
+            "columns"
         )
         return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
 

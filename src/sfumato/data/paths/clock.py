@@ -91,8 +91,8 @@ class Clock:
         ticks, part = divmod(minutes_of(width) * OF_A_DAY.get(self.kind, 24 * 60), 24 * 60)
         if part:
             raise ParameterError(
-                f"a time width of {width} is finer than the {self.kind} of the file; take whole"
-                f" {self.kind}"
+                f"a time width of {width} is finer than the {self.kind} of the file; use whole "
+                f"{self.kind}"
             )
         return ticks
 
@@ -145,8 +145,8 @@ class Clock:
             return "the points have no times"
         if self.plain and self.guessed:
             return (
-                f"times are whole numbers, taken for {self.kind} since nobody says what they count;"
-                " say so with the column: {role: time, unit: minutes}, or seconds, hours, days"
+                f"times are whole numbers without a unit, taken as {self.kind}; give the unit with "
+                "the column: {role: time, unit: minutes}, or seconds, hours, days"
             )
         if self.plain:
             return f"times are whole numbers of {self.kind}, counted from 0"
@@ -155,8 +155,8 @@ class Clock:
         if self.zone:
             return "times are in UTC, and buckets begin at midnight there"
         return (
-            "times have no time zone: they are taken as local times, and buckets begin at local"
-            " midnight"
+            "times have no time zone: they count as local times, and buckets begin at local "
+            "midnight"
         )
 
 
@@ -192,8 +192,8 @@ def require_nested(widths: Sequence[str]) -> None:
             above != ALL and (minutes_of(above) % minutes_of(below) or above == below)
         ):
             raise ParameterError(
-                f"time widths must nest, each a multiple of the one before; {above} is none of"
-                f" {below}"
+                f"time widths must nest, each a multiple of the one before; {above} is not a "
+                f"multiple of {below}"
             )
     # A single width is in no pair above, so it has not been read yet.
     for width in widths:
@@ -207,8 +207,8 @@ def require_nested(widths: Sequence[str]) -> None:
         # buckets.
         if minutes and (24 * 60) % minutes and minutes % (24 * 60):
             raise ParameterError(
-                f"a time width must divide a day or be whole days, so that buckets nest; {width} is"
-                " neither"
+                f"a time width must divide a day or be whole days, so that buckets nest; {width} "
+                "does neither"
             )
 
 
@@ -226,8 +226,8 @@ def read_times(
         return Clock(unit, plain=True), ticks
     if unit is not None and clock.kind != "none":
         raise SchemaError(
-            f"time column {name!r} has unit {unit}, but holds {clock.kind} and no whole numbers;"
-            " leave unit out"
+            f"time column {name!r} has a unit {unit}, but holds {clock.kind} instead of whole "
+            "numbers; leave unit out"
         )
     return clock, ticks
 
@@ -239,8 +239,8 @@ def _read(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
         return Clock("none"), np.zeros(len(column), dtype=np.int64)
     if gaps:
         raise SchemaError(
-            f"time column {name!r}: {gaps:,} of {len(column):,} rows have no time; leave these rows"
-            " out, or leave out all times"
+            f"time column {name!r}: {gaps:,} of {len(column):,} rows have no time; remove these "
+            "rows, or drop the time column"
         )
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         return _from_text(column.cast(pl.String), name)
@@ -256,11 +256,13 @@ def _read(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
         broken = int(np.count_nonzero(~np.isfinite(numbers) | (numbers != np.floor(numbers))))
         if broken:
             raise SchemaError(
-                f"time column {name!r}: {broken:,} of {len(column):,} times are no whole numbers;"
-                " give whole numbers, dates or moments"
+                f"time column {name!r}: {broken:,} of {len(column):,} times are not whole numbers; "
+                "use whole numbers, dates or moments"
             )
         return COUNTED, numbers.astype(np.int64)
-    raise SchemaError(f"time column {name!r} holds neither dates, moments nor whole numbers")
+    raise SchemaError(
+        f"time column {name!r} holds neither dates, moments nor whole numbers; convert it"
+    )
 
 
 def _moments(column: pl.Series, *, text: bool = False) -> tuple[Clock, NDArray[np.int64]]:

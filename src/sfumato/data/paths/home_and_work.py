@@ -44,7 +44,7 @@ class HomeAndWork(Attack):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "home_and_work"
-    line: ClassVar[str] = "Home and place of work single somebody out"
+    line: ClassVar[str] = "Home and place of work identify a person"
     tried_by: ClassVar[tuple[str, ...]] = ("a neighbour or colleague",)
 
     def attack(self, scene: Scene) -> Finding:
@@ -74,8 +74,8 @@ class HomeAndWork(Attack):
         other_candidates = candidates[right & ~alone]
         average = float(other_candidates.mean()) if len(other_candidates) else 0.0
         sentence = (
-            f"{int(alone.sum()):,} of {original.people:,} people are alone with their home and"
-            " place of work"
+            f"{int(alone.sum()):,} of {original.people:,} people are unique by their home and "
+            "place of work"
         )
         sentence += (
             f"; the others have {average:.1f} candidates on average"
@@ -151,13 +151,13 @@ class PathLinkage(Attack):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
-    eccentricity: Annotated[float, Field(ge=0, description="how far the best must stand out")] = 1.5
-    people: Annotated[
-        int, Field(ge=20, description="people of the other file who are tried at most")
-    ] = 1000
+    eccentricity: Annotated[
+        float, Field(ge=0, description="how far the best match must stand out")
+    ] = 1.5
+    people: Annotated[int, Field(ge=20, description="most people of the other file to try")] = 1000
 
     name: ClassVar[str] = "path_linkage"
-    line: ClassVar[str] = "People of another file of paths are found again"
+    line: ClassVar[str] = "People of another file of paths are recognised"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody with another file of paths",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -165,13 +165,13 @@ class PathLinkage(Attack):
         if not scene.others:
             return NothingToAttack("there is no other file of paths")
         if not isinstance(scene.others[0], Trajectories):
-            return "the other file is no file of paths"
+            return "the other file does not hold paths"
         if scene.pair.original.names is None or scene.others[0].names is None:
-            return "it is not known who of the two files is who"
+            return "who is who in the two files is unknown"
         # Ticks of different kinds (days, microseconds) would never meet, or meet by chance.
         auxiliary_clock, own_clock = scene.others[0].clock, scene.pair.original.clock
         if (auxiliary_clock.kind, auxiliary_clock.plain) != (own_clock.kind, own_clock.plain):
-            return "the two files tell times in different ways"
+            return "the two files write times in different ways"
         return None
 
     def attack(self, scene: Scene) -> Finding:
@@ -215,8 +215,8 @@ class PathLinkage(Attack):
             "precision": right / (right + wrong) if right + wrong else None,
         }
         sentence = (
-            f"{right:,} of {present:,} people of the other file are"
-            f" found{stopped_short(attempts, len(order))}; {wrong:,} claims are wrong"
+            f"{right:,} of {present:,} people of the other file are "
+            f"recognised{stopped_short(attempts, len(order))}; {wrong:,} claims are wrong"
         )
         return Finding(
             self.name,

@@ -13,7 +13,7 @@ from sfumato.data.paths.trajectories import Trajectories
 from sfumato.errors import ParameterError
 
 Crowd = Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
-MostPoints = Annotated[int, Field(ge=1, le=8, description="points an intruder knows at most")]
+MostPoints = Annotated[int, Field(ge=1, le=8, description="most points an intruder knows")]
 
 
 @parameters
@@ -50,7 +50,7 @@ class LkcPrivacy(SetPromise):
     ] = None
     values: Annotated[
         tuple[str, ...] | None,
-        Field(min_length=1, description="the values that matter; by default all"),
+        Field(min_length=1, description="the sensitive values to protect; by default all"),
     ] = None
 
     name: ClassVar[str] = "lkc_privacy"
@@ -62,7 +62,8 @@ class LkcPrivacy(SetPromise):
         # ignored in silence.
         if self.c is None and (self.sensitive is not None or self.values is not None):
             raise ParameterError(
-                "a sensitive column matters only with c, the largest share of one value"
+                "a sensitive column matters only together with c, the largest share of "
+                "one value; give c"
             )
 
     @property

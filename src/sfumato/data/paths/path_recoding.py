@@ -106,10 +106,10 @@ class PathRecoding(Step):
     ] = None
     place_level: Annotated[
         int | None,
-        Field(ge=0, description="take this level of places; by default it is searched for"),
+        Field(ge=0, description="use this level of places; by default it is searched"),
     ] = None
     time_width: Annotated[
-        str | None, Field(description="take this width of buckets; by default it is searched for")
+        str | None, Field(description="use this width of buckets; by default it is searched")
     ] = None
     cell: Annotated[
         float | None,
@@ -118,9 +118,9 @@ class PathRecoding(Step):
     bits: Annotated[
         int, Field(ge=2, le=60, description="bits of the finest cell of longitude and latitude")
     ] = 36
-    time_weight: Annotated[
-        float, Field(ge=0, le=1, description="how much the loss of times counts")
-    ] = 0.5
+    time_weight: Annotated[float, Field(ge=0, le=1, description="weight of the loss of times")] = (
+        0.5
+    )
     budget: Annotated[
         float, Field(ge=0, lt=1, description="share of points that a later suppression may delete")
     ] = 0.0
@@ -145,7 +145,8 @@ class PathRecoding(Step):
         models = promises_of(goal.models)
         if not models:
             raise ParameterError(
-                f"{self.name} has no promise to reach; give one, or both place_level and time_width"
+                f"{self.name} has no promise to reach; add one, or give both place_level "
+                "and time_width"
             )
         # Fewer people than a promise asks for: no level could help, so the search need not start.
         for model in models:
@@ -161,7 +162,7 @@ class PathRecoding(Step):
         if self.place_level is not None and plan_section["place_level"] != self.place_level:
             return f"recipe and plan of {self.name} differ in place_level"
         if not str(plan_section["times"]).endswith(str(plan_section["time_width"])):
-            return f"the plan of {self.name} tells two widths of times"
+            return f"the plan of {self.name} names two widths of times"
         return None
 
     def apply(self, people: Any, plan: Any) -> Trajectories:
@@ -207,8 +208,8 @@ class PathLattice:
         tower = tower_of(people, cell=step.cell, bits=step.bits)
         if step.place_level is not None and step.place_level > tower.top:
             raise ParameterError(
-                f"{step.name}: there is no place level {step.place_level}; the highest is"
-                f" {tower.top}"
+                f"{step.name}: place level {step.place_level} does not exist; the highest is "
+                f"{tower.top}"
             )
         levels = tuple(range(tower.top + 1)) if step.place_level is None else (step.place_level,)
         widths = _widths(people, step)
@@ -254,8 +255,8 @@ def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
     # Usual widths that do not fit are left out in silence, those that somebody asked for are not.
     if fine and (step.widths or step.time_width):
         raise ParameterError(
-            f"{step.name}: times are in coarser buckets already, which {len(fine)} of the widths do"
-            " not hold"
+            f"{step.name}: times are in coarser buckets already, which {len(fine)} of the widths "
+            "do not fit; use wider ones"
         )
     usable = [width for width in widths if width == EVERYTHING or not width % people.width]
     # Times as they are belong to the search, unless a width is fixed.
@@ -294,8 +295,8 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
     verdicts = [model.judge(Evidence(people)) for model in models]
     missed = next((verdict for verdict in verdicts if not verdict.holds), verdicts[0])
     raise Unsatisfiable(
-        f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels:"
-        f" {missed.sentence}; {_ways_out(lattice, budget)}",
+        f"path_recoding: even the coarsest levels do not reach {missed.promise}: "
+        f"{missed.sentence}; {_ways_out(lattice, budget)}",
         closest=lattice.planned(
             lattice.place_levels[-1], times - 1, nodes_tried=nodes_tried
         ).describe(),

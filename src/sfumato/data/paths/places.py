@@ -120,8 +120,8 @@ def _sides(people: Trajectories, cell: float | None, bits: int) -> tuple[float, 
     wide, high = (np.abs(people.table[name].to_numpy()).max() for name in (longitude, latitude))
     if wide > 180 or high > 90:
         raise ParameterError(
-            f"columns {longitude!r} and {latitude!r} are no longitude and latitude in degrees; give"
-            " the side of a cell in their unit, like cell: 100"
+            f"columns {longitude!r} and {latitude!r} are not longitude and latitude in degrees; "
+            "give the side of a cell in their unit, like cell: 100"
         )
     # The first of an odd number of bits goes to longitude, as a geohash does.
     sides = {longitude: 360 / 2 ** ((bits + 1) // 2), latitude: 180 / 2 ** (bits // 2)}
@@ -180,8 +180,8 @@ def _numbers(values: NDArray[np.float64], side: float) -> NDArray[np.int64]:
     rough = np.floor(values / side)
     if np.abs(rough).max(initial=0.0) > FARTHEST:
         raise ParameterError(
-            f"cells of side {side:g} are too small for coordinates as large as these; take larger"
-            " ones"
+            f"cells of side {side:g} are too small for coordinates as large as these; use larger "
+            "cells"
         )
     number = rough.astype(np.int64)
     low, high = _written_ends(number, side)
@@ -356,7 +356,7 @@ def ends_of_labels(labels: pl.Series) -> tuple[NDArray[np.float64], NDArray[np.f
     broken = max(end.null_count() for end in ends)
     if broken:
         raise SchemaError(
-            f"{broken:,} of {len(labels):,} generalised coordinates are no intervals like [400,"
-            " 800)"
+            f"{broken:,} of {len(labels):,} generalised coordinates are not intervals like [400, "
+            "800); correct them"
         )
     return ends[0].to_numpy(), ends[1].to_numpy()

@@ -68,8 +68,8 @@ class SuppressionPlan(Plan):
             return ()
         return (
             (
-                f"point_suppression leaves nothing of {self.people_gone:,} people, who are not in"
-                " the release"
+                f"point_suppression deletes all points of {self.people_gone:,} people, who are not "
+                "in the release"
             ),
         )
 
@@ -113,15 +113,15 @@ class PointSuppression(Step):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
     how: Annotated[
-        Literal["global", "local"], Field(description="from everybody, or only where it must be")
+        Literal["global", "local"],
+        Field(description="delete from everybody (global), or only where needed (local)"),
     ] = "global"
     frequent: Annotated[
         int | None,
         Field(
             ge=1,
             description=(
-                "people from whom on a set is worth keeping; by default one more than the promise"
-                " asks"
+                "people from whom a set is worth keeping; by default one more than the promise asks"
             ),
         ),
     ] = None
@@ -172,14 +172,14 @@ class PointSuppression(Step):
         closest = {"share_deleted": round(share, 6), "people_left": people_left}
         if share > self.budget:
             raise Unsatisfiable(
-                f"{self.name} would delete {percent(share)} of the points, more than its budget of"
-                f" {percent(self.budget)}; recode places and times before it, or promise less",
+                f"{self.name} would delete {percent(share)} of the points, more than its budget of "
+                f"{percent(self.budget)}; recode places and times before it, or lower the promise",
                 closest=closest,
             )
         if people_left < k:
             raise Unsatisfiable(
-                f"{self.name} would leave points of {people_left:,} people only, fewer than {k:,};"
-                " recode places and times before it",
+                f"{self.name} would leave points of {people_left:,} people only, fewer than {k:,}; "
+                "recode places and times before it, or lower the promise",
                 closest=closest,
             )
 
@@ -195,7 +195,7 @@ class PointSuppression(Step):
         if plan_section["share_deleted"] > self.budget + ROUNDED:
             return f"{self.name} deleted more of the points than its budget allows"
         if plan_section["share_deleted"] and not plan_section["points_deleted"]:
-            return f"the plan of {self.name} deletes a share of the points, and none of them"
+            return f"the plan of {self.name} deletes a share of the points but lists none"
         return None
 
     def apply(self, people: Any, plan: Any) -> Trajectories:
@@ -248,8 +248,8 @@ def minimal_sets(sets: ItemSets, demands: Iterable[SetDemand]) -> list[Items]:
         violations = demand.violations(sets)
         if not violations.complete:
             raise Unsatisfiable(
-                f"{violations.count:,} sets of points break the promise, too many to weigh; recode"
-                " places and times before suppression"
+                f"{violations.count:,} sets of points break the promise, too many to compare; "
+                "recode places and times before suppression"
             )
         item_sets.update(violations.sets())
     return sorted(item_sets, key=lambda items: (len(items), items))
@@ -419,9 +419,9 @@ def _locally(
     while violating := minimal_sets(state.sets(), demands):
         if len(violating) > MOST_WEIGHED:
             raise ParameterError(
-                f"{len(violating):,} sets of points break the promise, more than the"
-                f" {MOST_WEIGHED:,} that local suppression weighs against each other; recode places"
-                " and times before it, or take how: global"
+                f"{len(violating):,} sets of points break the promise, more than the "
+                f"{MOST_WEIGHED:,} that local suppression can compare; recode places and times "
+                "before it, or use how: global"
             )
         best = _best_local(state, violating)
         if best is None:

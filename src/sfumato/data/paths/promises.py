@@ -150,9 +150,9 @@ class SetPromise(PathModel, Protocol):
         if violations.count:
             concerned = int(violations.carriers.sum())
             sentence = (
-                f"{violations.count:,} minimal set(s) of at most {demand.m} point(s) break it, and"
-                f" {concerned:,} of {paths.people:,} people have one; the rarest has {smallest:,}"
-                " carrier(s)"
+                f"{violations.count:,} minimal set(s) of at most {demand.m} point(s) break it, in "
+                f"the paths of {concerned:,} of {paths.people:,} people; the rarest has "
+                f"{smallest:,} carrier(s)"
             )
             return make_verdict(
                 self,
@@ -174,8 +174,7 @@ class SetPromise(PathModel, Protocol):
             attained=smallest,
             required=demand.k,
             sentence=(
-                f"every {about} that somebody has is shared by at least {smallest:,}"
-                f" people{share_words}"
+                f"every {about} that occurs is shared by at least {smallest:,} people{share_words}"
             ),
         )
 
@@ -185,7 +184,7 @@ def promises_of(models: Iterable[Any]) -> list[PathModel]:
     path_models = [model for model in models if isinstance(model, PathModel)]
     other_promises = [model.promise for model in models if not isinstance(model, PathModel)]
     if other_promises:
-        raise ParameterError(f"{other_promises[0]} is no promise about paths")
+        raise ParameterError(f"{other_promises[0]} is not a promise about paths")
     return path_models
 
 
@@ -210,8 +209,8 @@ def sensitive_sets(
         sensitive_columns = people.sensitive
         if len(sensitive_columns) != 1:
             raise SchemaError(
-                f"{promise} is about one sensitive column; there are {len(sensitive_columns)}, so"
-                " say which: sensitive: COLUMN"
+                f"{promise} is about one sensitive column, but there are {len(sensitive_columns)}; "
+                "say which: sensitive: COLUMN"
             )
         column = sensitive_columns[0]
     # As text, since the values of a recipe are written as text.
@@ -221,8 +220,8 @@ def sensitive_sets(
         absent = len(set(values) - set(labels.drop_nulls().to_list()))
         if absent == len(set(values)):
             raise SchemaError(
-                f"{promise}: none of the {len(set(values))} value(s) asked about occurs in column"
-                f" {column!r}"
+                f"{promise}: none of the {len(set(values))} listed value(s) occurs in column "
+                f"{column!r}; correct the list"
             )
     # Sorted, so that the numbers do not depend on the order of rows.
     value_labels = sorted(set(labels.drop_nulls().to_list()) if values is None else set(values))

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sfumato.core.step import Goal
 
 NO_GUARANTEE = (
-    "time_shift promises nothing: gaps between points stay as they are, so whoever knows them needs"
-    " no absolute times; the attack time_shift shows how many people they still tell apart"
+    "time_shift promises nothing: gaps between points stay the same, so somebody who knows them "
+    "needs no absolute times; the attack time_shift shows how many people remain unique"
 )
 
 
@@ -85,8 +85,8 @@ class TimeShift(Step):
         steps = largest_shift // grain
         if not steps:
             raise ParameterError(
-                f"{self.name}: {self.most} is less than the time buckets of the data; nothing would"
-                " be moved"
+                f"{self.name}: {self.most} is less than the time buckets of the data, so nothing "
+                "would move; use a larger shift"
             )
         # Both ends included: from −steps to +steps.
         draws = goal.stream("shifts").integers(-steps, steps + 1, paths.people)

@@ -98,7 +98,7 @@ class Trajectories(PeopleData):
         data, schema = tables["data"], schemas["data"]
         person, time, place_columns = _columns(data, schema, source)
         if not data.height:
-            raise SchemaError(f"{source.name} has no rows: there is nobody in it")
+            raise SchemaError(f"{source.name} has no rows: it contains no persons")
         _require_no_gaps(data, (person, *place_columns), source)
         time_unit = schema[time].unit
         clock, ticks = read_times(data[time], time, time_unit)  # type: ignore[arg-type]
@@ -113,15 +113,15 @@ class Trajectories(PeopleData):
             twice = [name for name in beside.columns if name in data.columns]
             if twice:
                 raise SchemaError(
-                    f"column {twice[0]!r} stands in the rows of points and in the table of people;"
-                    " keep one"
+                    f"column {twice[0]!r} is in the table of points and in the table of people; "
+                    "keep one"
                 )
             own, apart = own.hstack(beside), tuple(beside.columns)
         dropped = [
             *schema.dropped_columns,
             *(schemas["people"].dropped_columns if "people" in schemas else ()),
         ]
-        own_notes += [f"{len(dropped)} direct identifier(s) were left out"] if dropped else []
+        own_notes += [f"{len(dropped)} direct identifier(s) were dropped"] if dropped else []
         open_columns = sum(
             any(
                 table_schema[name].has(Role.QUASI)
@@ -132,8 +132,8 @@ class Trajectories(PeopleData):
         )
         if open_columns:
             own_notes.append(
-                f"{open_columns} column(s) with role quasi stay as they are: promises about points"
-                " do not cover them"
+                f"{open_columns} column(s) with role quasi are released unchanged: promises about "
+                "points do not cover them"
             )
         # Not sorted yet and without runs of people; the call below puts that in order.
         plain = cls(
@@ -151,9 +151,7 @@ class Trajectories(PeopleData):
             notes=(*notes, *own_notes),
             beside=schemas.get("people"),
         )
-        return plain.with_points(
-            persons, ticks, where, merged="point(s) that were there twice were merged"
-        )
+        return plain.with_points(persons, ticks, where, merged="repeated point(s) were merged")
 
     # What there is.
 
@@ -218,8 +216,8 @@ class Trajectories(PeopleData):
         """A column of the people's own, one value a person."""
         if column not in self.own.columns:
             raise SchemaError(
-                f"there is no column {column!r} of the"
-                f" people.{did_you_mean(column, self.own.columns)}"
+                f"column {column!r} of the people does not "
+                f"exist.{did_you_mean(column, self.own.columns)}"
             )
         return self.own[column]
 
@@ -236,9 +234,7 @@ class Trajectories(PeopleData):
     def require_several(self, promise: str) -> None:
         """Raise where there is one person only, about whom no promise means anything."""
         if self.people < 2:
-            raise SchemaError(
-                f"{promise}: there is one person only; nobody can be confused with anybody"
-            )
+            raise SchemaError(f"{promise}: there is one person only, who cannot hide among others")
 
     # Making others.
 
@@ -347,8 +343,8 @@ def _columns(
         *without_role(data.columns, source, schema.attributes, SERVED),
         *schema.undecided(source.name),
         *(
-            f"column {name!r} of {source.name} has role {role!s}, which paths do not know; they"
-            f" know {SERVED}"
+            f"column {name!r} of {source.name} has role {role!s}, which paths do not use; they use "
+            f"{SERVED}"
             for role in (Role.ITEM, Role.FROM, Role.TO)
             for name in schema.columns(role)
         ),
@@ -356,15 +352,15 @@ def _columns(
     units, times, places = (schema.columns(role) for role in (Role.PERSON, Role.TIME, Role.PLACE))
     if len(units) != 1 or schema.person is None:
         problems.append(
-            "paths need one column with role person, which tells the persons apart; there are"
-            f" {len(units)}"
+            f"paths need one column with role person, which identifies the persons; {len(units)} "
+            "have it"
         )
     if len(times) != 1:
-        problems.append(f"paths need one column with role time; there are {len(times)}")
+        problems.append(f"paths need one column with role time; {len(times)} have it")
     if len(places) not in (1, 2):
         problems.append(
-            "paths need one column with role place, or two of coordinates (x and y, or longitude"
-            f" and latitude); there are {len(places)}"
+            "paths need one column with role place, or two of coordinates (x and y, or longitude "
+            f"and latitude); {len(places)} have it"
         )
     if problems:
         raise SchemaError(problems)
@@ -373,8 +369,8 @@ def _columns(
 
 def _require_no_gaps(data: pl.DataFrame, columns: tuple[str, ...], source: Source) -> None:
     problems = [
-        f"{gaps:,} of {data.height:,} rows of {source.name} have no value in column {name!r}; leave"
-        " these rows out"
+        f"{gaps:,} of {data.height:,} rows of {source.name} have no value in column {name!r}; "
+        "remove these rows"
         for name in columns
         if (
             gaps := data[name].null_count()
@@ -422,7 +418,8 @@ def _places(columns: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
         wild = int((~np.isfinite(columns.to_numpy())).any(axis=1).sum())
         if wild:
             raise SchemaError(
-                f"{wild:,} of {columns.height:,} points have a coordinate that is no finite number"
+                f"{wild:,} of {columns.height:,} points have a coordinate that is not a "
+                "finite number; correct or remove them"
             )
     # Sorted, so that place numbers do not depend on the order of rows.
     table = columns.unique().sort(columns.columns)
@@ -437,7 +434,7 @@ def _order_notes(persons: NDArray[np.int64], ticks: NDArray[np.int64]) -> list[s
     by_person = np.argsort(persons, kind="stable")
     back = (np.diff(persons[by_person]) == 0) & (np.diff(ticks[by_person]) < 0)
     count = int(np.count_nonzero(back))
-    return [f"{count:,} row(s) out of the order of time were put in order"] if count else []
+    return [f"{count:,} row(s) were not in the order of time and were sorted"] if count else []
 
 
 def _own_columns(
@@ -463,10 +460,9 @@ def _own_columns(
     if torn:
         raise SchemaError(
             [
-                f"column {name!r} differs between the points of"
-                f" {int((grouped[f'_n_{name}'] > 1).sum()):,} person(s); a person's own column is"
-                " the same in all of them. Give what is told of a point role drop (it is left"
-                " out)"
+                f"column {name!r} differs between the points of "
+                f"{int((grouped[f'_n_{name}'] > 1).sum()):,} person(s), but a person's own column "
+                "must be constant. Give a column that describes points role drop"
                 for name in torn
             ]
         )
@@ -496,15 +492,15 @@ def _beside(
     key = schema.person
     if key is None:
         problems.append(
-            "the table of people needs one column with role person, which tells the persons apart"
+            "the table of people needs one column with role person, which identifies the persons"
         )
     if problems or key is None:
         raise SchemaError(problems)
     keys = table[key].cast(pl.String)
     if keys.null_count() or keys.n_unique() < len(keys):
         raise SchemaError(
-            f"the table of people has {keys.null_count():,} row(s) without a person and"
-            f" {len(keys) - keys.n_unique():,} person(s) twice"
+            f"the table of people has {keys.null_count():,} row(s) without a person and "
+            f"{len(keys) - keys.n_unique():,} repeated person(s); correct them"
         )
     own = [name for name in schema.attributes if any(schema[name].has(role) for role in OWN)]
     # The people with points decide who is there; the table of people may hold others.
@@ -514,7 +510,8 @@ def _beside(
     absent = len(names) - len(set(names.to_list()) & set(keys.to_list()))
     if absent:
         raise SchemaError(
-            f"{absent:,} of {len(names):,} person(s) with points are not in the table of people"
+            f"{absent:,} of {len(names):,} person(s) with points are missing from the "
+            "table of people; add them"
         )
     return key, matched_rows.select(own)
 
@@ -522,5 +519,5 @@ def _beside(
 def require_paths(people: Any, method: str) -> Trajectories:
     """The people as paths, or an error that names who asked."""
     if not isinstance(people, Trajectories):
-        raise ParameterError(f"{method} works on paths; this is data of another shape")
+        raise ParameterError(f"{method} works on paths; these data have another shape")
     return people

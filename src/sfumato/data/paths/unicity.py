@@ -27,7 +27,7 @@ EXACT = 3_000_000
 """Sets of points up to which all are looked at instead of a sample."""
 
 
-KnownNumber = Annotated[int, Field(ge=1, le=20, description="points the intruder knows at most")]
+KnownNumber = Annotated[int, Field(ge=1, le=20, description="most points the intruder knows")]
 
 
 @parameters
@@ -58,12 +58,13 @@ class Unicity(Attack):
 
     points: KnownNumber = 5
     draws: Annotated[
-        int, Field(ge=1, le=1000, description="draws a person where not all sets are looked at")
+        int,
+        Field(ge=1, le=1000, description="chooses a person at random if not all sets are tried"),
     ] = 10
 
     name: ClassVar[str] = "unicity"
-    title: ClassVar[str] = "Alone with a few points"
-    line: ClassVar[str] = "Share of people whom a few times and places single out"
+    title: ClassVar[str] = "Unique by a few points"
+    line: ClassVar[str] = "Share of people who are unique by a few times and places"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who saw a person a few times",)
 
     def attack(self, scene: Scene) -> Finding:
@@ -86,8 +87,8 @@ class Unicity(Attack):
             "all_sets": exact,
         }
         sentence = (
-            f"{percent(value)} of {people:,} people are alone in the release with {self.points}"
-            " random points of their own"
+            f"{percent(value)} of {people:,} people are unique in the release by {self.points} "
+            "random points of their own"
         )
         return Finding(
             self.name,
@@ -173,13 +174,13 @@ class TimeShiftAttack(Attack):
     points: KnownNumber = 5
     most: Annotated[
         str | None,
-        Field(description="largest shift the intruder reckons with; by default that of the step"),
+        Field(description="largest shift the intruder assumes; by default that of the step"),
     ] = None
     draws: Annotated[int, Field(ge=1, le=1000, description="draws a person")] = 10
 
     name: ClassVar[str] = "time_shift"
-    title: ClassVar[str] = "Alone in spite of shifted times"
-    line: ClassVar[str] = "Share of people whom a few places and the time between them single out"
+    title: ClassVar[str] = "Unique in spite of shifted times"
+    line: ClassVar[str] = "Share of people who are unique by a few places and the time between them"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who saw a person a few times",)
 
     def __post_init__(self) -> None:
@@ -190,7 +191,7 @@ class TimeShiftAttack(Attack):
         """None where times were shifted, or a shift is named."""
         # Without a shift :class:`Unicity` asks the same in a simpler way.
         if self.most is None and shift_of(scene) is None:
-            return NothingToAttack("no times were shifted")
+            return NothingToAttack("times were not shifted")
         if scene.pair.released.clock.kind == "none":
             return NothingToAttack("the release has no times")
         return None
@@ -210,8 +211,8 @@ class TimeShiftAttack(Attack):
             }
         }
         sentence = (
-            f"{percent(curve[-1])} of {people:,} people are alone with {self.points} of their"
-            " points, whatever the shift"
+            f"{percent(curve[-1])} of {people:,} people are unique by {self.points} of their "
+            "points, whatever the shift"
         )
         # More than half of the draws single the person out.
         victims = np.flatnonzero(hits[:, -1] > self.draws / 2)

@@ -84,7 +84,7 @@ class PointsKept(Utility):
         """Look every point up."""
         original, released = pair.original, pair.released
         is_kept = kept_points(original, released)
-        meaning = "share of the points that are still there, as they are or coarser"
+        meaning = "share of the points that remain, exact or coarser"
         return Measure(
             self.name, float(is_kept.mean()), self.better, meaning, raw=float(is_kept.sum())
         )
@@ -167,7 +167,10 @@ class PlaceHistogram(Utility):
         shared = np.bincount(image[image >= 0], minlength=released.table.height)
         spread = np.where(image >= 0, released_shares[image] / np.maximum(1, shared[image]), 0.0)
         return Measure(
-            self.name, apart(true, spread), self.better, "distance of the shares of points by place"
+            self.name,
+            apart(true, spread),
+            self.better,
+            "distance between the shares of points by place",
         )
 
 
@@ -185,7 +188,7 @@ class HourHistogram(Utility):
         """None where the data tell the hour."""
         original = pair.original
         return (
-            None if hours_of(original) is not None else "the data do not tell the hour of the day"
+            None if hours_of(original) is not None else "the data do not give the hour of the day"
         )
 
     def measure(self, pair: Pair) -> Measure:
@@ -204,7 +207,7 @@ class HourHistogram(Utility):
             self.name,
             apart(true, share / max(1, width * len(released.ticks))),
             self.better,
-            "distance of the shares of points by hour of the day",
+            "distance between the shares of points by hour of the day",
         )
 
 
@@ -254,7 +257,7 @@ class OriginDestination(Utility):
             self.name,
             apart(counts[0] / people, counts[1] / people),
             self.better,
-            "distance of the shares of people by first and last place",
+            "distance between the shares of people by first and last place",
         )
 
 
@@ -420,7 +423,7 @@ class _OfCoordinates(Utility):
         original = pair.original
         if original.coordinates and numeric(original.table):
             return None
-        return "places are no coordinates"
+        return "places are not coordinates"
 
 
 @parameters

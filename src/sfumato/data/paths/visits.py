@@ -43,7 +43,7 @@ class KmVisits(PathModel):
     """
 
     k: Annotated[int, Field(ge=1, description="people who must have gone the same way")]
-    m: Annotated[int, Field(ge=1, le=8, description="visits an intruder knows at most")] = 2
+    m: Annotated[int, Field(ge=1, le=8, description="most visits an intruder knows")] = 2
 
     name: ClassVar[str] = "km_visits"
     facts: ClassVar[Facts] = Facts(against="identity")
@@ -79,8 +79,8 @@ class KmVisits(PathModel):
             smallest = rare_sequences(paths, self.m, 0)[1]
         if not count:
             sentence = (
-                f"every way of at most {self.m} visits that somebody went was gone by at least"
-                f" {smallest:,} people"
+                f"every sequence of at most {self.m} visits that occurs is shared by at least "
+                f"{smallest:,} people"
             )
             return make_verdict(
                 self, holds=True, attained=smallest, required=self.k, sentence=sentence

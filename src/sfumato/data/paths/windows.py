@@ -61,7 +61,7 @@ class KWindows(PathModel):
     ] = None
     match: Annotated[
         Literal["equals", "contains"],
-        Field(description="whether others have just these points, or at least"),
+        Field(description="whether others have exactly these points, or at least these"),
     ] = "equals"
 
     name: ClassVar[str] = "k_windows"
@@ -119,7 +119,7 @@ class KWindows(PathModel):
                 broken=broken,
                 people=concerned,
             )
-        sentence = f"what anybody did in a window of {self.tau} at least {self.k} people did"
+        sentence = f"every window of {self.tau} is shared by at least {self.k} people"
         return make_verdict(self, holds=True, attained=self.k, required=self.k, sentence=sentence)
 
     def steps(self, people: Trajectories) -> tuple[int, int]:

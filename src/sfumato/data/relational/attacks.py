@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sfumato.data.relational.person_views import Shown, ShownRows
 
 Effort = Annotated[
-    int, Field(ge=1, description="sets of rows that are looked at; beyond, bounds are given")
+    int, Field(ge=1, description="sets of rows that are examined; beyond, bounds are given")
 ]
 NO_ROWS = NothingToAttack("no table below the people has a row")
 NOBODY = NothingToAttack("nobody was released")
@@ -103,14 +103,14 @@ class JoinUniqueness(Attack):
 
     m: Annotated[
         int,
-        Field(alias="facts", ge=1, le=20, description="rows known at most, from any of the tables"),
+        Field(alias="facts", ge=1, le=20, description="most rows known, from any of the tables"),
     ] = 3
     own: Own = True
     effort: Effort = EFFORT
 
     name: ClassVar[str] = "join_uniqueness"
-    title: ClassVar[str] = "Alone with a few rows"
-    line: ClassVar[str] = "Share of people whom a few rows from several tables single out"
+    title: ClassVar[str] = "Unique by a few rows"
+    line: ClassVar[str] = "Share of people who are unique by a few rows from several tables"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows a few rows of a person",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -124,7 +124,7 @@ class JoinUniqueness(Attack):
         alone_by_size = [alone(self._crowds(view, size)) for size in range(self.m + 1)]
         shares = [[float(flags.mean()) for flags in pair] for pair in alone_by_size]
         surely, maybe = alone_by_size[-1]
-        knowledge = f"some {count_of(self.m, 'row')} of their own" + (
+        knowledge = f"some {count_of(self.m, 'row')} rows of their own" + (
             " and their own columns" if self.own else ""
         )
         uncertainty = (
@@ -133,7 +133,8 @@ class JoinUniqueness(Attack):
         return Finding(
             self.name,
             shares[-1][0],
-            f"{share_of(int(surely.sum()), view.persons)}{uncertainty} are alone with {knowledge}",
+            f"{share_of(int(surely.sum()), view.persons)}{uncertainty} are unique to "
+            f"somebody who knows {knowledge}",
             interval=_interval(surely, maybe),
             baseline=1 / view.persons,
             victims=victims_of(scene, surely),
@@ -172,8 +173,8 @@ class RowCounts(Attack):
     own: Own = True
 
     name: ClassVar[str] = "row_counts"
-    title: ClassVar[str] = "Alone by the number of rows"
-    line: ClassVar[str] = "Share of people whom it singles out how many rows they have"
+    title: ClassVar[str] = "Unique by the number of rows"
+    line: ClassVar[str] = "Share of people who are unique by how many rows they have"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows how often a person came",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -192,7 +193,7 @@ class RowCounts(Attack):
         return Finding(
             self.name,
             float(hit.mean()),
-            f"{share_of(int(hit.sum()), view.persons)} are alone with the numbers of their rows",
+            f"{share_of(int(hit.sum()), view.persons)} are unique by the numbers of their rows",
             # What the own columns give away without any number of rows; only the rest is the rows'
             # doing.
             baseline=float(_alone_in(people.classes).mean()),
@@ -223,11 +224,11 @@ class JoinInflation(Attack):
 
     k: Annotated[
         int | None,
-        Field(ge=1, description="crowd that is looked for; by default that of the promises"),
+        Field(ge=1, description="size of the crowd; by default that of the promises"),
     ] = None
 
     name: ClassVar[str] = "join_inflation"
-    title: ClassVar[str] = "Crowds that only a join makes"
+    title: ClassVar[str] = "Crowds that exist only in a join"
     line: ClassVar[str] = "Share of people who hide among joined rows, but not among persons"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows one row of a person",)
 
@@ -259,8 +260,8 @@ class JoinInflation(Attack):
         return Finding(
             self.name,
             float(hit.mean()),
-            f"{share_of(int(hit.sum()), view.persons)} stand among {k:,} joined rows or more, but"
-            f" among fewer than {k:,} persons",
+            f"{share_of(int(hit.sum()), view.persons)} hide among {k:,} joined rows or more, but "
+            f"among fewer than {k:,} persons",
             baseline=0.0,
             victims=victims_of(scene, hit),
             details={"k": k, "tables": details},
@@ -307,8 +308,10 @@ class HomogeneityOfJoin(Attack):
 
     name: ClassVar[str] = "homogeneity_of_join"
     learns: ClassVar[Learns] = "attribute"
-    title: ClassVar[str] = "Secrets read off a join"
-    line: ClassVar[str] = "Share of people whose secret everybody shares who has rows like theirs"
+    title: ClassVar[str] = "Sensitive values read off a join"
+    line: ClassVar[str] = (
+        "Share of people whose sensitive value is shared by everyone with rows like theirs"
+    )
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows rows of a person",)
 
     def __post_init__(self) -> None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 FEW = 14
 WEEK = 7
 LEFT = (
-    "the days between two dates of a person are as they were: who knows some of these gaps finds"
-    " the person by them"
+    "the days between two dates of a person are unchanged: somebody who knows some of these gaps "
+    "can identify the person"
 )
 
 
@@ -73,13 +73,13 @@ class ShiftPersonDates(Step):
             description="table → its columns of dates: {people: [born], visits: [day]}",
         ),
     ]
-    days: Annotated[int, Field(ge=1, le=365_000, description="how many days a date moves at most")]
+    days: Annotated[int, Field(ge=1, le=365_000, description="most days a date moves")]
     keep_weekday: Annotated[bool, Field(description="move by whole weeks")] = False
 
     def __post_init__(self) -> None:
         if self.keep_weekday and self.days < WEEK:
             raise ParameterError(
-                "shift_dates: keep_weekday moves by whole weeks; days must be 7 at least"
+                "shift_dates: keep_weekday moves by whole weeks; set days to 7 or more"
             )
 
     def plan(self, people: Any, goal: Goal) -> DatesPlan:
@@ -108,8 +108,8 @@ class ShiftPersonDates(Step):
         # n shifts in each direction.
         choices = 2 * largest_shift
         warning = (
-            f"there are only {choices} possible shifts: whoever knows about when something was can"
-            " try them all"
+            f"only {choices} shifts are possible: somebody who knows a date approximately can try "
+            "them all"
         )
         facts = {
             "columns_moved": {t: list(names) for t, names in self.columns.items()},
@@ -122,7 +122,8 @@ class ShiftPersonDates(Step):
         frame = tables[table].frame
         if column not in frame.columns:
             raise SchemaError(
-                f"shift_dates: table {table!r} has no column {column!r} that is no key"
+                f"shift_dates: table {table!r} has no column {column!r} besides its "
+                "keys; check the name"
             )
         return frame[column]
 
@@ -137,8 +138,8 @@ class ShiftPersonDates(Step):
         )
         weeks = ", by whole weeks" if facts.get("weekdays_kept") else ""
         return (
-            f"The dates of every person ({date_columns}) were moved together by a random number of"
-            f" days, {facts['days']:,} at most{weeks}."
+            f"All dates of a person ({date_columns}) were moved together by a random number of "
+            f"days, {facts['days']:,} at most{weeks}."
         )
 
     def apply(self, people: Any, plan: Any) -> Any:

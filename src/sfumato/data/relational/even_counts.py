@@ -72,15 +72,14 @@ class EvenCounts(RowsStep):
         # Without a join nobody can count the rows of a person of the people's table.
         if tables.split:
             raise ParameterError(
-                f"{self.name}: the tables join with the people no more; let it come before the"
-                " split"
+                f"{self.name}: the tables no longer join with the people; place it before the split"
             )
         models = [model for model in aims(self.name, goal) if isinstance(model, PersonsModel)]
         count_models = [model for model in models if model.counts_to_even is not None]
         if not count_models:
             raise ParameterError(
-                f"{self.name} is a means for persons_k_anonymity with knows: counts; the recipe has"
-                " none"
+                f"{self.name} serves persons_k_anonymity with knows: counts, which the recipe "
+                "lacks; add that promise, or remove the step"
             )
         # One k for all such promises: the largest serves the others too.
         k = max(model.counts_to_even or 1 for model in count_models)
@@ -109,8 +108,8 @@ class EvenCounts(RowsStep):
     def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         return (
-            "Rows were left out until enough people have the same numbers of them:"
-            f" {rows_gone(facts['rows_dropped'], facts['share_dropped'])}."
+            "Rows were removed until enough people have the same numbers of them: "
+            f"{rows_gone(facts['rows_dropped'], facts['share_dropped'])}."
         )
 
 

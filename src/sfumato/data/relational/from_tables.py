@@ -70,7 +70,7 @@ def _require_rows(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
     if empty:
         raise SchemaError(
             [
-                f"table {name!r} has no rows; leave it out of the recipe, or give one that has"
+                f"table {name!r} has no rows; remove it from the recipe, or give one with rows"
                 for name in empty
             ]
         )
@@ -80,7 +80,10 @@ def _require_any(lookups: Mapping[str, _Found]) -> None:
     empty = [name for name, lookup in lookups.items() if not lookup.stays.any()]
     if empty:
         raise SchemaError(
-            [f"table {name!r}: no row belongs to anybody, so that none is left" for name in empty]
+            [
+                f"table {name!r}: no row belongs to a person, so none is left; check its keys"
+                for name in empty
+            ]
         )
 
 
@@ -95,15 +98,20 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
         gaps, duplicates = keys.null_count(), keys.len() - keys.n_unique()
         duplicates -= max(0, gaps - 1)  # missing ones are told of by themselves
         problems += (
-            [f"table {link.table!r}: {gaps:,} row(s) have no {link.key!r}, which is their key"]
+            [
+                (
+                    f"table {link.table!r}: {gaps:,} row(s) have no {link.key!r}, which is their "
+                    "key; fill it in or remove them"
+                )
+            ]
             if gaps
             else []
         )
         problems += (
             [
                 (
-                    f"table {link.table!r}: {duplicates:,} row(s) have a {link.key!r} that another"
-                    " row has too, and it is their key"
+                    f"table {link.table!r}: {duplicates:,} row(s) repeat the {link.key!r} of "
+                    "another row, and it is their key; make it unique"
                 )
             ]
             if duplicates
@@ -152,8 +160,8 @@ def _along_told(link: Link, rows: int) -> list[str]:
     return (
         [
             (
-                f"table {link.table!r}: {rows:,} row(s) belong to rows of {link.parent!r} that were"
-                " dropped, and went with them"
+                f"table {link.table!r}: {rows:,} row(s) belong to dropped rows of {link.parent!r} "
+                "and were dropped too"
             )
         ]
         if rows
@@ -183,8 +191,8 @@ def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: in
         )
     return [
         (
-            f"{message}; give the rows that are missing, or write 'orphans: drop' with the table,"
-            " and they are dropped and counted"
+            f"{message}; add the missing rows, or write 'orphans: drop' with the table to drop and "
+            "count them"
         )
     ]
 

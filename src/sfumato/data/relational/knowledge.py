@@ -439,7 +439,9 @@ class Secrets:
         if measure == Disclosure.DISTINCT:
             return self.with_sets
         if layout is None and measure in (Disclosure.LINE, Disclosure.TREE):
-            raise InternalError("distances are measured, and nobody says where the values lie")
+            raise InternalError(
+                "distances are measured, but the positions of the values are not given"
+            )
         if layout is None or not self.values:
             return self.kernel
         # Only values that occur: an order must not be stretched by others.

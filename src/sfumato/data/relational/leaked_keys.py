@@ -31,7 +31,7 @@ FEWEST, SHORT, SIGNS = 3, 3, 36
 """Different values that are no chance where each is the key of its row; letters of a word that may
 be any code; signs of words.
 """
-DROP = "which are never released as they are; give it role drop, and it is dropped"
+DROP = "which are never released unchanged; give it role drop"
 NUMBER = r"^-?\d{1,18}$"
 
 
@@ -56,8 +56,8 @@ def bare_keys(parts: Sequence[TableRows]) -> list[str]:
                     DROP
                     if sure
                     else (
-                        f"{DROP}; if it only looks so, write a letter before the keys, in every"
-                        " table"
+                        f"{DROP}; if the similarity is accidental, write a letter before the keys, "
+                        "in every table"
                     )
                 )
                 messages.setdefault((rows.name, name), f"holds keys of {keyed.name!r}, {reason}")

@@ -55,12 +55,12 @@ class JoinLinkage(Attack):
         Field(min_length=1, description="tables the intruder has; by default all"),
     ] = None
     people: Annotated[
-        int, Field(ge=20, description="people who are looked up at most; more are a random sample")
+        int, Field(ge=20, description="most people to attack; more are sampled at random")
     ] = 2000
 
     name: ClassVar[str] = "join_linkage"
     title: ClassVar[str] = "Linked by all rows"
-    line: ClassVar[str] = "Share of people whom somebody with the original rows finds again"
+    line: ClassVar[str] = "Share of people whom somebody with the original rows recognises"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who has the original rows",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -70,8 +70,8 @@ class JoinLinkage(Attack):
             return NothingToAttack("nobody was released")
         if released.split:
             return (
-                "the tables of the release join no more; linking each of them by itself has not"
-                " been tried"
+                "the tables of the release no longer join; linking each of them by itself was not "
+                "tried"
             )
         names = [rows.name for rows in released.parts]
         # Tables that the release does not have cannot be compared.
@@ -82,7 +82,7 @@ class JoinLinkage(Attack):
         lost = [
             r.name for r in released.parts if r.origin is None and len(r) != len(original[r.name])
         ]
-        return f"it is not known which rows of {', '.join(lost)} are which" if lost else None
+        return f"which rows of {', '.join(lost)} belong to whom is unknown" if lost else None
 
     def attack(self, scene: Scene) -> Finding:
         """Look people up one by one."""
@@ -101,10 +101,9 @@ class JoinLinkage(Attack):
         return Finding(
             self.name,
             value,
-            f"whoever has all original rows of {', '.join(self._known_tables(scene))} names the"
-            f" right person in {percent(value)} of cases; for {len(linked_people):,} of"
-            f" {len(people):,} people"
-            " looked up nobody else fits",
+            f"somebody with all original rows of {', '.join(self._known_tables(scene))} names the "
+            f"right person in {percent(value)} of cases; for {len(linked_people):,} of "
+            f"{len(people):,} people tried nobody else fits",
             interval=None if every else wilson(value, len(people)),
             baseline=1 / scene.pair.released.people,
             victims=np.sort(linked_people),

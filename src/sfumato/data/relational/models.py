@@ -45,7 +45,7 @@ Known = Annotated[
     Knows,
     Field(
         description=(
-            "what is known of a person: own columns, numbers of rows, all rows, or any few rows"
+            "what the intruder knows: own columns, numbers of rows, all rows, or any few rows"
         )
     ),
 ]
@@ -55,17 +55,17 @@ Few = Annotated[
         alias="facts",
         ge=1,
         le=20,
-        description="only for any: rows known at most, from any of the tables",
+        description="only for any: most rows known, from any of the tables",
     ),
 ]
 Own = Annotated[bool, Field(description="whether the own columns are known")]
 Effort = Annotated[
     int,
     Field(
-        ge=1, description="only for any: sets of rows that are looked at; beyond, bounds are given"
+        ge=1, description="only for any: sets of rows that are examined; beyond, bounds are given"
     ),
 ]
-NOBODY = "there is nobody, so there is nothing to judge"
+NOBODY = "there are no persons, so there is nothing to judge"
 
 
 def few_rows(m: int) -> str:
@@ -118,7 +118,7 @@ class PersonsModel(PersonsPromise):
 
     def short(self, crowds: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Of whom it surely does not hold, and of whom it does not surely hold."""
-        raise InternalError(f"{self.name} asks for nothing")
+        raise InternalError(f"{self.name} asks for nothing; give k or another requirement")
 
     def judged(self, view: Shown, crowds: LowHigh) -> Verdict:
         """What it says about persons of whom there is at least one."""
@@ -184,11 +184,12 @@ def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Acqu
     # A number of rows without ``any`` would be ignored, and ``any`` without one says nothing.
     if (knows == "any") != (facts is not None):
         raise ParameterError(
-            "facts, the number of rows that are known, must be given for knows: any, and only there"
+            "facts, the number of known rows, goes only with knows: any, and is required there"
         )
     if knows == "own" and not own:
         raise ParameterError(
-            "knows: own with own: false is somebody who knows nothing; use counts, rows or any"
+            "knows: own with own: false describes somebody who knows nothing; use "
+            "counts, rows or any"
         )
     return Acquaintance(knows, facts or 0, own, effort)
 
@@ -207,10 +208,9 @@ def not_known(crowds: LowHigh, set_size: int, surely: int, maybe: int, persons: 
     kept nor broken for sure.
     """
     return (
-        f"not known: there are too many sets of {set_size} rows to look at all of them (of"
-        f" {crowds.reach} all were), and of {share_of(maybe - surely, persons)} it is neither"
-        " certain that it holds nor that it does not; give it more effort, cap the rows of a"
-        " person, or ask for fewer facts"
+        f"unknown: too many sets of {set_size} rows to examine all (of {crowds.reach} all were), "
+        f"and for {share_of(maybe - surely, persons)} the promise may or may not hold; raise "
+        "effort, cap the rows of a person, or ask for fewer facts"
     )
 
 
@@ -294,15 +294,15 @@ class PersonsKAnonymity(PersonsModel):
                 else f"the smallest has {upper:,}"
             )
             sentence = (
-                f"what is known leaves {share_of(surely, view.persons)} in a crowd of fewer than"
-                f" {self.k:,}; {bound_words}"
+                f"this knowledge leaves {share_of(surely, view.persons)} in a crowd of fewer than "
+                f"{self.k:,}; {bound_words}"
             )
             if self.k == 2:
-                sentence = f"with what is known {share_of(surely, view.persons)} stand alone"
+                sentence = f"by this knowledge {share_of(surely, view.persons)} are unique"
         elif maybe:
             sentence = not_known(crowds, self.intruder.facts, surely, maybe, view.persons)
         else:
-            sentence = f"everyone shares what is known with at least {lower - 1:,} other persons"
+            sentence = f"everyone shares this knowledge with at least {lower - 1:,} other persons"
         # With an uncertain outcome there is no number that could be promised.
         attained = upper if surely else lower if not maybe else None
         return make_verdict(
@@ -337,8 +337,8 @@ class AboutSecrets(PersonsModel):
         """Per person the most that a crowd gives away."""
         if self.sensitive not in view.sensitive:
             raise SchemaError(
-                f"{self.name}: there is no sensitive column {self.sensitive!r}; write table.column."
-                f"{did_you_mean(self.sensitive, list(view.sensitive))}"
+                f"{self.name}: sensitive column {self.sensitive!r} does not exist; write "
+                f"table.column.{did_you_mean(self.sensitive, list(view.sensitive))}"
             )
         # Just above the limit: beyond it the exact value changes nothing.
         ceiling = self.limit + 2 * TOLERANCE if roughly else 1.0
@@ -455,18 +455,18 @@ class PersonsLDiversity(AboutSecrets):
         attained = None if (maybe and not surely) or not worst else 1.0 / worst
         if surely:
             sentence = (
-                f"{share_of(surely, view.persons)} stand in a crowd that is not"
-                f" {self.l:g}-diverse; the least diverse one reaches {1.0 / worst:.3g}"
+                f"{share_of(surely, view.persons)} belong to a crowd that is not "
+                f"{self.l:g}-diverse; the least diverse reaches {1.0 / worst:.3g}"
             )
         elif maybe:
             sentence = not_known(values, self.intruder.facts, surely, maybe, view.persons)
         elif not worst:
-            sentence = f"nobody has a value of {self.sensitive}, so there is none to find out"
+            sentence = f"nobody has a value of {self.sensitive}, so there is nothing to infer"
         else:
             sentence = {
                 "frequency": (
-                    f"nobody can say of a person with more than {percent(worst)} confidence that a"
-                    f" value of {self.sensitive} is theirs"
+                    f"no value of {self.sensitive} can be attributed to a person with more than "
+                    f"{percent(worst)} confidence"
                 ),
                 "distinct": (
                     f"every crowd has at least {1.0 / worst:.0f} persons who share no value of"
@@ -570,8 +570,8 @@ class PersonsTCloseness(AboutSecrets):
             return None
         if attribute is None or (self.distance == "hierarchical" and attribute.hierarchy is None):
             return (
-                f"the {self.distance} distance needs to know more of {self.sensitive!r}; give it a"
-                " kind, an order or a hierarchy"
+                f"the {self.distance} distance needs a kind, an order or a hierarchy of "
+                f"{self.sensitive!r}; give it one"
             )
         return (
             None
@@ -599,8 +599,8 @@ class PersonsTCloseness(AboutSecrets):
             return ValueLayout("tree", nodes)
         if None in labels:
             raise SchemaError(
-                f"{self.promise}: some values are missing, which have no place in an order; fill or"
-                " drop them, or use the equal distance"
+                f"{self.promise}: some values are missing and have no position in an order; fill "
+                "or drop them, or use the equal distance"
             )
         present = [name for name in labels if name is not None]
         keys = sort_keys(present, self.sensitive, attribute)  # type: ignore[arg-type]
@@ -616,8 +616,8 @@ class PersonsTCloseness(AboutSecrets):
         worst = float((distances.low if surely else distances.high).max())
         if surely:
             sentence = (
-                f"{share_of(surely, view.persons)} stand in a crowd that is farther than"
-                f" {self.t:g} from all persons; the farthest is {worst:.3g} away"
+                f"{share_of(surely, view.persons)} belong to a crowd that is farther than "
+                f"{self.t:g} from all persons; the farthest is {worst:.3g} away"
             )
         elif maybe:
             sentence = not_known(distances, self.intruder.facts, surely, maybe, view.persons)

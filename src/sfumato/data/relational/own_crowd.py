@@ -35,15 +35,15 @@ class OwnCrowd(Model):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        return f"{self.k} persons to every combination"
+        return f"{self.k} persons for every combination"
 
     def needs(self, schema: Schema) -> Needs:
         """Nothing but the classes."""
         # Without columns to recode, no class could be made larger.
         if not schema.quasi:
             raise SchemaError(
-                "the people's table has no column with role quasi, so that nothing is left to"
-                " generalise"
+                "the people's table has no column with role quasi, so there is nothing to "
+                "generalise; give a column that role"
             )
         return Needs()
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.step import Goal
 
-Budget = Annotated[float, Field(ge=0, le=1, description="share of the persons who may be left out")]
+Budget = Annotated[float, Field(ge=0, le=1, description="share of the persons who may be removed")]
 
 
 def aims(step: str, goal: Goal) -> list[PersonsPromise]:
@@ -35,8 +35,8 @@ def aims(step: str, goal: Goal) -> list[PersonsPromise]:
     models = [model for model in promises if isinstance(model, PersonsPromise)]
     if not models:
         raise ParameterError(
-            f"{step} is a means for promises about persons or about single tables; no promise of"
-            " the recipe is of this kind"
+            f"{step} serves promises about persons or about single tables; the recipe has none of "
+            "this kind, so add one or remove the step"
         )
     return models
 
@@ -159,16 +159,16 @@ class SuppressPersons(Step):
         promises = join_words(model.promise for model in models)
         if gone == len(is_kept):
             raise Unsatisfiable(
-                f"{self.name}: {promises} holds for nobody of {len(is_kept):,} persons as they are;"
-                " recode columns or trim rows first",
+                f"{self.name}: {promises} holds for none of {len(is_kept):,} persons yet; recode "
+                "columns or trim rows first",
                 closest=closest,
             )
         # A margin, as the budget is a decimal fraction.
         if gone > self.budget * len(is_kept) + 1e-9:
             raise Unsatisfiable(
-                f"{self.name}: {gone:,} of {len(is_kept):,} persons would be left out for"
-                f" {promises}, more than the budget of {self.budget:g} allows; recode columns or"
-                " trim rows first, or ask for less",
+                f"{self.name}: {promises} would remove {gone:,} of {len(is_kept):,} persons, more "
+                f"than the budget of {self.budget:g} allows; recode columns or trim rows first, or "
+                "lower the promise",
                 closest=closest,
             )
 
@@ -177,11 +177,11 @@ class SuppressPersons(Step):
         """What was done, in a sentence."""
         gone = facts["people_dropped"]
         if not gone:
-            return "Everybody could be hidden among the others, so that nobody had to be left out."
+            return "All persons hide among others, so nobody was removed."
         return (
-            f"{count_of(gone, 'person', 'people')} of whom a promise did not hold"
-            f" {inflect(gone, 'was', 'were')} left out of all tables,"
-            f" {percent(facts['share_dropped'])} of those there were."
+            f"{count_of(gone, 'person', 'people')} without the protection of a promise "
+            f"{inflect(gone, 'was', 'were')} removed from all tables, "
+            f"{percent(facts['share_dropped'])} of all."
         )
 
     def apply(self, people: Any, plan: PersonsPlan) -> Any:

@@ -33,7 +33,7 @@ TABLE = Field(description="the table, by its name in the recipe")
 
 
 BUDGET = Annotated[
-    float, Field(ge=0, le=1, description="share of the rows below the people that may be left out")
+    float, Field(ge=0, le=1, description="share of the rows below the people that may be removed")
 ]
 
 
@@ -82,8 +82,8 @@ def rows_within(
     # A margin, as the budget is a decimal fraction.
     if share > budget + 1e-9:
         raise Unsatisfiable(
-            f"{step}: {lost:,} of {rows:,} rows would be left out, more than the budget of"
-            f" {budget:g} allows; {first} first, or ask for less",
+            f"{step}: {lost:,} of {rows:,} rows would be removed, more than the budget of "
+            f"{budget:g} allows; {first} first, or ask for less",
             closest={"rows": lost, "budget": share},
         )
     return {"rows_dropped": gone, "share_dropped": round(share, 6)}
@@ -94,8 +94,8 @@ def left_alone(step: str, persons: int) -> tuple[str, ...]:
     none.
     """
     words = (
-        f"{step} leaves {persons:,} persons alone whose own columns too few share; let"
-        " suppress_persons follow, or recode"
+        f"{step} leaves {persons:,} persons whose own columns too few others share; let "
+        "suppress_persons follow, or recode"
     )
     return (words,) if persons else ()
 
@@ -105,8 +105,7 @@ def _below(tables: RelatedTables, name: str, step: str) -> TableRows:
     rows = tables[name]
     if rows.is_people:
         raise ParameterError(
-            f"{step}: {name!r} is the table of the people, who have one row each; name a table"
-            " below it"
+            f"{step}: {name!r} is the table of the people, with one row each; name a table below it"
         )
     return rows
 
@@ -116,8 +115,8 @@ def _more_than(released: Any, table: str, limit: int, step: str) -> str | None:
     rows = _below(require_tables(released, step), table, step)
     people_above = int((np.bincount(rows.owner) > limit).sum()) if len(rows) else 0
     return (
-        f"{people_above:,} people have more than {limit:,} rows of {table}, which {step} cannot"
-        " have left"
+        f"{people_above:,} people have more than {limit:,} rows of {table}, which {step} should "
+        "have prevented"
         if people_above
         else None
     )
@@ -157,7 +156,7 @@ class CapRows(RowsStep):
     tells: ClassVar[tuple[str, ...]] = ("table", "at_most", "people_capped", "rows_dropped")
 
     table: Annotated[str, TABLE]
-    at_most: Annotated[int, Field(ge=1, description="rows that a person keeps at most")]
+    at_most: Annotated[int, Field(ge=1, description="most rows that a person keeps")]
 
     def plan(self, people: Any, goal: Goal) -> KeptPlan:
         """Draw the rows that stay."""
@@ -178,8 +177,8 @@ class CapRows(RowsStep):
         """What was done, in a sentence."""
         table, people, rows = facts["table"], facts["people_capped"], facts["rows_dropped"]
         went = (
-            f"; {count_of(people, 'person', 'people')} had more, and {count_of(rows, 'row')} of"
-            " theirs, drawn at random, went"
+            f"; {count_of(people, 'person', 'people')} had more, which removed "
+            f"{count_of(rows, 'row')}, chosen at random"
         )
         return (
             f"Nobody keeps more than {count_of(facts['at_most'], 'row')} of"
@@ -213,7 +212,7 @@ class CoarsenCounts(RowsStep):
     def __post_init__(self) -> None:
         if list(self.to) != sorted(set(self.to)) or self.to[0] < 1:
             raise ParameterError(
-                "coarsen_counts: to lists different numbers from 1 up, in ascending order"
+                "coarsen_counts: 'to' must list different numbers from 1 up, in ascending order"
             )
 
     def plan(self, people: Any, goal: Goal) -> KeptPlan:
@@ -244,15 +243,15 @@ class CoarsenCounts(RowsStep):
         """What was done, in a sentence."""
         table, rows, emptied = facts["table"], facts["rows_dropped"], facts["people_emptied"]
         exception = (
-            f"; {count_of(emptied, 'person', 'people')} who had fewer"
-            f" {inflect(emptied, 'keeps', 'keep')} none"
+            f"; {count_of(emptied, 'person', 'people')} with fewer "
+            f"{inflect(emptied, 'keeps', 'keep')} none"
             if emptied
             else ""
         )
         numbers = join_words([f"{number:,}" for number in facts["to"]], "or")
         return (
-            f"Everybody has {numbers} rows of {table}, or none: {count_of(rows, 'row')}, drawn at"
-            f" random, went{exception}."
+            f"Everybody has {numbers} rows of {table}, or none; this removed "
+            f"{count_of(rows, 'row')}, chosen at random{exception}."
         )
 
     def contradicted_by(self, released: Any) -> str | None:
@@ -272,12 +271,14 @@ class DropPeople(RowsStep):
     tells: ClassVar[tuple[str, ...]] = ("table", "people_dropped")
 
     table: Annotated[str, TABLE]
-    more_than: Annotated[int | None, Field(ge=0, description="who has more rows goes")] = None
-    fewer_than: Annotated[int | None, Field(ge=1, description="who has fewer rows goes")] = None
+    more_than: Annotated[int | None, Field(ge=0, description="remove people with more rows")] = None
+    fewer_than: Annotated[int | None, Field(ge=1, description="remove people with fewer rows")] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         if self.more_than is None and self.fewer_than is None:
-            raise ParameterError("drop_people: say who goes, with more_than or fewer_than")
+            raise ParameterError("drop_people: say whom to remove, with more_than or fewer_than")
 
     def plan(self, people: Any, goal: Goal) -> KeptPlan:
         """Find who goes."""
@@ -298,8 +299,8 @@ class DropPeople(RowsStep):
         """What was done, in a sentence."""
         gone = facts["people_dropped"]
         return (
-            f"For how many rows of {facts['table']} they have, {count_of(gone, 'person', 'people')}"
-            f" {inflect(gone, 'was', 'were')} left out of all tables."
+            f"{count_of(gone, 'person', 'people')} {inflect(gone, 'was', 'were')} removed from all "
+            f"tables because of the number of rows of {facts['table']}."
         )
 
     def contradicted_by(self, released: Any) -> str | None:
@@ -359,7 +360,8 @@ class KeyPseudonyms(Step):
     split: Annotated[
         bool,
         Field(
-            description="other pseudonyms in every branch below the people, which then join no more"
+            description="other pseudonyms in every branch below the people, so that branches no "
+            "longer join"
         ),
     ] = False
     key: Annotated[
@@ -406,14 +408,14 @@ class KeyPseudonyms(Step):
     def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         kind = (
-            "pseudonyms that follow from a key the owner keeps"
+            "pseudonyms that follow from a key of the owner"
             if facts["keyed"]
             else "random pseudonyms"
         )
         if facts["split"]:
             return (
-                f"Keys were replaced by {kind}, other ones in every branch of tables, so that"
-                " nothing joins with the people or with another branch."
+                f"Keys were replaced by {kind}, different in every branch of tables, so that "
+                "nothing joins with the people or with another branch."
             )
         return (
             f"Keys were replaced by {kind}, the same in all {facts['tables']} tables, so that they"

@@ -8,14 +8,14 @@ from sfumato.core.words import count_of, join_words, percent
 
 
 def rows_gone(gone: Mapping[str, int], share: float) -> str:
-    """How many rows of each table went.
+    """How many rows of each table were removed.
 
     >>> rows_gone({"visits": 1932, "rx": 1}, 0.139248), rows_gone({"visits": 0}, 0.0)
-    ('1,932 rows of visits and 1 row of rx went, 13.9 % of all', 'none had to go')
+    ('1,932 rows of visits and 1 row of rx, 13.9 % of all', 'none had to be removed')
     """
     row_counts = [f"{count_of(count, 'row')} of {table}" for table, count in gone.items() if count]
     return (
-        f"{join_words(row_counts)} went, {percent(share)} of all"
+        f"{join_words(row_counts)}, {percent(share)} of all"
         if row_counts
-        else "none had to go"
+        else "none had to be removed"
     )

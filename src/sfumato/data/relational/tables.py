@@ -122,7 +122,7 @@ class RelatedTables(PeopleData):
             if rows.name == name:
                 return rows
         table_names = [rows.name for rows in self.parts]
-        raise ParameterError(f"there is no table {name!r}.{did_you_mean(name, table_names)}")
+        raise ParameterError(f"table {name!r} does not exist.{did_you_mean(name, table_names)}")
 
     @property
     def people(self) -> int:
@@ -282,7 +282,8 @@ class RelatedTables(PeopleData):
         empty = [rows.name for rows in self.parts if not len(rows)]
         if empty:
             raise ReleaseRefused(
-                f"the steps left no row of {join_words(empty)}; allow more, or leave the table out"
+                f"the steps left no row of {join_words(empty)}; allow larger budgets, or "
+                "drop the table"
             )
         # Before pseudonyms are given: a copy of a key in another column would undo them.
         if problems := bare_keys(self.parts):
@@ -330,7 +331,7 @@ class RelatedTables(PeopleData):
             (
                 f"{len(rows):,} rows of {rows.name} belong to {rows.link.parent}"
                 if rows.link.parent
-                else f"{rows.name} joins with nobody, as said"
+                else f"{rows.name} joins with no other table, as declared"
             )
             for rows in self.below
         ]
@@ -364,8 +365,7 @@ class RelatedTables(PeopleData):
         ]
         bare = [name for name, keys in names if not pseudonyms.are_pseudonyms(keys)]
         message = (
-            f"the keys of {join_words(bare)} are not all written as pseudonyms are; they may be the"
-            " original ones"
+            f"the keys of {join_words(bare)} are not all pseudonyms; they may be the original ones"
         )
         return {"keys are pseudonyms": message} if bare else {}
 
@@ -393,7 +393,7 @@ class RelatedTables(PeopleData):
             )
             # Another number of rows: this was kept of another release.
             if origin is None or len(origin) != len(rows):
-                raise SchemaError(f"what is kept of who is who does not fit table {rows.name!r}")
+                raise SchemaError(f"the record of who is who does not fit table {rows.name!r}")
             parts.append(dataclasses.replace(rows, origin=origin))
         return dataclasses.replace(self, parts=tuple(parts))
 

@@ -68,8 +68,8 @@ class TrimRows(RowsStep):
         models = [model for model in promises if model.rows_to_trim is not None]
         if not models:
             raise ParameterError(
-                f"{self.name} is a means for persons_k_anonymity with knows: any; the recipe has"
-                " none"
+                f"{self.name} serves persons_k_anonymity with knows: any, which the recipe lacks; "
+                "add that promise, or remove the step"
             )
         remaining = people
         retained_rows: list[Mapping[str, NDArray[np.bool_]]] = []
@@ -93,8 +93,8 @@ class TrimRows(RowsStep):
     def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         return (
-            "Rows that too few persons share were left out:"
-            f" {rows_gone(facts['rows_dropped'], facts['share_dropped'])}."
+            "Rows that too few persons share were removed: "
+            f"{rows_gone(facts['rows_dropped'], facts['share_dropped'])}."
         )
 
 
@@ -145,8 +145,8 @@ def _rows_to_go(
         rows = remaining.facts(size)
         if rows.reach(size, effort) < size:
             raise Unsatisfiable(
-                f"trim_rows: there are too many sets of {size} rows to look at all of them; cap the"
-                " rows of a person first, ask for fewer facts, or give the promise more effort",
+                f"trim_rows: there are too many sets of {size} rows to examine all; cap the rows "
+                "of a person first, ask for fewer facts, or give the promise more effort",
                 closest={"facts": size - 1},
             )
         entries = _rare_rows(rows, k, large) if size == 1 else _of_rare_sets(rows, size, k, stream)

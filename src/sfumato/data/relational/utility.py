@@ -46,7 +46,7 @@ class RowsKept(Utility):
             self.name,
             min(shares.values()),
             self.better,
-            f"rows that are left: {shares_text}",
+            f"rows that remain: {shares_text}",
             per_column=shares,
         )
 
@@ -91,8 +91,7 @@ class RowsPerPerson(Utility):
             f"{distance:.3f} in {name}" for name, distance in distances.items()
         )
         meaning = (
-            "distance between the numbers of rows that people have, before and after:"
-            f" {distances_text}"
+            f"distance between the numbers of rows per person, before and after: {distances_text}"
         )
         return Measure(
             self.name, max(distances.values()), self.better, meaning, per_column=distances
@@ -141,7 +140,7 @@ class CellsUnchanged(Utility):
             self.name,
             min(shares.values(), default=1.0),
             self.better,
-            f"cells as they were: {shares_text}",
+            f"unchanged cells: {shares_text}",
             per_column=shares,
         )
 

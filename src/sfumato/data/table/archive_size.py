@@ -51,8 +51,9 @@ def require_modest_archive(archive: bytes | str, name: str) -> None:
         return  # no archive, or a damaged or locked one: the reader of the format says so
     if unpacked > allowed:
         raise UnreadableInput(
-            f"{name} unpacks to more than {allowed // MEGABYTE:,} MB, {allowed // max(1, packed):,}"
-            " times its size, and is not read; if it is a real table, save it as CSV or Parquet"
+            f"{name} unpacks to more than {allowed // MEGABYTE:,} MB, "
+            f"{allowed // max(1, packed):,} times its size, and is refused; if it is a real table, "
+            "save it as CSV or Parquet"
         )
 
 

@@ -27,8 +27,8 @@ def read_arrow(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.DataF
         )
     if not data.startswith((b"ARROW1", ARROW_STREAM)):
         raise UnreadableInput(
-            f"{name} is no Arrow file: it must begin with ARROW1; pass format= if it is another"
-            " format"
+            f"{name} is not an Arrow file: it must begin with ARROW1; pass format= if it has "
+            "another format"
         )
     with refusing(
         f"{name} begins like an Arrow file but cannot be read: it is damaged, cut off or of an"
@@ -60,8 +60,8 @@ def read_parquet(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.Dat
     # PAR1 twice and the length of the footer are twelve bytes.
     if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) >= 12):
         raise UnreadableInput(
-            f"{name} is no Parquet file, or only a part of one: it must begin and end with PAR1;"
-            " fetch it again"
+            f"{name} is not a Parquet file, or only a part of one: it must begin and end with "
+            "PAR1; copy it again"
         )
     with refusing(
         f"{name} begins like a Parquet file but cannot be read: it is damaged, encrypted or of an"

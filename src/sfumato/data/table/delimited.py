@@ -139,9 +139,10 @@ def refuse_ragged(records: Records, data: bytes, *, name: str, line_end: str, fi
         where = line_number(data, int(records.starts[worst]), line_end)
         has = int(records.fields[worst])
         raise UnreadableInput(
-            f"{name}, line {where}: {count_of(has, 'field')} where the first line has {fields:,}"
-            f" ({len(ragged):,} such {inflect(len(ragged), 'line')}); mend the line, quote fields"
-            " that hold the delimiter, or say --delimiter (delimiter=) if it was guessed wrong"
+            f"{name}, line {where}: {count_of(has, 'field')} where the first line has {fields:,} "
+            f"({len(ragged):,} such {inflect(len(ragged), 'line')}); correct the line, quote "
+            "fields that contain the delimiter, or give --delimiter (delimiter=) if it was "
+            "guessed wrong"
         )
 
 
@@ -212,8 +213,8 @@ class _Text:
         refuse_broken_quotes(self.data, delimiter=mark, offset=self.offset, **where)
         refuse_ragged(records, self.data, fields=int(records.fields[0]), **where)
         raise UnreadableInput(
-            f"{self.name} {otherwise}; check its quotes and line ends, or say --delimiter"
-            " (delimiter=) if it was guessed wrong"
+            f"{self.name} {otherwise}; check its quotes and line ends, or give --delimiter "
+            "(delimiter=) if it was guessed wrong"
         )
 
     def _without_blank_lines(
@@ -231,7 +232,7 @@ class _Text:
         blank = records.blank(self.data)[int(self.layout.header) :]
         if len(blank) != frame.height:
             self._refuse("cannot be split into lines")
-        return frame.filter(pl.Series(~blank)), [f"empty lines left out: {int(blank.sum()):,}"]
+        return frame.filter(pl.Series(~blank)), [f"empty lines skipped: {int(blank.sum()):,}"]
 
     def _absent_fields(self, frame: pl.DataFrame) -> int:
         """Number of fields that lines lack: delimiters there should be, less those there are."""
@@ -324,16 +325,16 @@ class Csv(FileFormat):
         )
         if intake.delimiter is None and words:
             notes.append(
-                "one column was found; say --delimiter (delimiter=) if something else parts its"
-                " values"
+                "one column was found; give --delimiter (delimiter=) if another sign separates "
+                "its values"
             )
         if intake.header is None and not layout.header:
             notes.append(
-                "the first line looks like data: columns are named column_1, column_2, …; say"
-                " --header (header=True) if it names them"
+                "the first line looks like data, so columns are named column_1, column_2, …; give "
+                "--header (header=True) if it names them"
             )
         if layout.padded:
-            notes.append("blanks after the delimiter were left out")
+            notes.append("blanks after the delimiter were removed")
         notes += cell_notes
         # Blanks, codes and types are settled in place; what there is to say about them is noted in
         # this order.

@@ -139,7 +139,7 @@ def _opened(data: bytes | str, name: str) -> Any:
     fastexcel = require("fastexcel", extra="excel", to="read Excel files")
     require_modest_archive(data, name)
     with (
-        refusing(f"{name} is no Excel workbook, or it is damaged or locked with a password"),
+        refusing(f"{name} is not an Excel workbook, or it is damaged or locked with a password"),
         _quiet(),
     ):
         return fastexcel.read_excel(data)
@@ -158,7 +158,7 @@ def _sheet_index(sheets: list[str], sheet: str | None, name: str) -> int:
         return 0
     if sheet not in sheets:
         has = f"{len(sheets):,} sheets" if len(sheets) != 1 else "one sheet"
-        raise ParameterError(f"{name} has {has}, and no sheet {sheet!r}; capitals and blanks count")
+        raise ParameterError(f"{name} has {has}, but no sheet {sheet!r}; check capitals and blanks")
     return sheets.index(sheet)
 
 
@@ -246,18 +246,17 @@ def _notes(
     notes: list[str] = []
     if len(sheets) > 1:
         notes.append(
-            f"the workbook has {len(sheets)} sheets; only the first was read, --sheet (sheet=)"
-            " names another"
+            f"the workbook has {len(sheets)} sheets, and only the first was read; --sheet (sheet=) "
+            "selects another"
         )
     if header is None and not has_names:
         notes.append(
-            "the first row looks like data: columns are named column_1, column_2, …; say --header"
-            " (header=True) if it names them"
+            "the first row looks like data, so columns are named column_1, column_2, …; give "
+            "--header (header=True) if it names them"
         )
     if codes:
         sentence = (
-            "{}: codes stored as numbers became text, with the leading zeros their cell format"
-            " shows"
+            "{}: codes stored as numbers became text, with the leading zeros of their cell format"
         )
         notes.append(ColumnNote.of(sentence, codes, names))
     return notes

@@ -85,7 +85,7 @@ class Form:
             "types": Mapping,
         }
         if not isinstance(fields, Mapping):
-            raise UnreadableInput("the certificate does not say in parts how its file is read")
+            raise UnreadableInput("the certificate does not describe how its file is read")
         wrong = [name for name in fields if name not in keys]
         wrong += [
             name
@@ -94,7 +94,8 @@ class Form:
         ]
         if wrong or fields.get("null", NULL) != NULL or fields.get("quote", QUOTE) != QUOTE:
             raise UnreadableInput(
-                "the certificate says in words that this sfumato does not know how its file is read"
+                "the certificate describes how its file is read in terms that this "
+                "sfumato does not know; install a newer one"
             )
         return cls(
             format or "csv", **{k: v for k, v in fields.items() if k not in ("null", "quote")}
@@ -145,7 +146,7 @@ def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
             converted = _converted(frame[column], kind, form)
         if converted is None or converted.null_count() != frame[column].null_count():
             raise UnreadableInput(
-                f"{name}: {listed([column])} does not hold what its certificate says: {kind}"
+                f"{name}: the values of {listed([column])} do not fit its certificate: {kind}"
             )
         columns.append(converted)
     return frame.with_columns(columns)

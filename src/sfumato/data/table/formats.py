@@ -199,9 +199,9 @@ def refuse_nested(frame: pl.DataFrame, name: str, *, lists: bool = False) -> pl.
     ]
     if nested:
         raise UnreadableInput(
-            f"{name}: {listed(nested)} {inflect(len(nested), 'holds', 'hold')} nested values; a"
-            " table has one value a cell: flatten or drop before reading; people with a list of"
-            " items each are data of shape baskets (sfumato run)"
+            f"{name}: {listed(nested)} {inflect(len(nested), 'holds', 'hold')} nested values; a "
+            "table has one value per cell: flatten or drop them before reading; people with a "
+            "list of items each are data of shape baskets (sfumato run)"
         )
     return frame
 

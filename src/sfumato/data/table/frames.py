@@ -17,8 +17,8 @@ from sfumato.errors import ParameterError
 ABOUT_FRAMES = ("missing_values", "missing_in", "unicode", "blanks", "rename_duplicates")
 NAME = "the table"
 INDEX_LEFT = (
-    "the index of the pandas frame was left behind, since it may name people; frame.reset_index()"
-    " makes it a column that can have a role"
+    "the index of the pandas frame was dropped, since it may name people; frame.reset_index() "
+    "makes it a column that can have a role"
 )
 
 
@@ -29,8 +29,8 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Tab
     idle = [name for name in options if name not in ABOUT_FRAMES]
     if idle:
         raise ParameterError(
-            f"a frame takes no reading option {join_words(idle, 'or')}: it is read already; it"
-            f" takes {', '.join(ABOUT_FRAMES)}"
+            f"a frame is read already, so the reading option {join_words(idle, 'or')} does not "
+            f"apply; a frame takes {', '.join(ABOUT_FRAMES)}"
         )
     # What a recipe says of files, such as a delimiter, means nothing for a frame.
     defaults = {
@@ -66,5 +66,5 @@ def _renamed(frame: Any) -> tuple[Any, list[str]]:
     if not (repeated_names := repeated(names)):
         return frame, []
     fresh = numbered(names)
-    notes = [f"names that came twice got a number: columns {', '.join(map(str, repeated_names))}"]
+    notes = [f"repeated names got a number: columns {', '.join(map(str, repeated_names))}"]
     return (frame.rename_columns(fresh) if arrow else frame.set_axis(fresh, axis=1)), notes

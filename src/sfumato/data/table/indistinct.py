@@ -108,8 +108,8 @@ def refuse_unwritable(dataset: Table, format: str, *, header: bool) -> None:  # 
             ]
     if problems:
         raise OutputError(
-            f"{dataset.source.name} cannot be written as {format} so that it can be read again:"
-            f" {'; '.join(problems)}; rename or clean them, or write Parquet"
+            f"{dataset.source.name} would not read back from {format} unchanged: "
+            f"{'; '.join(problems)}; rename or clean them, or write Parquet"
         )
 
 
@@ -117,10 +117,10 @@ def _lost(text: pl.Series, format: str) -> list[str]:  # noqa: A002
     """What a format would lose of a column of text, in words."""
     longest = _LONGEST.get(format)
     losses: dict[str, int] = {
-        "with a NUL sign": (
+        "with a NUL character": (
             int(text.str.contains("\0", literal=True).sum()) if format in _NO_NUL else 0
         ),
-        f"of more than {longest} signs": (
+        f"of more than {longest} characters": (
             0 if longest is None else int((text.str.len_chars() > longest).sum())
         ),
     }
@@ -238,7 +238,7 @@ def _sentence(merged: dict[str, int], format: str) -> str:  # noqa: A002
     counts = ", ".join(
         f"{count_of(cells, 'cell')} {words}" for words, cells in merged.items() if cells
     )
-    return f"{counts}: {format} cannot tell them apart" if counts else ""
+    return f"{counts}: {format} cannot distinguish them" if counts else ""
 
 
 def guessed(frame: pl.DataFrame) -> dict[str, pl.Series]:

@@ -128,7 +128,7 @@ POINT, COMMA = Style(".", ","), Style(",", ".")
 STYLES = {".": POINT, ",": COMMA}
 
 _REASONS = {
-    "code": "{} stay{s} text: the name is that of a code",
+    "code": "{} stay{s} text: its name is that of a code",
     "fixed": "{} stay{s} text: all values have the same number of digits, like a code",
     "thousands.": (
         "{} stay{s} text: a point before three digits may be decimal or separate thousands; pass"
@@ -141,10 +141,10 @@ _REASONS = {
     "mixed": "{} stay{s} text: decimal points and decimal commas are mixed in it",
     "zeros": "{} stay{s} text: as numbers leading zeros would be lost",
     "digits": "{} stay{s} text: as numbers some values would lose digits",
-    "asked": "{} stay{s} text: written with another decimal mark than the one asked for",
+    "asked": "{} stay{s} text: the decimal mark is not the one asked for",
     "partly": (
-        "{} stay{s} text: most values are numbers, some are not (--missing 'NA,?' or"
-        " missing_values= names codes that stand for a missing value)"
+        "{} stay{s} text: most values are numbers, some are not (--missing 'NA,?' or "
+        "missing_values= declares codes for missing values)"
     ),
 }
 
@@ -184,7 +184,7 @@ def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list
     for mark, word in ((".", "points"), (",", "commas")):
         positions = [i for i, verdict in enumerate(verdicts, start=1) if verdict == f"read{mark}"]
         if positions:
-            words = f"{{}}: {word} before three digits read as asked or as elsewhere in the file"
+            words = f"{{}}: {word} before three digits read as asked, or as elsewhere in the file"
             notes.append(ColumnNote.of(words, positions, names))
     if all(mark_counts.values()):
         notes.append(

@@ -29,10 +29,10 @@ def read(
     """
     data, encoding, notes = to_utf8(data, name=name, encoding=encoding)
     if not data.strip():
-        raise UnreadableInput(f"{name} is empty: it needs one JSON object a line")
+        raise UnreadableInput(f"{name} is empty: it needs one JSON object per line")
     _refuse_repeated_keys(data, name)
     try:
-        with refusing("the reason is looked for below"):
+        with refusing("the reason is determined below"):
             # All rows decide about types: a late one may need a wider type than the first.
             frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
     except UnreadableInput:
@@ -67,7 +67,7 @@ def _refuse_repeated_keys(data: bytes, name: str) -> None:
         )
         if len(keys) != len(set(keys)):
             raise UnreadableInput(
-                f"{name}, line {number}: a key comes twice in one object; rename one"
+                f"{name}, line {number}: an object has the same key twice; rename one"
             )
         if number > _HEAD:
             return
@@ -81,12 +81,12 @@ def _diagnose(data: bytes, name: str, *, lists: bool) -> None:
             row = json.loads(line)
         except (ValueError, RecursionError):
             raise UnreadableInput(
-                f"{name}, line {number}: no JSON; each line must be one complete object"
+                f"{name}, line {number}: not valid JSON; each line must be one complete object"
             ) from None
         if not isinstance(row, dict):
             raise UnreadableInput(
-                f"{name}, line {number}: a JSON {_word(row)} where an object is expected; write one"
-                " object a line"
+                f"{name}, line {number}: a JSON {_word(row)} where an object is expected; write "
+                "one object per line"
             )
         for key, value in row.items():
             if isinstance(value, dict) or (
@@ -102,7 +102,7 @@ def _diagnose(data: bytes, name: str, *, lists: bool) -> None:
     mixed = [key for key, types in kinds.items() if bool in types and types & {int, float}]
     if mixed:
         raise UnreadableInput(
-            f"{name}: {listed(mixed)} mixes true/false and numbers; write it one way"
+            f"{name}: {listed(mixed)} mixes true/false and numbers; use one of the two"
         )
 
 

@@ -71,8 +71,8 @@ def read_table(
     idle = sorted(name for name in options - meaningful if said.get(name) is not None)
     if idle:
         raise ParameterError(
-            f"{join_words(idle)} {inflect(len(idle), 'means', 'mean')} nothing for {kind} files;"
-            " leave it out"
+            f"{join_words(idle)} {inflect(len(idle), 'has', 'have')} no effect on {kind} files; "
+            "leave it out"
         )
     intake = Intake.of(said)
     if otherwise is not None:
@@ -125,11 +125,11 @@ def _load(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, str, bytes]:
     try:
         return file.name, file.suffix, file.read_bytes()
     except FileNotFoundError:
-        reason = "there is no such file; check the path"
+        reason = "this file does not exist; check the path"
     except IsADirectoryError:
         reason = "this is a folder; name one file in it"
     except PermissionError:
-        reason = "reading it is not permitted; check its owner and mode"
+        reason = "permission to read it is denied; check its owner and mode"
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = f"it cannot be read ({getattr(error, 'strerror', None) or 'not a valid path'})"
     raise UnreadableInput(f"{os.fspath(path)!s}: {reason}")
@@ -138,7 +138,7 @@ def _load(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, str, bytes]:
 def _load_stream(stream: BinaryIO) -> tuple[str, str, bytes]:
     if not hasattr(stream, "read"):
         raise ParameterError(
-            f"a path, '-' or a binary file object is needed, not {type(stream).__name__}"
+            f"give a path, '-' or a binary file object, not {type(stream).__name__}"
         )
     label = getattr(stream, "name", None)
     file = Path(label) if isinstance(label, str) else Path("the stream")

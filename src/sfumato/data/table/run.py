@@ -56,8 +56,8 @@ def describe_table(dataset: Table, recipe: Recipe) -> Table:
         differing.remove("encoding")
     if differing:
         raise ParameterError(
-            f"the recipe reads {source.name} with another {join_words(differing)} than it was read"
-            " with; read it as the recipe says: sf.read(path, recipe=...)"
+            f"the recipe reads {source.name} with other options ({join_words(differing)}) than "
+            "were used; read it with the recipe: sf.read(path, recipe=...)"
         )
     recipe.schema.check(dataset.columns, dataset.source)
     valued = with_values(dataset, intake).with_schema(recipe.schema)

@@ -205,7 +205,7 @@ def to_utf8(data: bytes, *, name: str, encoding: str | None = None) -> tuple[byt
     return (
         _windows(data, name, broken),
         "cp1252",
-        ["not UTF-8: read as Windows-1252 (cp1252); say --encoding (encoding=) if that is wrong"],
+        ["not UTF-8: read as Windows-1252 (cp1252); give --encoding (encoding=) if that is wrong"],
     )
 
 
@@ -250,8 +250,8 @@ def _read_as(
     broken = first_broken_byte(data)
     if broken is not None:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, broken)}: not valid UTF-8; "
-            "say --encoding cp1252 (encoding=) if Windows wrote it, or save it again"
+            f"{name}, line {line_of(data, broken)}: not valid UTF-8; give --encoding cp1252 "
+            "(encoding=) if Windows wrote it, or save it again"
         )
     return _without_nul(data, name), label, []
 
@@ -262,8 +262,8 @@ def _decoded(data: bytes, name: str, encoding: str) -> bytes:
         return _without_nul(text.removeprefix("\ufeff").encode(), name)
     except UnicodeError as error:
         raise UnreadableInput(
-            f"{name}{_where(data, encoding, error)}: not valid {encoding}; say the one it was"
-            " written in: --encoding (encoding=)"
+            f"{name}{_where(data, encoding, error)}: not valid {encoding}; give the one it was "
+            "written in: --encoding (encoding=)"
         ) from None
 
 
@@ -282,9 +282,9 @@ def _without_nul(data: bytes, name: str) -> bytes:
     nul = data.find(b"\0")
     if nul >= 0:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, nul)}: a NUL byte, so this is no plain text; say"
-            " --encoding utf-16 (encoding=) if it is UTF-16 without a mark; another format is"
-            " known by the ending of the file's name"
+            f"{name}, line {line_of(data, nul)}: a NUL byte, so this is not plain text; give "
+            "--encoding utf-16 (encoding=) if it is UTF-16 without a mark; sfumato recognises "
+            "other formats by the ending of the file name"
         )
     return data
 
@@ -294,14 +294,14 @@ def _windows(data: bytes, name: str, broken: int) -> bytes:
     strays = len(_ABOVE_ASCII.findall(data)) - sum(map(len, pairs))
     if len(pairs) >= strays:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, broken)}: broken UTF-8 (stray bytes: {strays:,}; the rest"
-            " of the file is UTF-8); mend the line, or say --encoding cp1252 (encoding=) to read"
-            " every byte as Windows-1252"
+            f"{name}, line {line_of(data, broken)}: broken UTF-8 (stray bytes: {strays:,}; the "
+            "rest of the file is UTF-8); correct the line, or give --encoding cp1252 (encoding=) "
+            "to read every byte as Windows-1252"
         )
     hole = _WINDOWS_HOLES.search(data)
     if hole is not None:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, hole.start())}: neither UTF-8 nor Windows-1252; say the"
-            " one it was written in: --encoding (encoding=)"
+            f"{name}, line {line_of(data, hole.start())}: neither UTF-8 nor Windows-1252; give the "
+            "one it was written in: --encoding (encoding=)"
         )
     return data.decode("cp1252").encode()

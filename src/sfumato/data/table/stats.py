@@ -94,8 +94,8 @@ def _reader(data: bytes, name: str, kind: str) -> str:
     ):
         return "read_dta"
     raise UnreadableInput(
-        f"{name} is no {_TITLE[kind]} file: its first bytes are not those of one; pass format= if"
-        " it is another format"
+        f"{name} is not a {_TITLE[kind]} file: its first bytes differ; pass format= if it has "
+        "another format"
     )
 
 
@@ -247,8 +247,8 @@ def _refuse_names(frame: pl.DataFrame, kind: str) -> None:
     bad = [name for name in frame.columns if not _VALID_NAME[kind].fullmatch(name)]
     if bad:
         raise OutputError(
-            f"{listed(bad)} cannot be named so in {_TITLE[kind]} ({_NAME_RULE[kind]}); rename, or"
-            " write another format"
+            f"{listed(bad)} are not valid names in {_TITLE[kind]} ({_NAME_RULE[kind]}); rename "
+            "them, or write another format"
         )
 
 
@@ -259,8 +259,7 @@ def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
         dtype = column.dtype
         if dtype.is_nested() or dtype.is_object() or dtype in (pl.Binary, pl.Duration):
             raise OutputError(
-                f"column {column.name!r}: this kind of values does not fit; drop it, or write"
-                " Parquet"
+                f"column {column.name!r}: values of this type do not fit; drop it, or write Parquet"
             )
         if dtype.is_decimal() or dtype.is_float():
             return column.cast(pl.Float64).fill_nan(None)

@@ -50,16 +50,13 @@ def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[lis
             f" and {len(pairs) - MOST_PAIRS:,} more pairs" if len(pairs) > MOST_PAIRS else ""
         )
         raise UnreadableInput(
-            f"{where}: columns {', '.join(pairs[:MOST_PAIRS])}{remainder} have the same name;"
-            " rename"
-            " them in the file, let --rename-duplicates (rename_duplicates=True) number them, or"
-            " say --no-header (header=False) if the row holds data"
+            f"{where}: columns {', '.join(pairs[:MOST_PAIRS])}{remainder} have the same name; "
+            "rename them in the file, number them with --rename-duplicates "
+            "(rename_duplicates=True), or use --no-header (header=False) if the row holds data"
         )
     if repeated_names:
         names = numbered(names)
-        notes.append(
-            ColumnNote.of("names that came twice got a number: {}", list(repeated_names), names)
-        )
+        notes.append(ColumnNote.of("repeated names got a number: {}", list(repeated_names), names))
     return names, notes
 
 
@@ -141,8 +138,8 @@ def strip_habit(columns: list[pl.Series]) -> list[str]:
             loose.append(i + 1)
     names = [column.name for column in columns]
     positions_by_note = {
-        "blanks around the values of {} were left out": bare,
-        "some values of {} begin or end with blanks and were left so": loose,
+        "blanks around the values of {} were removed": bare,
+        "some values of {} begin or end with blanks, which were kept": loose,
     }
     return [
         ColumnNote.of(sentence, positions, names)

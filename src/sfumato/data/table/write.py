@@ -77,7 +77,8 @@ def form_for(
     by_suffix = format_of_suffix(suffix)
     if by_suffix is not None and suffix in file_format(by_suffix).read_only:
         raise OutputError(
-            f"{target.name}: {suffix} files are read but not written; write {suffix_of(by_suffix)}"
+            f"{target.name}: {suffix} files can be read but not written; write "
+            f"{suffix_of(by_suffix)}"
         )
     if format is not None:
         kind = require_format(format)
@@ -85,8 +86,7 @@ def form_for(
         kind = by_suffix or ("csv" if source.format == "frame" else source.format)
     if defuse and kind != "csv":
         raise ParameterError(
-            f"defuse means nothing for {kind} files: a spreadsheet runs no text of theirs; leave"
-            " it out"
+            f"defuse has no effect on {kind} files, which a spreadsheet does not run; leave it out"
         )
     form = Form.of(kind, source, tabs=suffix in (".tsv", ".tab"), defused=defuse)
     has_names = frame.columns != [
@@ -120,12 +120,12 @@ def _appearing(target: Path) -> Iterator[Path]:
         raise OutputError(f"{target}: the folder does not exist; create it first") from None
     except PermissionError:
         raise OutputError(
-            f"{target}: writing is not permitted there; check owner and mode of the folder"
+            f"{target}: permission to write is denied; check owner and mode of the folder"
         ) from None
     except OSError as error:
         raise OutputError(
-            f"{target}: cannot be written ({error.strerror or 'no reason given'}); nothing was left"
-            " behind"
+            f"{target}: cannot be written ({error.strerror or 'no reason given'}); no partial file "
+            "remains"
         ) from None
     finally:
         draft.unlink(missing_ok=True)
@@ -141,7 +141,7 @@ def _to_stream(
 ) -> Form:
     if not hasattr(stream, "write"):
         raise ParameterError(
-            f"a path, '-' or a binary file object is needed, not {type(stream).__name__}"
+            f"give a path, '-' or a binary file object, not {type(stream).__name__}"
         )
     form = form_for(frame, Path(), source, format=requested, defuse=defuse)
     with tempfile.TemporaryDirectory() as folder:

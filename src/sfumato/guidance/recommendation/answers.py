@@ -30,7 +30,7 @@ Sensitivity = Literal["low", "medium", "high", "unknown"]
 # What an unknown answer is taken for.
 WORST: dict[str, str] = {
     "recipient": "public: anybody may try, and nobody can be held to account",
-    "contract": "no: nothing keeps the recipient from trying to recognise people",
+    "contract": "no: nothing stops the recipient from trying to recognise people",
     "sensitivity": "high: people would be harmed if they were recognised",
     "population": "small: the people may know each other",
 }
@@ -148,7 +148,7 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
     strange = [str(key) for key in document if key not in FIELDS]
     if strange:
         raise RecipeError(
-            [f"{name}: {key!r} is no question.{did_you_mean(key, FIELDS)}" for key in strange]
+            [f"{name}: {key!r} is not a question.{did_you_mean(key, FIELDS)}" for key in strange]
         )
     try:
         return ContextAnswers(
@@ -182,7 +182,7 @@ def roles_of(word: str, column: str) -> tuple[Role, ...]:
         roles = [str(role) for role in Role if role is not Role.ASK]
         if name not in roles:
             raise ParameterError(
-                f"column {column!r}: {name!r} is no role.{did_you_mean(name, roles)}"
+                f"column {column!r}: {name!r} is not a role.{did_you_mean(name, roles)}"
             )
     return tuple(Role(name) for name in names)
 
@@ -198,7 +198,7 @@ def decisions(texts: Sequence[str]) -> dict[str, str]:
         column, equals, role = text.rpartition("=")
         if not equals or not column or not role:
             raise ParameterError(
-                f"{text!r} decides nothing; write column=role, like patient=person"
+                f"{text!r} does not decide a role; write column=role, like patient=person"
             )
         roles[column.strip()] = role.strip()
     return roles

@@ -26,13 +26,10 @@ BUDGETS = (0.02, 0.05)
 STRENGTHS = (("lightly", 0.1, 0.8), ("strongly", 0.4, 0.3))
 
 ONLY_LIMITS = (
-    "it promises no class size: values are changed, so counting who looks alike says nothing about"
-    " persons"
+    "it promises no class size: values are changed, so counting similar records says nothing "
+    "about persons"
 )
-NOBODYS = (
-    "it promises no class size: its records are drawn anew and are nobody's; only copies are"
-    " limited"
-)
+NOBODYS = "it promises no class size: its records are synthetic; only copies are limited"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +69,7 @@ def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
     return [
         *(
             (
-                f"global recoding, {percent(budget)} left out",
+                f"global recoding, {percent(budget)} suppressed",
                 "global recoding",
                 {"global_recoding": {"budget": budget}},
             )
@@ -140,7 +137,7 @@ def _has_order(dataset: Table, name: str) -> bool:
 
 def _synthetic_candidates(base: Recipe) -> list[TriedMeans]:
     return [
-        _with("drawn anew by trees", "synthetic", base, {"synthesize": {}}, other_promise=NOBODYS)
+        _with("synthetic data (CART)", "synthetic", base, {"synthesize": {}}, other_promise=NOBODYS)
     ]
 
 

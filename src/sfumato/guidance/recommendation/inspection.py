@@ -85,9 +85,9 @@ def looked_at(table: Table, answers: ContextAnswers, recipe: Recipe | None) -> L
     _require_kept(answers, recipe.schema)
     if not recipe.schema.quasi:
         raise SchemaError(
-            f"no column of {table.source.name} has role quasi, so nobody could be recognised by"
-            " anything and no class size has a meaning; give the columns an outsider can know that"
-            " role (--decide age=quasi; in Python and in answers.yaml: decide)"
+            f"no column of {table.source.name} has role quasi, so nobody could be recognised by "
+            "anything and a class size has no meaning; give the columns an outsider can know that "
+            "role (--decide age=quasi; in Python and in answers.yaml: decide)"
         )
     base = dataclasses.replace(recipe, meet=(), steps=(), limits={})
     agreed = recipes.from_dict(
@@ -175,8 +175,8 @@ def _require_kept(answers: ContextAnswers, schema: Schema) -> None:
     dropped = [name for name in answers.keep if Role.DROP in schema[name].roles]
     if dropped:
         raise SchemaError(
-            f"{', '.join(dropped)} cannot survive: a direct identifier is dropped; take it out of"
-            " keep, or decide on another role"
+            f"{', '.join(dropped)} cannot survive, since a direct identifier is dropped; remove it "
+            "from keep, or give it another role"
         )
 
 

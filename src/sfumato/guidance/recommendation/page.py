@@ -19,7 +19,7 @@ from sfumato.core.blocks import (
 from sfumato.core.words import as_sentence, number
 from sfumato.release.report.page_html import ReportPage, as_shown, render_page
 
-NEVER_LAWFUL = "Numbers are one part of any rule: that they are met does not make a release lawful."
+NEVER_LAWFUL = "Numbers are one part of any rule: meeting them does not make a release lawful."
 
 
 def recommendation_page(document: Mapping[str, Any], chart: ChartBlock) -> str:
@@ -49,15 +49,15 @@ def recommendation_page(document: Mapping[str, Any], chart: ChartBlock) -> str:
     blocks += [ListBlock(tuple(reasons)), Heading("Risk and utility"), chart]
     if document["not_on_map"]:
         sentence = (
-            "Not on the map, because there is no release or one of the two measures has no meaning"
-            f" for changed or synthetic records: {', '.join(document['not_on_map'])}."
+            "Not on the map, because there is no release, or because one of the two measures has "
+            f"no meaning for changed or synthetic records: {', '.join(document['not_on_map'])}."
         )
         blocks.append(Paragraph(sentence, "quiet"))
     rejected = [candidate for candidate in document["candidates"] if candidate["why_not"]]
     reasons = [
         f"{as_sentence(rejection['why_not'])} ({rejection['family']})" for rejection in rejected
     ]
-    blocks += [Heading("Why not the others"), ListBlock(tuple(reasons))]
+    blocks += [Heading("Why not the others?"), ListBlock(tuple(reasons))]
     if document["bars"]:
         blocks.append(Heading("Published thresholds"))
         for bar in document["bars"]:

@@ -122,25 +122,22 @@ def unknown_of(answers: ContextAnswers, inspected: Looked, tried_rows: int) -> t
     ]
     if inspected.guessed:
         sentences.append(
-            "which columns others can know, and which must not be learned: the roles are guesses of"
-            " a profile"
+            "which columns others can know, and which nobody may learn: the roles are guesses of "
+            "a profile"
         )
     if schema.person is None:
-        sentences.append(
-            "whether a person has several records: every record counts as a person of its own"
-        )
+        sentences.append("whether a person has several records: every record counts as one person")
     numbers = [name for name in schema.sensitive if schema[name].kind is Kind.NUMERIC]
     if numbers:
         sentences.append(
-            f"how close values of {', '.join(numbers)} may lie: diversity takes any two numbers as"
-            " different"
+            f"how close values of {', '.join(numbers)} may be: diversity counts any two numbers as "
+            "different"
         )
     in_both_roles = [name for name in schema.sensitive if name in schema.quasi]
     if in_both_roles:
         sentences.append(
-            f"what becomes of {', '.join(in_both_roles)}: sensitive, and a quasi-identifier too,"
-            " so it is"
-            " in the class size and no diversity is promised for it"
+            f"how {', '.join(in_both_roles)} is protected: it is sensitive and a quasi-identifier, "
+            "so it counts for the class size and no diversity is promised for it"
         )
     if tried_rows < len(inspected.dataset):
         sentences.append(
@@ -149,8 +146,8 @@ def unknown_of(answers: ContextAnswers, inspected: Looked, tried_rows: int) -> t
         )
     sentences += [
         (
-            "what else is published about these people, now or later: a register of releases"
-            " (sfumato register) remembers yours"
+            "what else is published about these people, now or later: a register (sfumato "
+            "register) remembers your releases"
         ),
         (
             "whether the law allows it: numbers are one part of any rule, and no number makes a"

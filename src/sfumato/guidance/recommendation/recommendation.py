@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 FILE = "recommendation.json"
 MOST_RUNNERS_UP = 3
 NO_CLASSES = (
-    "No candidate keeps the promised class size; the best of those that keep limits only is"
-    " proposed, which promise less."
+    "No candidate reaches the promised class size; the proposal is the best of those that satisfy "
+    "limits only, which protect less."
 )
 FALLBACK = "Fallback"
 NOT_ACCEPTED = (
-    "only limits are kept, and the promised class size is not; nothing is released unless you"
-    " accept that (--accept-limits; in Python accept_limits=True), or answer so that a smaller"
-    " class size is asked for"
+    "the proposal satisfies limits only and does not reach the promised class size; nothing is "
+    "released unless you accept that (--accept-limits; in Python accept_limits=True), or answer "
+    "so that a smaller class size is asked for"
 )
 
 
@@ -112,7 +112,7 @@ class Recommendation(Reportable):
         linked = self.best.risks.get("linkage")
         linkage_part = ""
         if linked is not None:
-            linkage_part = f"; {percent(linked)} of the people looked for are found"
+            linkage_part = f"; {percent(linked)} of the people tried are recognised"
         head = f"{FALLBACK} for {self.name}" if self.fallback else self.name
         return (
             f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,}"
@@ -128,8 +128,8 @@ class Recommendation(Reportable):
         for trial in self.tried:
             promising += not trial.other_promise and self.outcome(trial.name).holds
         return (
-            f"Of {promising} candidates that keep all promises and limits it has the least"
-            f" {TOLD[self.ranked.yardstick]}."
+            f"Of {promising} candidates that satisfy all promises and limits it has the least "
+            f"{TOLD[self.ranked.yardstick]}."
         )
 
     def release(
@@ -148,14 +148,14 @@ class Recommendation(Reportable):
         seed: Annotated[
             int | str | Seed | None,
             CommandOption(
-                "hexadecimal seed of the release; short ones mark a rehearsal", typed=str
+                "hexadecimal seed of the release; short seeds mark a rehearsal", typed=str
             ),
         ] = None,
         progress: Progress | None = None,
         accept_limits: Annotated[
             bool,
             CommandOption(
-                "take a fallback that keeps limits only, such as masked or synthetic records",
+                "use a fallback that satisfies limits only, such as masked or synthetic records",
                 ("--accept-limits",),
             ),
         ] = False,
@@ -179,11 +179,12 @@ class Recommendation(Reportable):
                 context = Context(Seed.of(seed), progress=progress or silent)
                 release = make_release(self.dataset, self.recipe_of(name), context)
             except (ReleaseRefused, Unsatisfiable, SchemaError) as error:
-                failures.append(f"{name} is refused on all {self.rows:,} rows: {error}")
+                failures.append(f"{name} fails on all {self.rows:,} rows: {error}")
                 continue
             return self._moved_to(name, tuple(failures)), release
         raise Unsatisfiable(
-            f"nothing that was recommended holds on the whole table: {'; '.join(failures)}"
+            f"no recommended recipe holds on the whole table: {'; '.join(failures)}; ask "
+            "for less, or review the answers"
         )
 
     def _moved_to(self, name: str, failures: tuple[str, ...]) -> Recommendation:
@@ -191,7 +192,7 @@ class Recommendation(Reportable):
             return self
         order = (name, *(candidate for candidate in self.ranked.order if candidate != name))
         why = {
-            candidate: self.ranked.why_not.get(candidate, "it is refused on the whole table")
+            candidate: self.ranked.why_not.get(candidate, "it fails on the whole table")
             for candidate in order[1:]
         }
         return dataclasses.replace(
@@ -298,7 +299,7 @@ class Recommendation(Reportable):
         """The candidates, what is recommended, why, why not the others, and what is not known."""
         lists = {
             "What must hold, and why": [str(reason) for reason in self.terms.reasons],
-            "Why not the others": [*self.moved, *self.ranked.why_not.values()],
+            "Why not the others?": [*self.moved, *self.ranked.why_not.values()],
             "Not known": list(self.unknown),
         }
         return [
@@ -321,4 +322,4 @@ def refuse_written(folder: Path, *, force: bool) -> None:
             f"{folder} is not empty and holds no recommendation; choose another folder"
         )
     if not force:
-        raise OutputError(f"{folder} already holds a recommendation; give --force to write it anew")
+        raise OutputError(f"{folder} already holds a recommendation; give --force to replace it")

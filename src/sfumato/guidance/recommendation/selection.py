@@ -66,9 +66,9 @@ def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bo
     if not promising and not weaker_outcomes:
         reasons = "; ".join(f"{o.name}: {o.reason}" for o in comparison.outcomes)
         raise Unsatisfiable(
-            f"no candidate keeps the promises and limits: {reasons}. Ask for less (a recipient who"
-            " is bound, fewer quasi-identifiers), or share answers instead of records (sfumato"
-            " query)",
+            f"no candidate satisfies the promises and limits: {reasons}. Ask for less (a recipient "
+            "bound by contract, fewer quasi-identifiers), or share answers instead of records "
+            "(sfumato query)",
             closest=comparison,
         )
     yardstick = yardstick_of(promising or weaker_outcomes, keep=keep)
@@ -167,7 +167,7 @@ def _why_not(
         return f"{outcome.name} could not be measured by the {title}"
     if round(own_utility, 9) == round(best_utility, 9):
         return (
-            f"{outcome.name} loses the same, and is no better otherwise ({title} {own_utility:.3f})"
+            f"{outcome.name} loses the same and is not better otherwise ({title} {own_utility:.3f})"
         )
     return f"{outcome.name} loses more: its {title} is {own_utility:.3f} beside {best_utility:.3f}"
 

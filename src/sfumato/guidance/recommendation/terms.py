@@ -60,21 +60,21 @@ SOURCES: dict[int, tuple[str, str]] = {
     20: (IPC, "secondary source"),
 }
 SAFE_HARBOR = (
-    "45 CFR 164.514(b)(2): an area is told only if more than 20,000 people live there",
+    "45 CFR 164.514(b)(2): an area may be shown only if more than 20,000 people live there",
     "secondary source",
 )
 DIVERSITY = (
     "Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302",
-    "it names no number for l",
+    "it gives no number for l",
 )
-COPIES = ("the usual limit of this package; no published threshold is known to us", "our own")
+COPIES = ("the usual limit of this package; we know of no published threshold", "our own")
 PROSECUTOR = (
     "El Emam & Dankar 2008, doi:10.1197/jamia.M2716",
-    "it names the intruders, no threshold",
+    "it names the intruders but no threshold",
 )
 FIVE_SAFES = (
     "Desai, Ritchie & Welpton 2016, Five Safes, UWE Economics Working Paper 1601",
-    "it names the questions, no threshold",
+    "it names the questions but no threshold",
 )
 
 # Published numbers that are about classes of records, and the state of the text; the others are
@@ -163,8 +163,8 @@ def terms_for(
     """
     if answers.population is not None and answers.population < people:
         raise ParameterError(
-            f"the table has {people:,} people, and the population it was drawn from cannot be"
-            " smaller; give the number of all people"
+            f"the table has {people:,} people, so its population cannot be smaller; give the "
+            "number of all people"
         )
     audience, harm = exposure_of(answers), harm_of(answers)
     k = CLASS_SIZES[audience][harm]
@@ -199,16 +199,16 @@ def _feared(answers: ContextAnswers, audience: str) -> tuple[Reason, ...]:
     )
     colleague = Reason(
         "intruder: colleague",
-        "who works with people of the file knows things that are no quasi-identifiers",
+        "somebody who works with people of the file knows things that are not quasi-identifiers",
         *FIVE_SAFES,
     )
     if audience != OPEN:
         if audience == "internal":
             return (always, colleague)
         return (always,)
-    sentence = "nothing binds who gets it"
+    sentence = "the recipient is not bound by contract"
     if answers.recipient in ("public", "unknown"):
-        sentence = "anybody may get it"
+        sentence = "anybody may receive it"
     reason = Reason(
         "intruders: journalist, neighbour, worst case",
         f"{sentence}: an attempt is taken as certain",
@@ -220,10 +220,11 @@ def _feared(answers: ContextAnswers, audience: str) -> tuple[Reason, ...]:
 def _class_size(answers: ContextAnswers, k: int, audience: str, harm: str) -> Reason:
     source, checked = SOURCES[k]
     if audience != OPEN or k <= 5:
-        source += "; that it fits this context is our reading, not theirs"
+        source += "; applying it to this context is our reading, not theirs"
     recipients = audience if audience == OPEN else f"{audience} under contract"
     why = (
-        f"for {recipients} and {harm} harm nobody may be picked rightly more often than once in {k}"
+        f"for {recipients} and {harm} harm, nobody may be picked correctly more often "
+        f"than once in {k}"
     )
     return Reason(f"promise: {k}-anonymity", why, source, checked)
 
@@ -243,8 +244,8 @@ def _small(answers: ContextAnswers) -> tuple[Reason, ...]:
 
 def _linkage(k: int) -> Reason:
     why = (
-        "who links the release with what he knows of people may be right no more often than by"
-        f" guessing in a class of {k}"
+        "an intruder who links the release with other knowledge of people may be right no more "
+        f"often than by guessing in a class of {k}"
     )
     return Reason(f"limit: linkage at most 1/{k}", why, *SOURCES[k])
 
@@ -252,8 +253,7 @@ def _linkage(k: int) -> Reason:
 def _copies() -> Reason:
     limit = USUAL_LIMITS["copied_records"]
     why = (
-        "where records are drawn anew, so many more than chance repeats may be somebody's true"
-        " record"
+        "if records are synthetic, many more than chance repetitions may be somebody's true record"
     )
     return Reason(f"limit: copied records at most {limit:g}", why, *COPIES)
 
@@ -261,9 +261,8 @@ def _copies() -> Reason:
 def _diverse(diversity: Mapping[str, int], required: int) -> Reason:
     columns = ", ".join(diversity)
     why = (
-        f"who finds somebody's class shall not learn {columns}; how many values is our choice, 2"
-        " the"
-        " least that mean anything"
+        f"an intruder who finds a person's class must not learn {columns}; how many values is our "
+        "choice, and 2 is the least that means anything"
     )
     return Reason(
         f"promise: {required} values of each sensitive column in every class", why, *DIVERSITY
@@ -278,8 +277,8 @@ def _sampled(answers: ContextAnswers, k: int, people: int) -> tuple[Reason, ...]
         return ()
     enough = choose_k(risk_of(k), population=answers.population, records=people).sample
     why = (
-        f"if nobody knew who is in the file, classes of {enough} would do by estimate; somebody may"
-        " know, so the promise is not lowered"
+        f"if nobody knew who is in the file, classes of {enough} would suffice by estimate; "
+        "somebody may know, so the promise is not lowered"
     )
     return (
         Reason(

@@ -76,7 +76,7 @@ def _fail_with(error: BaseException) -> None:
     code = error.errno if isinstance(error, OSError) else None
     if code == errno.ENAMETOOLONG:  # wherever a path is looked at first
         _fail(
-            "a path of this command is longer than the system allows; nothing can be there",
+            "a path of this command is longer than the system allows; use a shorter one",
             UnreadableInput.exit_code,
         )
     if code == errno.ENOMEM or isinstance(error, MemoryError):
@@ -169,7 +169,7 @@ def _fail(message: str, code: int) -> None:
 
 def _with_less_memory() -> str:
     """What to do where memory did not suffice."""
-    advice = "end other programs, leave out columns, or take a machine with more"
+    advice = "end other programs, leave out columns, or use a machine with more memory"
     words = sys.argv[1:]
     if not words or words[0] not in WITH_ENGINE:
         return f"{advice[0].upper()}{advice[1:]}"
@@ -182,8 +182,8 @@ def _with_less_memory() -> str:
     if "memory" not in words and any(not word.endswith("=memory") for word in engines):
         return f"Try --engine duckdb, which spills to disk; else {advice}"
     return (
-        "Save the table as Parquet if it is not, and let an engine hold it: --engine polars or"
-        f" --engine duckdb; else {advice}"
+        "Save the table as Parquet if it is not, and let an engine read it: --engine polars or "
+        f"--engine duckdb; else {advice}"
     )
 
 

@@ -35,57 +35,57 @@ COMMANDS = {
     "profile": (
         "assess:profile",
         (
-            "Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked"
-            " with its reason."
+            "Look at a table and propose a recipe: roles, kinds and hierarchies, each with its "
+            "reason."
         ),
     ),
     "recommend": (
         "recommend:recommend",
         (
-            "Recommend a release: ask for the context, try every family of means, and write the"
-            " best recipe with its reasons."
+            "Recommend a release: ask for the context, try every family of methods, and write the "
+            "best recipe with its reasons."
         ),
     ),
     "assess": (
         "assess:assess",
         (
-            "Say what an intruder can do with a table as it is: uniques, k, risks, and the columns"
-            " that cause them."
+            "Show what an intruder can do with a table as it is: uniques, k, risks, and the "
+            "columns that cause them."
         ),
     ),
     "run": (
         "run:run",
         (
-            "Anonymize a table as a recipe says, judge the output again, and write what may be"
-            " shared and what may not."
+            "Anonymize a table by a recipe, judge the output again, and write what to share and "
+            "what to keep."
         ),
     ),
     "check": (
         "verify:check",
         (
-            "Judge a released table by a recipe; exit code 1 when a promise does not hold or a"
-            " direct identifier is left."
+            "Judge a released table by a recipe; exit code 1 if a promise does not hold or a "
+            "direct identifier remains."
         ),
     ),
     "attack": (
         "attack:attack",
         (
-            "Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try"
-            " what the literature knows."
+            "Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try "
+            "the attacks of the literature."
         ),
     ),
     "evaluate": (
         "evaluate:evaluate",
         (
-            "Measure a release beside its original: loss, moments, tables, queries, models; by"
-            " default everything that applies."
+            "Compare a release with its original: loss, moments, tables, queries, models; by "
+            "default everything that applies."
         ),
     ),
     "compare": (
         "compare:compare",
         (
-            "Run candidates alike, attack and measure them alike, and show which of them no other"
-            " one beats."
+            "Run, attack and measure several candidates in the same way, and show which of them "
+            "no other one beats."
         ),
     ),
     "verify": (
@@ -97,13 +97,13 @@ COMMANDS = {
     ),
     "explain": (
         "explain:explain",
-        "Explain a model, step, hierarchy or objective, or tell what a release did and why.",
+        "Explain a model, step, hierarchy or objective, or what a release did and why.",
     ),
     "table": (
         "table:table",
         (
-            "Count persons or sum a column by other columns, and publish what nobody can be"
-            " computed from."
+            "Count persons or sum a column by other columns, and publish a table from which "
+            "nobody can be computed."
         ),
     ),
     "serve": (
@@ -120,19 +120,19 @@ COMMANDS = {
     "import": (
         "import_arx:import_project",
         (
-            "Take an ARX project over: roles, hierarchies, privacy models and the table as a"
-            " recipe; what cannot be is named."
+            "Convert an ARX project to a recipe: roles, hierarchies, privacy models and the "
+            "table; what cannot be converted is listed."
         ),
     ),
     "query": (
         "query:query",
-        "Answer a question under differential privacy and write down what it cost.",
+        "Answer a question under differential privacy and record what it cost.",
     ),
     "demo": (
         "demo:demo",
         (
-            "Anonymize a generated hospital table twice: a release that intruders beat, and one"
-            " that they do not."
+            "Anonymize a generated hospital table twice: one release that intruders beat, and one "
+            "that they do not."
         ),
     ),
 }
@@ -146,27 +146,27 @@ GROUPS = {
     "party": (
         "party",
         (
-            "Several parties, one answer: draft and sign a study, take part in it (party study.yaml"
-            " data.csv --as NAME), verify a result."
+            "Compute one answer with several parties: draft and sign a study, take part in it "
+            "(party study.yaml data.csv --as NAME), verify a result."
         ),
     ),
     "register": (
         "register",
         (
-            "What was released, of what, to whom, and what all of it tells together: start, list,"
-            " check, add, withdraw."
+            "Record what was released, of what and to whom, and check what all of it reveals "
+            "together: start, list, check, add, withdraw."
         ),
     ),
     "outputs": (
         "outputs",
         (
-            "Outputs of researchers: review and decide, release what is approved, verify; find"
-            " stable results."
+            "Check outputs of researchers: review and decide, release what is approved, verify; "
+            "find stable results."
         ),
     ),
     "policy": (
         "policy",
-        "Privacy policies: check, compile, run, hold against a release, export.",
+        "Privacy policies: check, compile, run, compare with a release, export.",
     ),
 }
 """Name → the module of a group of commands, and its title."""
@@ -303,7 +303,7 @@ def _common(
     version: Annotated[
         bool | None,
         typer.Option(
-            "--version", help="print the version and leave", is_eager=True, callback=_print_version
+            "--version", help="print the version and exit", is_eager=True, callback=_print_version
         ),
     ] = None,
 ) -> None:

@@ -64,7 +64,7 @@ class ProfileFiles(ShowOptions):
     output: Annotated[
         Path | None,
         CommandOption(
-            "new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)",
+            "new file for the recipe, instead of stdout; with --column, for its hierarchy (CSV)",
             ("--output", "-o"),
         ),
     ] = None
@@ -102,7 +102,7 @@ def profile(
         return
     if any(value is not None for value in vars(hierarchy).values()):
         raise ParameterError(
-            "--recipe, --rule and --show go with --column, which names the column to look at"
+            "--recipe, --rule and --show belong to --column, which names the column; add --column"
         )
     if json and output is not None:
         raise ParameterError("--json goes to stdout; leave out --output, or --json")
@@ -126,7 +126,7 @@ def profile(
         give_json({**dataclasses.asdict(proposal), **about_all})
         return
     _write_recipe(recipe_text(proposal), output)
-    sentence = f"{proposal.rows:,} rows, {count_of(len(proposal.columns), 'column')} looked at"
+    sentence = f"{proposal.rows:,} rows, {count_of(len(proposal.columns), 'column')} examined"
     if proposal.sampled is not None:
         sentence += f", together in {proposal.sampled:,} of the rows"
     notes(proposal.warnings, quiet=quiet)
@@ -145,7 +145,9 @@ def _write_recipe(text: str, output: Path | None) -> None:
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise OutputError(f"{output} already exists; a recipe is not overwritten") from None
+        raise OutputError(
+            f"{output} already exists, and a recipe is never overwritten; choose another file"
+        ) from None
     except OSError as error:
         raise OutputError(f"cannot write {output}: {error.strerror}") from None
 
@@ -275,11 +277,9 @@ def _show_record(dataset: Table, record: int, *, json: bool) -> None:
         give_json({"record": record, "alone_on": [list(columns) for columns in reasons]})
         return
     if not reasons:
-        out().print(
-            f"Nobody singles out record {record} with up to five columns: others fit as well."
-        )
+        out().print(f"Record {record} is not unique by any combination of up to five columns.")
         return
-    out().print(f"Record {record} is the only one for who knows")
+    out().print(f"Record {record} is unique to somebody who knows")
     for columns in reasons[:MOST_SETS]:
         out().print(f"  {escape(' + '.join(columns))}", soft_wrap=True)
     if len(reasons) > MOST_SETS:
@@ -305,8 +305,8 @@ def _split_verdicts(
         if not verdict.holds:
             # Not even the weakest promise holds, and the sentence would speak of that one.
             sentence = (
-                f"no {join_words(question.left_open)} holds: {verdict.records:,} of"
-                f" {assessment.size:,} records are beyond any"
+                f"no {join_words(question.left_open)} holds: {verdict.records:,} of "
+                f"{assessment.size:,} records exceed every limit"
             )
         fields = {
             "asked": question.text,

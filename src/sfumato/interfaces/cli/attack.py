@@ -44,14 +44,16 @@ class IntruderOptions:
 
     panel: ClassVar[str] = "What the intruder has"
     intruder: Annotated[str | None, CommandOption("a table, instead of the named intruders")] = None
-    knows: Annotated[str | None, CommandOption("columns the intruder knows, with commas")] = None
+    knows: Annotated[
+        str | None, CommandOption("columns the intruder knows, separated by commas")
+    ] = None
     rename: Annotated[
         list[str] | None,
         CommandOption("a column there and its name here: years=age; repeat it"),
     ] = None
     by: Annotated[str | None, CommandOption("column that identifies people in both tables")] = None
     population: Annotated[
-        str | None, CommandOption("a table of everyone, for `unique_in_population`")
+        str | None, CommandOption("a table of the whole population, for `unique_in_population`")
     ] = None
     aux: Annotated[
         str | None, CommandOption("a table of other people, for `other_columns_linkage`")
@@ -62,7 +64,7 @@ class IntruderOptions:
     ] = None
     other_original: Annotated[
         list[Path] | None,
-        CommandOption("the original of each of --others, if another table"),
+        CommandOption("the original of each of --others, if it is another table"),
     ] = None
 
 
@@ -266,7 +268,7 @@ def _intruder(
         return intruder_with(pair, table, columns, by=knowledge.by, aux=aux)
     if knowledge.by is not None or knowledge.rename or aux is not None:
         raise ParameterError(
-            "--by, --rename and --aux are about an intruder's own table; give it with --intruder"
+            "--by, --rename and --aux describe an intruder's own table; give it with --intruder"
         )
     if columns is None:
         return None
@@ -283,6 +285,8 @@ def _names(texts: list[str]) -> dict[str, str]:
                 "--rename takes the intruder's name and ours with = between: years=age"
             )
         if parts[0] in names:
-            raise ParameterError("--rename: a column of the intruder's table is named twice")
+            raise ParameterError(
+                "--rename: a column of the intruder's table is named twice; name each once"
+            )
         names[parts[0]] = parts[1]
     return names

@@ -59,7 +59,8 @@ def show_choice(
             )
         if k is not None or has_sample:
             raise ParameterError(
-                "--k, --population and --records go without a table, which has figures of its own"
+                "--k, --population and --records are for calls without a table, which "
+                "has its own figures; leave them out"
             )
         document = _choose_for_table(data, choice.recipe, risk, intake, quiet=figures.quiet)
     # Exactly one of the two: none or both make the comparison true.
@@ -108,7 +109,7 @@ def _risk_of(k: int) -> dict[str, Any]:
     from sfumato.methods.formulas.choice_of_k import risk_of
 
     risk = risk_of(k)
-    chance = "the chance of picking the right record of somebody known to be in the file"
+    chance = "the chance of picking the right record of a person known to be in the file"
     sentence = f"k = {k:,} bounds {chance} by 1/{k:,} = {risk:.4g}."
     return {"k": k, "risk": risk, "sentences": [sentence]}
 
@@ -117,7 +118,7 @@ def _rule_of_thumb() -> str:
     from sfumato.methods.formulas.choice_of_k import RULE_OF_THUMB
 
     habits = ", ".join(f"{need} {low}–{high}" for need, low, high in RULE_OF_THUMB)
-    return f"Rule of thumb by need of protection, a habit and no norm: {habits}."
+    return f"Rules of thumb by need of protection (customs, not norms): {habits}."
 
 
 def _print_sentences(sentences: list[str]) -> None:
@@ -139,7 +140,7 @@ class PlanOptions:
     ] = None
     n: Annotated[int | None, CommandOption("records of the table", ("--n",))] = None
     t: Annotated[
-        float | None, CommandOption("factor that classes may be away from the table", ("--t",))
+        float | None, CommandOption("factor by which classes may differ from the table", ("--t",))
     ] = None
     epsilon: Annotated[float | None, CommandOption("instead of --t, which is e^(ε/2) then")] = None
     buckets: Annotated[int | None, CommandOption("how many; else t rounded down, plus 1")] = None

@@ -26,7 +26,8 @@ class CompareFiles(ShowOptions):
     output: Annotated[
         Path | None,
         CommandOption(
-            "folder for JSON, CSV, HTML and the map; finished ones are kept", ("--output", "-o")
+            "folder for JSON, CSV, HTML and the map; finished candidates are kept",
+            ("--output", "-o"),
         ),
     ] = None
     risk: Annotated[str | None, CommandOption("the risk or attack of the map")] = None
@@ -35,7 +36,7 @@ class CompareFiles(ShowOptions):
     pictures: Annotated[
         bool,
         CommandOption(
-            "write the maps of all other risks and utilities as PNG files too; goes with -o",
+            "write the maps of all other risks and utilities as PNG files too; needs -o",
             ("--pictures",),
         ),
     ] = False
@@ -45,7 +46,8 @@ class CompareFiles(ShowOptions):
 def compare(
     data: Data,
     candidates: Annotated[
-        list[Path], typer.Argument(help="recipes; {vary: [3, 5, 10]} in one tries values in turn")
+        list[Path],
+        typer.Argument(help="recipes; {vary: [3, 5, 10]} in a recipe tries values in turn"),
     ],
     *,
     files: CompareFiles,
@@ -65,7 +67,7 @@ def compare(
     if files.pictures and output is None:
         raise ParameterError("--pictures are written to a folder; say which with --output (-o)")
     if output is not None and (output / "comparison.json").exists() and not files.force:
-        raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
+        raise OutputError(f"{output} already holds a comparison; give --force to replace it")
     # Candidates are compared on one table, so that they must agree on how it is read.
     recipe = candidates_from(candidates, ())[0].recipe
     dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=recipe)

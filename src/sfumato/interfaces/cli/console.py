@@ -347,16 +347,16 @@ def in_our_words(error: Any) -> str:
             name = f"{context.info_name} {name}"
         # Who knew the command by its old name is told the new one, not the nearest spelling.
         if name in MOVED:
-            return f"sfumato {name} is called sfumato {MOVED[name]} now"
+            return f"sfumato {name} is now called sfumato {MOVED[name]}; use that"
     command = getattr(context, "command_path", "sfumato")
-    return f"{_reason(error, message, context)}\n{command} --help shows how it is used"
+    return f"{_reason(error, message, context)}\nSee {command} --help"
 
 
 def _reason(error: Any, message: str, context: Any) -> str:
     parameter = getattr(error, "param", None)
     # Only an error about a missing parameter has a type of parameter.
     if hasattr(error, "param_type"):
-        return f"{_spelling(parameter)} must be given{_meaning(parameter)}"
+        return f"{_spelling(parameter)} is missing{_meaning(parameter)}"
     if parameter is not None:
         return f"{_spelling(parameter)}: {_translate(message)}{_meaning(parameter)}"
     option = getattr(error, "option_name", None)
@@ -369,7 +369,7 @@ def _reason(error: Any, message: str, context: Any) -> str:
     if context is not None:
         for parameter in getattr(context.command, "params", ()):
             options += parameter.opts
-    return f"there is no option {option}.{_nearest_option(option, options)}".rstrip(".")
+    return f"option {option} does not exist.{_nearest_option(option, options)}".rstrip(".")
 
 
 def _nearest_option(option: str, options: Iterable[str]) -> str:
@@ -395,10 +395,10 @@ def _about_words(message: str, context: Any) -> str:
     if unknown := UNKNOWN_COMMAND.fullmatch(message):
         commands = list(getattr(context.command, "commands", ())) if context else []
         hint = did_you_mean(unknown[1], commands)
-        return f"there is no command {unknown[1]!r}.{hint}".rstrip(".")
+        return f"command {unknown[1]!r} does not exist.{hint}".rstrip(".")
     if surplus := SURPLUS_WORDS.fullmatch(message):
         command = context.command_path if context else "the command"
-        return f"more words than {command} takes: {surplus[1]}"
+        return f"{command} takes fewer arguments; remove {surplus[1]}"
     return _translate(message)
 
 

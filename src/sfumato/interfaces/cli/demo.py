@@ -36,10 +36,10 @@ table says.
 def demo(
     output: Annotated[
         Path,
-        CommandOption("folder to make; an earlier demo there is replaced", ("--output", "-o")),
+        CommandOption("folder to create; an earlier demo there is replaced", ("--output", "-o")),
     ] = Path("sfumato-demo"),
     table: Annotated[
-        Path | None, CommandOption("only write the table, as CSV, to try other commands on")
+        Path | None, CommandOption("only write the table, as CSV, to try other commands on it")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -56,14 +56,14 @@ def demo(
         return
     _head("1  The table as it is", quiet=quiet)
     _show_unique(people)
-    _head("2  A first release: everyone alike with 4 others in what outsiders know", quiet=quiet)
+    _head("2  A first release: everyone shares with 4 others what outsiders know", quiet=quiet)
     first = _make_release(people, quiet=quiet)
     if first.attacks is not None:
         show_blocks(first.attacks.blocks())
     _sum_up(first)
     _head(
-        "3  A second one: what the colleague knows counts too (cost, length of stay, ward,"
-        " diagnosis)",
+        "3  A second release: what the colleague knows counts too (cost, length of stay, ward, "
+        "diagnosis)",
         quiet=quiet,
     )
     second = _make_release(_with_more_quasi(people), quiet=quiet)
@@ -115,8 +115,8 @@ def _show_unique(people: Table) -> None:
     unique = cast("Assessment", assess(people)).measure("unique_records")
     columns = ", ".join(people.schema.quasi).replace("_", " ")
     out().print(
-        f"{len(people):,} invented hospital visits. Names and numbers aside, {percent(unique)} of"
-        f" the patients are the only one of their kind in what outsiders may know: {columns}.",
+        f"{len(people):,} invented hospital visits. Even without names and numbers, "
+        f"{percent(unique)} of the patients are unique by what outsiders may know: {columns}.",
     )
 
 
@@ -130,13 +130,13 @@ def _sum_up(release: TableRelease) -> None:
     if successful:
         intruders = " and the ".join(sorted(successful))
         words = (
-            f"The promise holds, and the {intruders} finds people all the same, by"
-            " columns it does not cover."
+            f"The promise holds, but the {intruders} still finds people by columns it does not "
+            "cover."
         )
         out().print(f"\n[bold red]{words}[/]", soft_wrap=True)
     else:
         out().print(
-            "\n[bold green]The promise holds, and none of these intruders gets through.[/]",
+            "\n[bold green]The promise holds, and none of these intruders succeeds.[/]",
             soft_wrap=True,
         )
 

@@ -34,7 +34,7 @@ class EvaluateFiles(ShowOptions):
     recipe: Annotated[
         Path | None,
         CommandOption(
-            "for a table made elsewhere: a recipe that says what columns are", ("--recipe", "-r")
+            "for a table made elsewhere: a recipe that describes the columns", ("--recipe", "-r")
         ),
     ] = None
     people: People = None
@@ -74,7 +74,8 @@ def evaluate(
         )
     if not folder.is_file() and files.recipe is not None:
         raise ParameterError(
-            "-r is about a table made elsewhere; a folder that run wrote has its recipe"
+            "-r is for a table made elsewhere; a folder that run wrote has its recipe, "
+            "so leave -r out"
         )
     foreign = foreign_file(folder, files.recipe, alignment, reading.intake)
     release: Any = foreign or read_release(folder)

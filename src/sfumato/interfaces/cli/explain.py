@@ -85,9 +85,7 @@ def list_names(
     families = [*registry.FAMILIES, "objectives", "examples"]
     if what is not None:
         if what not in families:
-            raise ParameterError(
-                f"there is nothing called {what!r} to list.{did_you_mean(what, families)}"
-            )
+            raise ParameterError(f"there is no list called {what!r}.{did_you_mean(what, families)}")
         families = [what]
     entries = {family: list_family(family) for family in families}
     if json:
@@ -221,7 +219,7 @@ def _describe(text: str) -> list[dict[str, Any]]:
         family, _, name = text.partition("/")
         if family not in families:
             raise UnreadableInput(
-                f"there is no folder {text}, and no family of names {family!r} (sfumato list)"
+                f"there is no folder {text}, and no family of methods {family!r} (sfumato list)"
             )
         families = [family]
     name = known_as(name)
@@ -237,8 +235,7 @@ def _describe(text: str) -> list[dict[str, Any]]:
                 descriptions.append(_describe_member(family, shape, name, members[name]))
     if not descriptions:
         raise ParameterError(
-            f"nothing is called {text!r}, and there is no folder of that"
-            f" name.{did_you_mean(name, names)}"
+            f"{text!r} is neither a known name nor a folder.{did_you_mean(name, names)}"
         )
     return descriptions
 
@@ -301,7 +298,7 @@ def traits_of(description: Description) -> list[str]:
     facts, remarks = description["facts"], description.get("depends", {})
     truthful = "released values may be changed at random"
     if facts["truthful"]:
-        truthful = "what is released stays true"
+        truthful = "released values stay true"
     traits = {
         "against": AGAINST[facts["against"]],
         "measure": "a yes or no" if facts["measure"] == "boolean" else "a number",

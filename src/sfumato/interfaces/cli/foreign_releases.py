@@ -27,8 +27,8 @@ class ForeignOptions:
     align: Annotated[
         str | None,
         CommandOption(
-            "a column that identifies records in both tables; `order`: row i is row i; `none`:"
-            " synthetic"
+            "a column that identifies records in both tables; `order`: rows are in the same "
+            "order; `none`: synthetic"
         ),
     ] = None
     control: Annotated[
@@ -82,10 +82,10 @@ def foreign_file(
         if alignment == ForeignOptions():
             return None
         if not path.exists():
-            raise UnreadableInput(f"{path} is not there; give the table that was made elsewhere")
+            raise UnreadableInput(f"{path} does not exist; give the table that was made elsewhere")
         raise ParameterError(
-            "--align and --control are about a file made elsewhere; a folder that run wrote"
-            " needs neither"
+            "--align and --control are for a table made elsewhere; a folder that run wrote needs "
+            "neither, so leave them out"
         )
     if alignment.align is None:
         raise ParameterError(
@@ -94,8 +94,8 @@ def foreign_file(
         )
     if recipe is None:
         raise ParameterError(
-            f"{path.name} was made elsewhere; give a recipe that says what columns are with -r"
-            " (sfumato profile writes one)"
+            f"{path.name} was made elsewhere; give a recipe that describes its columns with -r "
+            "(sfumato profile writes one)"
         )
     # Its steps and promises did not make this file, so they are left out.
     description = dataclasses.replace(load(recipe), steps=(), meet=())

@@ -36,7 +36,7 @@ class ColumnOptions:
         Path | None, CommandOption("the recipe that has its hierarchy", ("--recipe", "-r"))
     ] = None
     rule: Annotated[
-        str | None, CommandOption("a hierarchy instead: 'intervals: {widths: [5, 10]}'")
+        str | None, CommandOption("a hierarchy to use instead: 'intervals: {widths: [5, 10]}'")
     ] = None
     show: Annotated[
         int | None, CommandOption(f"labels of each level, {SHOWN} by default; 0: all", minimum=0)
@@ -76,7 +76,7 @@ def look_at_column(
         from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
 
         file = write_hierarchy(view.ladder, view.covered, output)
-        tell(f"wrote  {file}: it holds values, keep it", quiet=quiet)
+        tell(f"wrote  {file}; it contains values of the data, so keep it private", quiet=quiet)
     if json:
         from sfumato.core import registry
 
@@ -84,9 +84,7 @@ def look_at_column(
         give_json({"column": column, "hierarchy": rule, **view.to_dict()})
         return
     _show(view, SHOWN if options.show is None else options.show)
-    tell(
-        "for the owner's eyes: labels are values of people, and small counts are shown", quiet=quiet
-    )
+    tell("for the owner only: labels are values of people, and small counts are shown", quiet=quiet)
 
 
 def _read_with_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Table:

@@ -19,7 +19,7 @@ def import_project(
     project: Annotated[Path, typer.Argument(help="a project that ARX saved (.deid)")],
     output: Annotated[
         Path,
-        CommandOption("folder to make: recipe.yaml, hierarchies, data.csv", ("--output", "-o")),
+        CommandOption("folder to create: recipe.yaml, hierarchies, data.csv", ("--output", "-o")),
     ],
     json: Json = False,
     quiet: Quiet = False,
@@ -44,6 +44,6 @@ def import_project(
     undecided = 0
     for spec in content.document["columns"].values():
         undecided += spec["role"] == "ask"
-    first = f"decide what {undecided} column(s) are (role: ask), then " if undecided else ""
+    first = f"decide {undecided} column(s) with role ask, then " if undecided else ""
     table = "TABLE" if content.table is None else folder / "data.csv"
     tell(f"next   {first}sfumato run {table} -r {folder / 'recipe.yaml'} -o out", quiet=quiet)

@@ -37,10 +37,10 @@ class AlgorithmOptions:
     ] = None
     stump: Annotated[
         str | None,
-        CommandOption("one threshold that tells the two classes of this column apart, with --by"),
+        CommandOption("one threshold that separates the two classes of this column, with --by"),
     ] = None
     tree: Annotated[str | None, CommandOption("a decision tree for this column, with --by")] = None
-    by: Annotated[str | None, CommandOption("columns that explain it, with commas between")] = None
+    by: Annotated[str | None, CommandOption("columns that explain it, separated by commas")] = None
     grid: Annotated[
         float | None, CommandOption("results (of trees: thresholds) are multiples of this")
     ] = None
@@ -61,20 +61,19 @@ class AlgorithmOptions:
         columns = {name: column for name, column in targets.items() if column is not None}
         if len(columns) != 1:
             raise ParameterError(
-                "say what is computed by one of --mean, --regression, --stump and --tree: --mean"
-                " cost"
+                "say what to compute with --mean, --regression, --stump or --tree: --mean cost"
             )
         name, column = next(iter(columns.items()))
         by = names_in(self.by)
         # True for a mean with --by and for anything else without: both are wrong.
         if (name == "mean") == bool(by):
             raise ParameterError(
-                "--by goes with --regression, --stump and --tree, and each of them needs it"
+                "--regression, --stump and --tree each need --by; give both, or leave --by out"
             )
         if self.depth is not None and name != "tree":
             raise ParameterError("--depth goes with --tree")
         if name == "stump" and len(by) > 1:
-            raise ParameterError("a stump has one column: --by age")
+            raise ParameterError("a stump uses one column: --by age")
         parameters: dict[str, object] = {"grid": self.grid, "depth": self.depth}
         if name == "stump":
             parameters["by"] = by[0]
@@ -118,5 +117,5 @@ def _row_positions(text: str) -> list[int]:
     """Row numbers, counted from 1, as positions from 0."""
     words = names_in(text)
     if not all(word.isdigit() and int(word) > 0 for word in words):
-        raise ParameterError("--known takes numbers of rows from 1, with commas between: 1,5,9")
+        raise ParameterError("--known takes row numbers from 1, separated by commas: 1,5,9")
     return [int(word) - 1 for word in words]

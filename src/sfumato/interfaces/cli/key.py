@@ -21,9 +21,7 @@ from sfumato.interfaces.cli.options import Quiet
 
 @command()
 def make_signing_key(
-    file: Annotated[
-        Path, typer.Argument(help="where the private key goes, for example office.pem")
-    ],
+    file: Annotated[Path, typer.Argument(help="file for the private key, for example office.pem")],
     quiet: Quiet = False,
 ) -> None:
     """Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is
@@ -34,17 +32,20 @@ def make_signing_key(
     try:
         new_key(file)
     except FileExistsError:
-        raise OutputError(f"{file} already exists; a key is never overwritten") from None
+        raise OutputError(
+            f"{file} already exists, and a key is never overwritten; choose another file"
+        ) from None
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error.strerror}") from None
     tell(
-        f"keep {file} secret; give {file.with_suffix('.pub.pem')} to whoever verifies", quiet=quiet
+        f"keep {file} secret; give {file.with_suffix('.pub.pem')} to everybody who verifies",
+        quiet=quiet,
     )
 
 
 @command()
 def make_vault_key(
-    file: Annotated[Path, typer.Argument(help="where the key goes, for example pseudonyms.key")],
+    file: Annotated[Path, typer.Argument(help="file for the key, for example pseudonyms.key")],
     quiet: Quiet = False,
 ) -> None:
     """Make a random key of 256 bits for pseudonyms and vaults."""
@@ -52,7 +53,7 @@ def make_vault_key(
 
     new_key_file(file)
     tell(
-        f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened",
+        f"keep {escape(str(file))} secret, and keep a copy: without it nobody can open a vault",
         quiet=quiet,
     )
     notes(cannot_promise("modes"), quiet=quiet)
@@ -63,16 +64,16 @@ class PartyEntry:
     """What a study says of a party."""
 
     address: Annotated[str, CommandOption("where this party listens, host:port")] = "HOST:PORT"
-    dataset: Annotated[str, CommandOption("what the party's table is called")] = "DATASET"
+    dataset: Annotated[str, CommandOption("the name of the party's table")] = "DATASET"
     ledger_id: Annotated[
         str | None,
-        CommandOption("whose budget studies with noise spend: the name in its ledger"),
+        CommandOption("whose budget pays for studies with noise: the name in its ledger"),
     ] = None
 
 
 @command("sfumato.parties.keys:new_keys")
 def make_party_keys(
-    folder: Annotated[Path, CommandOption("where the keys go", ("--out", "-o"))] = Path(),
+    folder: Annotated[Path, CommandOption("folder for the keys", ("--out", "-o"))] = Path(),
     quiet: Quiet = False,
     *,
     party: Keywords,
@@ -95,9 +96,9 @@ def make_party_keys(
         fields["ledger_id"] = entry.ledger_id
     documents_to_stdout().write(write_yaml([fields]))
     tell(
-        "[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep"
-        f" {escape(str(keys.private))}, {escape(keys.signing.name)} and {escape(keys.secret.name)}"
-        " to yourself[/]",
+        "[dim]add this to the study, under parties (number them 0, 1, 2, …); keep "
+        f"{escape(str(keys.private))}, {escape(keys.signing.name)} and {escape(keys.secret.name)} "
+        "private[/]",
         quiet=quiet,
     )
     notes(cannot_promise("modes"), quiet=quiet)

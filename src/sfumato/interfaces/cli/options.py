@@ -30,9 +30,7 @@ Data = Annotated[
 ]
 Several = Annotated[
     list[str],
-    typer.Argument(
-        help="the table; several files or a folder of them are tables that belong together"
-    ),
+    typer.Argument(help="the table; several files or a folder are tables that belong together"),
 ]
 ReleaseFolder = Annotated[
     Path,
@@ -48,9 +46,12 @@ TableName = Annotated[
     CommandOption("of a database: the table, like clinic.visits", ("--table",), metavar="<name>"),
 ]
 People = Annotated[
-    str | None, CommandOption("of data that are no table: people's columns", ("--people",))
+    str | None,
+    CommandOption("for baskets, paths, graphs and related tables: people's columns", ("--people",)),
 ]
-Population = Annotated[str | None, CommandOption("everyone, or whom swap_across takes from")]
+Population = Annotated[
+    str | None, CommandOption("the whole population, or the table that swap_across takes from")
+]
 SECONDS = "<seconds>"
 
 
@@ -67,16 +68,16 @@ class ReadOptions:
     """What can be said about reading on the command line; it goes before what a recipe says."""
 
     panel: ClassVar[str] = "How the file is read"
-    delimiter: Annotated[str | None, CommandOption("of CSV, if guessed wrongly")] = None
-    encoding: Annotated[str | None, CommandOption("of CSV, if guessed wrongly")] = None
+    delimiter: Annotated[str | None, CommandOption("of CSV, if it is guessed wrong")] = None
+    encoding: Annotated[str | None, CommandOption("of CSV, if it is guessed wrong")] = None
     decimal: Annotated[str | None, CommandOption("mark of CSV: '.' or ','")] = None
     header: Annotated[
-        bool | None, CommandOption("the first row has names", ("--header/--no-header",))
+        bool | None, CommandOption("whether the first row has names", ("--header/--no-header",))
     ] = None
-    sheet: Annotated[str | None, CommandOption("of Excel; else the first")] = None
+    sheet: Annotated[str | None, CommandOption("of Excel; by default the first")] = None
     missing: Annotated[str | None, CommandOption("codes: 'NA,?,-9'; '' for none")] = None
     rename_duplicates: Annotated[
-        bool | None, CommandOption("number equal names: a, a_2", ("--rename-duplicates",))
+        bool | None, CommandOption("number repeated names: a, a_2", ("--rename-duplicates",))
     ] = None
 
     @property

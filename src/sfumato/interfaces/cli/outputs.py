@@ -56,10 +56,10 @@ class DecisionOptions:
 
     approve: Annotated[
         str | None,
-        CommandOption("numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass"),
+        CommandOption("numbers of outputs to approve: 3, or 1-4,7; 'passes' for all that pass"),
     ] = None
-    refuse: Annotated[str | None, CommandOption("numbers of outputs that may not")] = None
-    because: Annotated[str | None, CommandOption("why it was so decided")] = None
+    refuse: Annotated[str | None, CommandOption("numbers of outputs to refuse")] = None
+    because: Annotated[str | None, CommandOption("the reason of the decision")] = None
     by: Annotated[str | None, CommandOption("who decided")] = None
 
     @property
@@ -77,18 +77,14 @@ class DecisionOptions:
 class SealOptions:
     """How the log is sealed, and which seal it must have."""
 
-    sign: Annotated[
-        Path | None, CommandOption("a private key to seal the log with, as it is after this")
-    ] = None
+    sign: Annotated[Path | None, CommandOption("a private key to seal the log with")] = None
     seal: Annotated[
         Path | None,
         CommandOption(
-            "where you keep the seal of the log; else it lies in the folder of the session"
+            "where you keep the seal of the log; by default in the folder of the session"
         ),
     ] = None
-    key: Annotated[
-        Path | None, CommandOption("the public key that the log must have been sealed with")
-    ] = None
+    key: Annotated[Path | None, CommandOption("the public key of the seal")] = None
 
 
 @command()
@@ -149,16 +145,16 @@ def _decide(log: OutputLog, decision: DecisionOptions, *, quiet: bool) -> None:
 
     texts = decision.texts
     if texts and not (decision.because or "").strip():
-        raise ParameterError("a decision says why: give --because")
+        raise ParameterError("a decision needs a reason: give --because")
     if texts and not (decision.by or "").strip():
-        raise ParameterError("a decision says who made it: give --by")
+        raise ParameterError("a decision needs a name: give --by")
     if decision.because is not None and not texts:
         raise ParameterError("--because goes with --approve or --refuse")
     # Checked before anything is written: of two decisions that contradict none may stand.
     if len(texts) == 2:
         approved, refused = (set(_numbers(text, log)) for text in texts.values())
         if approved & refused:
-            raise ParameterError("an output is approved or refused, not both")
+            raise ParameterError("an output is approved or refused, not both; name it once")
     for choice, text in texts.items():
         numbers = _numbers(text, log)
         for number in numbers:
@@ -188,7 +184,7 @@ def _numbers(text: str, log: OutputLog) -> list[int]:
         match = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)
         if match is None:
             raise ParameterError(
-                "outputs are named by their numbers: 3, or 1-4,7; 'passes' for all that pass"
+                "name outputs by their numbers: 3, or 1-4,7; 'passes' for all that pass"
             )
         first, last = int(match[1]), int(match[2] or match[1])
         numbers += range(first, last + 1)
@@ -209,12 +205,12 @@ def _write_page(log: OutputLog, file: Path, *, quiet: bool) -> None:
             number = output.logged.number
             heads[number] = head_of(log, number)
     write_whole(file, review_page(review(log), heads).encode())
-    tell(f"page   {escape(str(file))}: it shows the outputs, keep it with them", quiet=quiet)
+    tell(f"page   {escape(str(file))}: it shows the outputs, so keep it with them", quiet=quiet)
 
 
 def _list(log: OutputLog) -> None:
     if not log.outputs:
-        out().print("no output was added yet: session.add(output, title)")
+        out().print("no outputs yet; add some: session.add(output, title)")
         return
     table = Table(box=None, pad_edge=False)
     for name in ("no.", "output", "persons", "found", "decided", "why"):
@@ -228,7 +224,7 @@ def _list(log: OutputLog) -> None:
     # A file that nobody added was not checked, so it may not leave with the others.
     if strangers := log.strangers():
         out().print(
-            f"{len(strangers):,} files beside them were added by nobody; they are never released",
+            f"{len(strangers):,} files beside them are not in the log and are never released",
             markup=False,
         )
 
@@ -244,13 +240,14 @@ def _warnings(log: OutputLog) -> list[str]:
         sentences.append(f"the session asks for less than usual: {', '.join(summary['laxer'])}")
     if not summary["with_records"]:
         sentences.append(
-            "the session was opened without records: nothing in it was compared with any of its own"
+            "the session was opened without records, so outputs were not compared with "
+            "any records of its own"
         )
     if summary["together"]:
         groups = "; ".join(in_ranges(numbers) for numbers in summary["together"])
         sentences.append(
-            "outputs tell of few persons together, or may, which nobody was told when they were"
-            f" checked: {groups}. Refuse one of them, or add it again"
+            "outputs describe few persons together, or may, which was not known when they were "
+            f"checked: {groups}. Refuse one of them, or add it again"
         )
     return sentences
 
@@ -297,7 +294,7 @@ def _show(log: OutputLog, output: ReviewedOutput) -> None:
     for line in lines:
         out().print(f"  {escape(line)}", soft_wrap=True)
     if not output.as_checked:
-        out().print("  [red]the file is not the one that was checked[/]")
+        out().print("  [red]the file changed after it was checked[/]")
     if output.digest is not None:
         out().print(head_of(log, logged.number), markup=False, soft_wrap=True)
 
@@ -332,7 +329,7 @@ class ReleaseFiles(ShowOptions):
     """Where approved outputs go."""
 
     output: Annotated[
-        Path, CommandOption("the folder to write, which must be new or empty", ("--output", "-o"))
+        Path, CommandOption("folder to write; must be new or empty", ("--output", "-o"))
     ]
 
 
@@ -366,18 +363,18 @@ def release(
     excused = [output["number"] for output in released if output["checked"] != "pass"]
     if excused:
         tell(
-            f"released by decision, although they did not pass: {in_ranges(excused)}",
+            f"approved by a person although they did not pass: {in_ranges(excused)}",
             quiet=files.quiet,
         )
 
 
 @command()
 def verify(
-    folder: Annotated[Path, typer.Argument(help="a folder that outputs were released to")],
-    key: Annotated[Path | None, CommandOption("the public key of who signed it")] = None,
+    folder: Annotated[Path, typer.Argument(help="a folder with released outputs")],
+    key: Annotated[Path | None, CommandOption("the public key of the signer")] = None,
     session: Annotated[
         Path | None,
-        CommandOption("the folder of the session it came from: is its log still all there"),
+        CommandOption("the folder of the session, to check that its log is complete"),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -68,22 +68,23 @@ class DraftOptions:
 
     question: Annotated[
         str,
-        CommandOption('what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
+        CommandOption('the question, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
     ]
-    output: Annotated[Path, CommandOption("where the study goes", ("--out", "-o"))]
+    output: Annotated[Path, CommandOption("file for the study", ("--out", "-o"))]
     protocol: Annotated[
         str,
         CommandOption("additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"),
     ] = "shamir"
     noise: Annotated[
-        str | None, CommandOption("noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
+        str | None,
+        CommandOption("noise that no party knows, e.g. '{epsilon: \"0.5\", colluders: 1}'"),
     ] = None
 
 
 @command()
 def draft(
     entries: Annotated[
-        list[Path], typer.Argument(help="what 'sfumato key party' printed, a file for each party")
+        list[Path], typer.Argument(help="the output of 'sfumato key party', one file per party")
     ],
     quiet: Quiet = False,
     *,
@@ -98,14 +99,16 @@ def draft(
     output = study.output
     # Others may have signed the file that is there.
     if output.exists():
-        raise OutputError(f"{output} is there already; a study is not overwritten")
+        raise OutputError(
+            f"{output} already exists, and a study is never overwritten; choose another file"
+        )
     question = read_yaml(study.question, "--question")
     protocol = read_yaml(study.protocol, "--protocol")
     noise = None if study.noise is None else read_yaml(study.noise, "--noise")
     document = drafted(entries, question, protocol, noise)
     write_whole(output, write_yaml(document).encode())
     as_new(output)
-    tell(f"{escape(str(output))} is to be read and signed by all: sfumato party sign", quiet=quiet)
+    tell(f"all parties must read and sign {escape(str(output))}: sfumato party sign", quiet=quiet)
 
 
 @command()
@@ -122,7 +125,7 @@ def sign(
     unsigned = read_study(study).unsigned()
     status = "all have signed"
     if unsigned:
-        status = f"still to sign: {', '.join(unsigned)}"
+        status = f"not yet signed by {', '.join(unsigned)}"
     tell(f"{escape(name)} signed; {status}", quiet=quiet)
 
 
@@ -130,7 +133,9 @@ def sign(
 class PartyOptions:
     """Which party this is, and what it keeps."""
 
-    name: Annotated[str | None, CommandOption("which party of the study this is", ("--as",))] = None
+    name: Annotated[str | None, CommandOption("the party of the study that this is", ("--as",))] = (
+        None
+    )
     keys: Annotated[
         Path | None, CommandOption("folder of its keys; by default that of the study")
     ] = None
@@ -147,22 +152,23 @@ class PartyOptions:
 class StudyOptions(ShowOptions):
     """Where the result goes, and how the others are met."""
 
-    output: Annotated[
-        Path | None, CommandOption("where the result goes (JSON)", ("--out", "-o"))
-    ] = None
+    output: Annotated[Path | None, CommandOption("file for the result (JSON)", ("--out", "-o"))] = (
+        None
+    )
     table: Annotated[
-        Path | None, CommandOption("where the table of a joint release goes (CSV)", ("--release",))
+        Path | None, CommandOption("file for the table of a joint release (CSV)", ("--release",))
     ] = None
     check: Annotated[
-        bool, CommandOption("say what is asked, learned and spent, and do nothing", ("--check",))
+        bool, CommandOption("only show what is asked, learned and spent", ("--check",))
     ] = False
     tries: Annotated[
-        int, CommandOption("how often to come back when a connection is lost", minimum=1)
+        int, CommandOption("how often to reconnect when a connection is lost", minimum=1)
     ] = 1
     again: Annotated[
         bool,
         CommandOption(
-            "answered already: come once more, for those who lack signatures", ("--confirm-again",)
+            "answered already: connect once more, for parties that lack signatures",
+            ("--confirm-again",),
         ),
     ] = False
 
@@ -171,7 +177,7 @@ class StudyOptions(ShowOptions):
 def run(
     study: StudyFile,
     data: Annotated[
-        str | None, typer.Argument(help="this party's own table; it stays here")
+        str | None, typer.Argument(help="this party's own table; it never leaves this machine")
     ] = None,
     *,
     party: PartyOptions,
@@ -223,8 +229,8 @@ def run(
     section = result.certificate["study"]
     if "asked_before" in section:
         tell(
-            "the rule 'asked_before': this was answered before, with the same rows and parties;"
-            " nothing was sent",
+            "the rule 'asked_before': this question was answered before, with the same rows and "
+            "parties; nothing was sent",
             quiet=files.quiet,
         )
     elif stored is not None:
@@ -252,7 +258,7 @@ async def _decline(study: Study, number: int, home: Home) -> None:
     from sfumato.errors import Declined
     from sfumato.parties.mesh import Mesh
 
-    home.progress(0.0, "telling the others that this party declines")
+    home.progress(0.0, "informing the others that this party declines")
     opening = Mesh.open(number, study.peers(), home.keys, study.limits)
     # Who declines does not wait for late parties as long as one who takes part.
     seconds = min(DECLINE_SECONDS, study.limits.connect)
@@ -286,8 +292,8 @@ def _meet(attempt: Planned, tries: int) -> StudyResult:
             if not tries_left:
                 raise
             times = inflect(tries_left, "time")
-            tell(f"{escape(str(error))}; coming back, {tries_left} more {times}")
-    raise InternalError("no try was made")
+            tell(f"{escape(str(error))}; reconnecting, {tries_left} more {times}")
+    raise InternalError("no attempt was made")
 
 
 async def _meet_once(attempt: Planned) -> StudyResult:
@@ -337,15 +343,17 @@ def _require_targets(study: Study, target: Path, table: Path | None) -> None:
                 f"--release: the study asks for {study.question.name}, which has no table to write"
             )
         if table.exists():
-            raise OutputError(f"--release: {table} is there already, and is not overwritten")
+            raise OutputError(
+                f"--release: {table} already exists and is never overwritten; choose another file"
+            )
         targets["--release"] = table
     for option, path in targets.items():
         if path.is_dir():
             raise OutputError(f"{path} is a folder; name a file in it with {option}")
         if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
             raise OutputError(
-                f"cannot write to the folder {path.parent}; make it, or name another file with"
-                f" {option}"
+                f"cannot write to the folder {path.parent}; create it, or name another file with "
+                f"{option}"
             )
     _require_own(target, study.digest.hex())
 
@@ -362,8 +370,8 @@ def _require_own(target: Path, study: str) -> None:
         digest = read_certificate(target, "study")["study"]["digest"]
     if digest != study:
         raise OutputError(
-            f"{target} is there already and is no result of this study; name another file with"
-            " --out"
+            f"{target} already exists and is not a result of this study; name another file with "
+            "--out"
         )
 
 
@@ -373,7 +381,7 @@ def _write_table(target: Path, result: StudyResult) -> None:
 
     if not result.answer.get("counts"):
         raise ParameterError(
-            "--release: there is no released table in this answer, or it is at the collector"
+            "--release: this answer contains no table, or it is with the collector"
         )
     write_whole(target, released_frame(result.answer).write_csv().encode())
     as_new(target)
@@ -419,8 +427,10 @@ def _show_study(study: Study, *, json: bool) -> None:
     ]
     lines += [("learned", line) for line in learned(study)]
     control = study.control
-    rules = f"{control.least_records} records, {control.least_parties} parties with one, at least"
-    spent = f"{loss} of every party's budget" if loss else "no budget, no noise"
+    rules = (
+        f"at least {control.least_records} records, from at least {control.least_parties} parties"
+    )
+    spent = f"{loss} of every party's budget" if loss else "no budget, because there is no noise"
     effort = f"about {cost.messages:,} messages and {cost.sent:,} bytes sent by each party"
     lines += [("rules", rules), ("spent", spent), ("cost", f"{effort}, {seconds:.1f} s")]
     if any(study.valid):
@@ -433,7 +443,7 @@ def _show_study(study: Study, *, json: bool) -> None:
 @command()
 def verify(
     result: Annotated[Path, typer.Argument(help="a result file")],
-    study: Annotated[Path, CommandOption("the study it is of")],
+    study: Annotated[Path, CommandOption("the study of the result")],
     json: Json = False,
 ) -> None:
     """Check that a result is of a study, as its parties signed it.

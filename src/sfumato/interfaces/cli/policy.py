@@ -46,7 +46,7 @@ PolicyFiles = Annotated[
     ),
 ]
 Today = Annotated[
-    str | None, CommandOption("the day to judge retention by, like 2030-12-31; left out: today")
+    str | None, CommandOption("the day to judge retention by, like 2030-12-31; by default today")
 ]
 
 
@@ -116,14 +116,16 @@ def lint(
 class PolicyChoices:
     """What policies leave open, in the words of the command line."""
 
-    panel: ClassVar[str] = "How policies are kept"
+    panel: ClassVar[str] = "How policies are applied"
     by: Annotated[
         str | None, CommandOption("column of the person, for a folder of people's policies")
     ] = None
     table: Annotated[
         Path | None, CommandOption("a recipe: roles and hierarchies", ("--recipe", "-r"))
     ] = None
-    meet: Annotated[list[str] | None, CommandOption("a promise besides, like k_anonymity:5")] = None
+    meet: Annotated[
+        list[str] | None, CommandOption("an additional promise, like k_anonymity:5")
+    ] = None
     key: Annotated[str | None, CommandOption("key for pseudonyms: a file, or env:NAME")] = None
 
     @property
@@ -267,7 +269,7 @@ class UseOptions:
     policy: PolicyFiles
     purpose: Annotated[str, CommandOption("what the data are used for")]
     recipient: Annotated[
-        str | None, CommandOption("who receives them; left out: the controller itself")
+        str | None, CommandOption("who receives them; by default the controller itself")
     ] = None
     original: Annotated[
         str | None, CommandOption("the original table, for models that compare with it")

@@ -28,9 +28,9 @@ class LedgerOptions(ShowOptions):
     """The ledger, the budget that a new one starts with, and when a reply leaves."""
 
     ledger: Annotated[
-        Path | None, CommandOption("what was spent; by default beside the recipe, .ledger")
+        Path | None, CommandOption("record of spent budget; by default beside the recipe, .ledger")
     ] = None
-    quantum: Annotated[float, CommandOption("replies leave at multiples of so many seconds")] = 2.0
+    quantum: Annotated[float, CommandOption("send replies at multiples of so many seconds")] = 2.0
     budget: Annotated[float | None, CommandOption("ε in total", panel="Start a ledger")] = None
     delta: Annotated[float | None, CommandOption("δ besides ε", panel="Start a ledger")] = None
     budget_rho: Annotated[
@@ -124,15 +124,15 @@ def _read_whole(data: str, intake: Intake, recipe: Recipe) -> Table:
         dataset = cell_by_cell(table, recipe)
         source = dataset.source
         if source.intake.encoding is None and source.format == "csv" and source.encoding != "utf-8":
-            raise UnreadableInput("one odd sign must not decide how everybody's are read")
+            raise UnreadableInput("one odd sign must not decide how everybody's values are read")
         return dataset
     except UnreadableInput:
         # A wrong path is no secret, and its own message helps.
         if data != "-" and not Path(data).is_file():
             raise
         raise UnreadableInput(
-            f"{data} cannot be read as a whole, so no question is taken; `sfumato profile` tells"
-            " its owner where, --encoding says how a CSV is written that is not UTF-8"
+            f"{data} cannot be read completely, so questions are refused; `sfumato profile` shows "
+            "its owner where, --encoding gives the encoding of a CSV that is not UTF-8"
         ) from None
 
 

@@ -37,18 +37,18 @@ class RecommendFiles(ShowOptions):
     recipe: Annotated[
         Path | None,
         CommandOption(
-            "roles from a recipe instead of a profile; its steps are a candidate too",
+            "take roles from a recipe instead of a profile; its steps are a candidate too",
             ("--recipe", "-r"),
         ),
     ] = None
-    answers: Annotated[Path | None, CommandOption("answers in a YAML file; flags go before it")] = (
-        None
-    )
+    answers: Annotated[
+        Path | None, CommandOption("answers in a YAML file; options take precedence")
+    ] = None
     run: Annotated[
-        Path | None, CommandOption("folder for the release itself, made of all rows")
+        Path | None, CommandOption("folder for the release itself, made from all rows")
     ] = None
     workers: Annotated[
-        int | None, CommandOption("processes; all cores when not given", minimum=1)
+        int | None, CommandOption("processes; by default one per core", minimum=1)
     ] = None
 
 
@@ -56,7 +56,7 @@ class RecommendFiles(ShowOptions):
 class AnswerOptions:
     """What is known about the context of the release."""
 
-    panel: ClassVar[str] = "Who receives it, and what they may know"
+    panel: ClassVar[str] = "Who receives it, and what may they know?"
 
     recipient: Annotated[
         str | None, CommandOption("public, researchers, internal, trusted or unknown")
@@ -65,12 +65,13 @@ class AnswerOptions:
         str | None, CommandOption("whether they are bound by contract: yes, no or unknown")
     ] = None
     sensitivity: Annotated[
-        str | None, CommandOption("how bad it would be: low, medium, high or unknown")
+        str | None,
+        CommandOption("how much harm recognition would do: low, medium, high or unknown"),
     ] = None
     population: Annotated[
-        str | None, CommandOption("how many people the file was drawn from, or unknown")
+        str | None, CommandOption("size of the population the file was drawn from, or unknown")
     ] = None
-    keep: Annotated[str | None, CommandOption("columns that must survive, with commas between")] = (
+    keep: Annotated[str | None, CommandOption("columns that must survive, separated by commas")] = (
         None
     )
     decide: Annotated[
@@ -136,7 +137,7 @@ def recommend(
         answers = ask_context(answers, answered)
         answers = ask_roles(answers, dataset, recipe)
     for question, worst in answers.assumed.items():
-        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
+        tell(f"[yellow]{question} is unknown[/] and counts as {worst}", quiet=quiet)
     with progress("trying candidates", quiet=quiet) as on_progress:
         recommendation = search(
             dataset, answers, recipe=recipe, workers=files.workers, progress=on_progress

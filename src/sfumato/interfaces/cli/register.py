@@ -69,7 +69,9 @@ def show(register: RegisterFile, json: Json = False, *, secret: Keywords) -> Non
         give_json({"releases": [entry.to_dict() for entry in entries]})
         return
     if not entries:
-        out().print("nothing is registered yet: sfumato run … --register, or sfumato register add")
+        out().print(
+            "nothing is registered yet; use sfumato run … --register, or sfumato register add"
+        )
         return
     table = Table(box=None, pad_edge=False)
     for head in ("no.", "when", "to", "of", "people", "k", "ε", "state"):
@@ -130,7 +132,7 @@ class RecipientOptions:
     """Who received a release."""
 
     to: Annotated[str, CommandOption("who receives it", ("--to",))]
-    note: Annotated[str, CommandOption("a word to go with it")] = ""
+    note: Annotated[str, CommandOption("a note about the release")] = ""
 
 
 @command(OPEN)
@@ -185,7 +187,8 @@ def withdraw(
     with open_register(register, **secret) as opened, opened.turn():
         opened.now_is(number, "withdrawn")
     tell(
-        f"release {number} counts no more; what somebody has seen cannot be withdrawn", quiet=quiet
+        f"release {number} no longer counts; but recipients cannot forget what they have seen",
+        quiet=quiet,
     )
 
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 Person = Annotated[
     str | None,
-    CommandOption("columns that tell people apart, with commas; else direct identifiers"),
+    CommandOption(
+        "columns that identify people, separated by commas; by default direct identifiers"
+    ),
 ]
 
 
@@ -28,7 +30,8 @@ class TableRegisterOptions:
 
     panel: ClassVar[str] = "Register of releases"
     register: Annotated[
-        Path | None, CommandOption("look first at what all releases tell together; add this")
+        Path | None,
+        CommandOption("check first what all releases reveal together, then add this one"),
     ] = None
     to: Annotated[str | None, CommandOption("who receives it", ("--to",))] = None
     register_key: Annotated[
@@ -60,7 +63,7 @@ def tell_remembered(remembered: Remembering, *, json: bool, quiet: bool) -> None
     if not json:
         show_disclosure(remembered.found)
     tell(
-        f"kept   release {remembered.number} of the register, to {escape(remembered.to)}",
+        f"kept   as release {remembered.number}, to {escape(remembered.to)}",
         quiet=quiet,
     )
 
@@ -76,7 +79,7 @@ def open_memory(options: RegisterOptions, output: str) -> Remembering:
     # Without --to the register refuses further down, and says what it wants.
     if options.to and output == "-":
         raise ParameterError(
-            "--register goes with a folder (-o out/), which holds the certificate it writes down"
+            "--register needs a folder (-o out/), which holds the certificate it records"
         )
     return remember(
         options.register,

@@ -40,7 +40,8 @@ class RunFiles(ShowOptions):
     output: Annotated[str, CommandOption("folder to make; '-': print the data", ("--output", "-o"))]
     recipe: Annotated[Path | None, CommandOption("the recipe (YAML)", ("--recipe", "-r"))] = None
     like: Annotated[
-        Path | None, CommandOption("instead of a recipe: do as in this earlier release")
+        Path | None,
+        CommandOption("instead of a recipe: repeat the decisions of this earlier release"),
     ] = None
 
     @property
@@ -90,7 +91,7 @@ def run(
         refuse_existing(Path(files.folder), force=force)
     elif target is not None:
         raise ParameterError(
-            "--into goes with a folder (-o out/), which holds the certificate of the table"
+            "--into needs a folder (-o out/), which holds the certificate of the table"
         )
     # Who holds the data: the engine that was named, else one by size where the data can be held and
     # the release is written as Parquet.
@@ -182,7 +183,7 @@ def _load_recipe(files: RunFiles) -> Recipe:
     # Exactly one of the two: none or both make the comparison true.
     if (files.recipe is None) == (files.like is None):
         raise ParameterError(
-            "say what to do with -r recipe.yaml, or with --like the folder of an earlier release"
+            "give a recipe with -r recipe.yaml, or the folder of an earlier release with --like"
         )
     if files.recipe is not None:
         return recipes.load_any(files.recipe)
@@ -190,7 +191,7 @@ def _load_recipe(files: RunFiles) -> Recipe:
 
     recipe, steps = recipe_like(str(files.like))
     for name in steps:
-        note = f"{name} cannot do to other rows what it did before, and decides anew"
+        note = f"{name} cannot repeat its decisions on other rows, and decides again"
         notes((note,), quiet=files.quiet)
     return recipe
 

@@ -32,23 +32,24 @@ class ProjectOptions:
 
     recipe: Annotated[
         Path | None,
-        CommandOption("a recipe (YAML) to begin with, or to go on with", ("--recipe", "-r")),
+        CommandOption("a recipe (YAML) to start or continue with", ("--recipe", "-r")),
     ] = None
     project: Annotated[
         Path | None,
         CommandOption(
-            "folder of the project, made where there is none; by default one a table, in the"
-            " folder for data of your account"
+            "folder of the project, created if missing; by default one per table, in the data "
+            "folder of your account"
         ),
     ] = None
     table: TableName = None
     browser: Annotated[
-        bool, CommandOption("open the browser; without, the address is only printed")
+        bool, CommandOption("open the browser; otherwise only print the address")
     ] = True
     to_others: Annotated[
         bool,
         CommandOption(
-            "with --host: yes, who has the address may work with these data", ("--to-others",)
+            "with --host: confirm that everybody with the address may work with these data",
+            ("--to-others",),
         ),
     ] = False
 
@@ -132,7 +133,7 @@ def _first_table(
 
     if data is None:
         if intake or table is not None:
-            raise ParameterError("how a table is read goes with a table: sfumato serve visits.csv")
+            raise ParameterError("reading options need a table: sfumato serve visits.csv")
         return None, None
     path = absolute_location(data)
     require_one_table(path)
@@ -156,7 +157,7 @@ def _print_new_address(
     if not refused and first is not None and first["path"] != data_in(home).path:
         refused = ["another table"]
     if refused:
-        raise type(busy)(f"{busy}. While it runs it takes no new word: {join_words(refused)}")
+        raise type(busy)(f"{busy}. While it runs it takes no other options: {join_words(refused)}")
     address = new_address(home)
     # The one who holds the project cannot give an address.
     if address is None:
@@ -165,8 +166,8 @@ def _print_new_address(
     # A program that waits for the address gets it now.
     out().file.flush()
     tell(
-        "The project is open in a workbench that runs. This is a new address of it, good once;"
-        " earlier ones are not good any more."
+        "The project is open in a running workbench. This is a new address for it, valid once; "
+        "earlier addresses are no longer valid."
     )
     if browser:
         open_browser(home)
@@ -180,14 +181,14 @@ def _reach(address: Keywords, *, to_others: bool) -> Reach:
     if host in (LOCAL, "localhost"):
         if to_others or "certificate" in address or "key" in address:
             raise ParameterError(
-                "--certificate, --key and --to-others go with --host, an address that others can"
-                " reach"
+                "--certificate, --key and --to-others belong to --host, an address that others "
+                "can reach; add --host or leave them out"
             )
         return Reach(port=address.get("port", 0))
     if not to_others:
         raise ParameterError(
-            f"at {host} others could open the workbench and see the data; say --to-others if that"
-            " is meant, with --certificate and --key"
+            f"at {host} others could open the workbench and see the data; if you want that, add "
+            "--to-others, with --certificate and --key"
         )
     return Reach(**address)
 
@@ -196,7 +197,7 @@ def _print_address(address: str, folder: Path, *, local: bool) -> None:
     """Print the address alone on stdout, where a program may read it; the rest goes to stderr."""
     out().print(address, soft_wrap=True, markup=False)
     out().file.flush()
-    sentence = "The address is good once, for the first browser that opens it."
+    sentence = "The address is valid once, for the first browser that opens it."
     if local:
         sentence += " Everything stays on this machine."
     tell(sentence)

@@ -59,10 +59,10 @@ class CellOptions:
     ] = None
     colluders: Annotated[int, CommandOption("respondents who collude, for p and pq")] = 1
     group: Annotated[
-        str | None, CommandOption("a column that must not be told of whole groups")
+        str | None, CommandOption("a column whose values must not be revealed for whole groups")
     ] = None
     all_equal: Annotated[
-        bool, CommandOption("cells of equal contributions are too", ("--all-equal",))
+        bool, CommandOption("cells of equal contributions are sensitive too", ("--all-equal",))
     ] = False
     negatives: Annotated[
         bool,
@@ -116,7 +116,7 @@ class TableFiles(TableRegisterOptions, ShowOptions):
 
     panel: ClassVar[None] = None  # type: ignore[assignment]
     output: Annotated[
-        Path | None, CommandOption("folder to make: share/ and owner/", ("--output", "-o"))
+        Path | None, CommandOption("folder to create: share/ and owner/", ("--output", "-o"))
     ] = None
     protect: Annotated[
         bool, CommandOption("change cells until the audit holds", ("--protect",))
@@ -139,8 +139,9 @@ def table(
         str,
         typer.Argument(
             help=(
-                "columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count';"
-                " several tables with ';' between; names with such signs in quotes: \"'a x b' × c\""
+                "columns and statistic: 'region × diagnosis: sum(cost)', 'region x sex: count'; "
+                "several tables separated by ';'; quote names that contain such signs: \"'a x b' × "
+                'c"'
             )
         ),
     ],
@@ -165,9 +166,7 @@ def table(
     groups, measure = read_request(what)
     if files.output is not None:
         if not files.protect:
-            raise ParameterError(
-                "a table is written only when it is protected: give --protect with -o"
-            )
+            raise ParameterError("only a protected table can be written: give --protect with -o")
         refuse_existing(files.output, force=files.force)
     register = _open_register(files)
     recipe = None if files.recipe is None else recipes.load(files.recipe)
@@ -243,8 +242,8 @@ def _open_register(files: TableFiles) -> Register | None:
         return None
     if not files.to or files.output is None:
         raise ParameterError(
-            "a register wants to know what was published and who receives it: give --protect -o"
-            " FOLDER --to RECIPIENT"
+            "a register records what was published and who receives it: give --protect -o FOLDER "
+            "--to RECIPIENT"
         )
     from sfumato.release.register.store import open_register
 
@@ -321,7 +320,7 @@ def read_request(text: str) -> tuple[list[list[str]], str]:
     groups = [[_name(name, names) for name in TIMES.split(part)] for part in parts]
     if not groups or not all(all(group) for group in groups):
         raise ParameterError(
-            "say what is tabulated: 'region × diagnosis: sum(cost)', with x or * for × if you like"
+            "say what to tabulate: 'region × diagnosis: sum(cost)', with x or * for × if you like"
         )
     measure = measure.strip()
     summed = SUM.fullmatch(measure)
@@ -338,8 +337,8 @@ def _name(text: str, quoted: list[str]) -> str:
         return quoted[int(placeholder[1])]
     if PLACEHOLDER.search(text) or text[:1] in ("'", '"'):
         raise ParameterError(
-            "a quote stands around a whole name, and is closed: \"'a x b' × c: sum('cost: net')\";"
-            " a quote inside of a name is written twice"
+            "a quote must enclose a whole name and be closed: \"'a x b' × c: sum('cost: net')\"; "
+            "write a quote inside a name twice"
         )
     return text
 
@@ -349,6 +348,6 @@ def _two_numbers(text: str, option: str) -> tuple[float, float]:
         first, second = map(float, text.split(","))
     except ValueError:
         raise ParameterError(
-            f"{option} takes two numbers with a comma between, such as 2,90"
+            f"{option} takes two numbers separated by a comma, such as 2,90"
         ) from None
     return first, second

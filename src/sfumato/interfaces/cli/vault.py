@@ -84,7 +84,7 @@ def list_domains(vault: VaultFile, json: Json = False, *, key: KeyOptions) -> No
 def reidentify(
     vault: VaultFile,
     pseudonyms: Annotated[
-        list[str], typer.Argument(help="the pseudonyms; '-' reads them from stdin, one a line")
+        list[str], typer.Argument(help="the pseudonyms; '-' reads them from stdin, one per line")
     ],
     *,
     request: Keywords,

@@ -47,9 +47,7 @@ class CheckFiles(ShowOptions):
     recipe: RecipeFile
     original: Annotated[
         str | None,
-        CommandOption(
-            "the table before anything was released of it, for promises that compare with it"
-        ),
+        CommandOption("the original table, for promises that compare with it"),
     ] = None
     sql: Annotated[bool, CommandOption("print the promises as a query on --table", ("--sql",))] = (
         False
@@ -81,8 +79,8 @@ def check(
         superfluous = any(value is not None for value in options.values())
         if table is None or superfluous or files.json:
             raise ParameterError(
-                "--sql goes with a recipe and the name of the table only: check --sql -r"
-                " visits.yaml --table visits"
+                "--sql needs a recipe and the name of the table only: check --sql -r visits.yaml "
+                "--table visits"
             )
         _print_sql(files.recipe, table)
         return
@@ -108,7 +106,8 @@ def check(
         )
     if original is None and needed(recipe.meet, recipe.schema).reference:
         tell(
-            "[dim]note: the released table stands for the original one; --original names that[/]",
+            "[dim]note: the released table was used as the original; give the original "
+            "with --original[/]",
             quiet=files.quiet,
         )
     _show_verdicts(verdicts, json=files.json)
@@ -140,11 +139,11 @@ def _show_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
 class VerifyFiles(ShowOptions):
     """What a certificate is checked against."""
 
-    original: Annotated[str | None, CommandOption("the original table, to check what needs it")] = (
-        None
-    )
+    original: Annotated[
+        str | None, CommandOption("the original table, for checks that need it")
+    ] = None
     owner: Annotated[
-        Path | None, CommandOption("the owner's folder; found beside 'share' when not given")
+        Path | None, CommandOption("the owner's folder; by default found beside 'share'")
     ] = None
 
 
@@ -217,8 +216,8 @@ def _refuse_options_of_records(**options: str | None) -> None:
     names = [f"--{name}" for name, value in options.items() if value]
     if names:
         raise ParameterError(
-            f"{join_words(names)} goes with releases of records; this is a published table of"
-            " counts or sums"
+            f"{join_words(names)} is for releases of records; this is a published table of counts "
+            "or sums, so leave it out"
         )
 
 

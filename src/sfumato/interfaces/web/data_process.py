@@ -164,4 +164,4 @@ def _bug(task: str, error: BaseException) -> str:
     which may quote a person.
     """
     kind = type(error).__name__
-    return f"this is a bug of ours: {kind} in {task}{raised_at(error)}. Please report it."
+    return f"this is a bug of sfumato: {kind} in {task}{raised_at(error)}. Please report it."

@@ -110,7 +110,7 @@ def without_columns(recipe: Recipe, columns: Sequence[str]) -> Edited:
     """Take columns out of the recipe that the table does not have."""
     changed = dataclasses.replace(recipe, schema=recipe.schema.without(columns))
     return Edited(
-        _without_levels(changed, columns), f"{_column_words(columns)}: not in the table any more"
+        _without_levels(changed, columns), f"{_column_words(columns)}: no longer in the table"
     )
 
 
@@ -123,7 +123,7 @@ def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Ed
     intake = dataclasses.replace(recipe.intake, missing_in=missing_in)
     return Edited(
         dataclasses.replace(recipe, intake=intake),
-        f"{_column_words(list(codes))}: codes are missing values",
+        f"{_column_words(list(codes))}: codes count as missing values",
     )
 
 

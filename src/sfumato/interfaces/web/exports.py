@@ -31,7 +31,7 @@ KINDS = {
         "Recipe",
         "recipe.yaml",
         "application/yaml",
-        "The whole state of this workbench. Change it here, or keep it with your data.",
+        "The whole state of this workbench. Edit it here, or keep it with your data.",
     ),
     "python": Parcel(
         "Python", "release.py", "text/x-python", "A script that makes the same release."
@@ -40,10 +40,10 @@ KINDS = {
         "Command line",
         "release.sh",
         "text/x-sh",
-        "The words for a terminal, a Makefile or a pipeline.",
+        "The commands for a terminal, a Makefile or a pipeline.",
     ),
     "notebook": Parcel(
-        "Notebook", "release.ipynb", "application/x-ipynb+json", "The script in cells, for Jupyter."
+        "Notebook", "release.ipynb", "application/x-ipynb+json", "The script as cells, for Jupyter."
     ),
 }
 

@@ -133,7 +133,7 @@ class Grouping:
         name = self._name(new)
         if any(row[level] == name for row in self.rows):
             raise ParameterError(
-                "there is a group of that name already; move the values there instead"
+                "there already is a group of that name; move the values there instead"
             )
         return dataclasses.replace(
             self, rows=tuple(_relabelled(row, level, old, name) for row in self.rows)
@@ -149,7 +149,7 @@ class Grouping:
                 hierarchy: Hierarchy | None = family[name].from_paths(self.rows, self.catch_all)
                 if hierarchy is not None:
                     return hierarchy
-        raise ParameterError("these groups cannot be written down")
+        raise ParameterError("these groups cannot be stored as a hierarchy")
 
     def _with_level(self, level: int) -> tuple[Row, ...]:
         """The rows; with one more level below the top, where groups are made of what stands below
@@ -164,7 +164,9 @@ class Grouping:
         if not name:
             raise ParameterError("a group needs a name")
         if name == self.top:
-            raise ParameterError("a group cannot have the name of the top, which holds everything")
+            raise ParameterError(
+                "a group cannot have the name of the top, which contains everything"
+            )
         return name
 
 

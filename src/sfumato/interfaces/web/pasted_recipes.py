@@ -33,7 +33,7 @@ def read(text: str, base: Path, name: str) -> Recipe:
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > LONGEST_LINE:
             raise RecipeError(
-                f"{name}, line {number} is longer than {LONGEST_LINE:,} characters; that is no"
-                " recipe"
+                f"{name}, line {number} is longer than {LONGEST_LINE:,} characters, so it cannot "
+                "be a recipe"
             )
     return recipe_files.from_dict(read_yaml(text, name, seconds=SECONDS), base=base, name=name)

@@ -97,8 +97,8 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
                 ChartAxis(f"{plain_name(risk)} (worse ↑)", share=True),
                 (Series("front", corners, "staircase"), Series("", (*points.values(),), "dot")),
                 words,
-                "Filled: keeps its promises. Hollow: does not. Line: no other candidate is better"
-                " in both.",
+                "Filled: its promises hold. Hollow: they do not. Line: no other candidate is "
+                "better in both.",
             )
         )
     header = ["figure"]

@@ -67,14 +67,14 @@ def log_line(record: logging.LogRecord) -> str:
             f"error: {record.name} complained at"
             f" {os.path.basename(record.pathname)}:{record.lineno}"
         )
-    return f"error: {bug_sentence(error)} Set SFUMATO_DEBUG=1 to see all of it; that may show data."
+    return f"error: {bug_sentence(error)} Set SFUMATO_DEBUG=1 to see details, which may show data."
 
 
 def bug_sentence(error: BaseException) -> str:
     """What is said of our own bugs: of which kind, and where; never what the error itself says,
     which may quote a person.
     """
-    return f"This is a bug of ours: {type(error).__name__}{raised_at(error)}."
+    return f"This is a bug of sfumato: {type(error).__name__}{raised_at(error)}."
 
 
 def raised_at(error: BaseException) -> str:

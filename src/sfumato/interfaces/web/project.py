@@ -147,7 +147,7 @@ class Project(Listeners):
         """Put right what a crash between two writes left; what cannot be put right is said."""
         if self._at and self._at not in self._entries:
             raise UnreadableInput(
-                f"{self.folder}: the log does not know version {self._at}; the project is damaged"
+                f"{self.folder}: version {self._at} is missing from the log; the project is damaged"
             )
         for leftover in (*self.folder.glob(".*-*"), *(self.folder / "history").glob(".*-*")):
             # whoever writes a file writes a draft first, then puts it in place
@@ -184,7 +184,7 @@ class Project(Listeners):
     def recipe(self) -> Recipe:
         """The recipe in use."""
         if not self._at:
-            raise ParameterError("the project has no recipe yet: open a table first")
+            raise ParameterError("the project has no recipe yet; open a table first")
         return self.recipe_of(self._at)
 
     @property
@@ -241,8 +241,8 @@ class Project(Listeners):
         """
         if based_on != self._at:
             raise Outdated(
-                "The recipe was changed in another tab. Look at it as it is now, and change it"
-                " again."
+                "The recipe was changed in another tab. Load the current recipe, and change it "
+                "again."
             )
         if recipe.base == self.folder:
             rebased = dataclasses.replace(recipe, base=self.folder)
@@ -375,8 +375,8 @@ def _make(path: Path) -> None:
             name in OURS or name.startswith(".") for name in names
         ):
             raise OutputError(
-                f"{path} holds other things and no project; name an empty folder, or one that does"
-                " not exist"
+                f"{path} contains other files and no project; name an empty folder, or one that "
+                "does not exist"
             )
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         # a folder that was there before may be open to others
@@ -407,8 +407,8 @@ def _take_lock(path: Path) -> int:
     if not free:
         os.close(handle)
         raise Held(
-            f"{path.parent} is open in another workbench; use that one, or end it first (Ctrl-C"
-            " where it was started)"
+            f"{path.parent} is open in another workbench; use that one, or end it first (Ctrl-C in "
+            "its terminal)"
         )
     return handle
 
@@ -419,7 +419,9 @@ def _state(path: Path) -> Fields:
     try:
         state = json.loads(read_plain(path, limit=MOST_BYTES, purpose="a project"))
         if state["sfumato_project"] != FORMAT:
-            raise UnreadableInput(f"{path} is of another version of sfumato")
+            raise UnreadableInput(
+                f"{path} was written by another version of sfumato; open it with that one"
+            )
         if not (
             _whole(state["at"])
             and _about(Opened(**state["data"]))
@@ -428,7 +430,7 @@ def _state(path: Path) -> Fields:
         ):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise UnreadableInput(f"{path} is no project of sfumato, or damaged") from None
+        raise UnreadableInput(f"{path} is not a project of sfumato, or damaged") from None
     return dict(state)
 
 

@@ -38,7 +38,7 @@ class ReadingRequest:
     missing_values: Annotated[
         str, Field(title="Codes for missing values", description="With commas: NA, -9")
     ] = ""
-    rename_duplicates: Annotated[bool, Field(title="Number names that come twice")] = False
+    rename_duplicates: Annotated[bool, Field(title="Number repeated names")] = False
     blanks: Annotated[bool, Field(title="Strip outer blanks")] = False
     unicode: Annotated[bool, Field(title="Make accents equal (NFC)")] = False
 
@@ -71,13 +71,13 @@ class WriteRequest:
         str,
         Field(
             title="Folder",
-            description="It is made; one that exists is refused, so that nothing is lost.",
+            description="It is created; an existing file is refused, so that nothing is lost.",
         ),
     ] = ""
     format: Annotated[
         Literal["csv", "parquet", "arrow", "jsonl", "excel"] | None,
         Field(
-            title="Format of the data", description="Not said: the format of the original table."
+            title="Format of the data", description="Not given: the format of the original table."
         ),
     ] = None
     sign: Annotated[
@@ -104,28 +104,30 @@ class RegisterRequest:
         str,
         Field(
             title="Register",
-            description="The file of a register, or of one that is started below; empty: none.",
+            description="The file of an existing register, or of one that is started below; empty: "
+            "none.",
         ),
     ] = ""
     to: Annotated[
         str,
         Field(
             title="Who receives the release",
-            description="As the register shall name them: the university of …",
+            description="As the register shall name it: the university of …",
         ),
     ] = ""
     person: Annotated[
         str,
         Field(
             title="Columns that identify people",
-            description="With commas; empty: the person column, else all direct identifiers.",
+            description="Separated by commas; empty: the person column, else all direct "
+            "identifiers.",
         ),
     ] = ""
     key: Annotated[
         str,
         Field(
             title="Key of the register",
-            description="Where it is not beside the register, as FILE.key.",
+            description="Only if it is not beside the register, as FILE.key.",
         ),
     ] = ""
 
@@ -136,7 +138,7 @@ class BoundRequest:
 
     way: Annotated[Literal["at_most", "at_least"], Field(title="at most or at least")]
     bound: Annotated[float, Field(title="Bound")]
-    refuse: Annotated[bool, Field(title="release nothing where it is broken")] = False
+    refuse: Annotated[bool, Field(title="refuse the release if it is broken")] = False
 
 
 @parameters
@@ -152,14 +154,14 @@ class BudgetRequest:
     protects: Annotated[
         str | None,
         UNITS,
-        Field(description="the column of the persons; not said: every row is another person"),
+        Field(description="the column of the persons; empty: every row is another person"),
     ] = None
     contributions: Annotated[
         int,
         Field(
             ge=1,
             title="rows of one person that count",
-            description="where persons have several rows",
+            description="if persons have several rows",
         ),
     ] = 1
 
@@ -175,7 +177,7 @@ class QuestionRequest:
         Field(
             ge=1,
             title="records you expect",
-            description="your guess, for the expected error; the data are not looked at",
+            description="your guess, for the expected error; the data are not read",
         ),
     ] = 1000
 
@@ -198,15 +200,15 @@ class PolicyRequest:
     on_conflict: Annotated[
         Literal["privacy", "suppress_rows", "fail"],
         Field(
-            title="Where a floor is above a cap",
+            title="If a floor is above a cap",
             description=(
-                "privacy: lift what the policy caps; suppress rows: leave out rows; fail: say that"
-                " it cannot be kept"
+                "privacy: lift what the policy caps; suppress rows: remove rows; fail: report "
+                "that it cannot be met"
             ),
         ),
     ] = "privacy"
     budget: Annotated[float, Field(ge=0, le=1, title="Records that may be suppressed")] = 0.0
-    keep: Annotated[bool, Field(title="Keep what the recipe in use promises")] = True
+    keep: Annotated[bool, Field(title="Keep the promises of the current recipe")] = True
 
 
 @parameters
@@ -222,7 +224,7 @@ class ComplianceRequest:
         Field(title="Kinds of data in it", description="With commas: pd:Health, pd:Age."),
     ] = ""
     days: Annotated[
-        int | None, Field(ge=0, title="Days that it is stored", description="Empty: not said.")
+        int | None, Field(ge=0, title="Days of storage", description="Empty: not said.")
     ] = None
     age: Annotated[str, Field(title="Columns that are ages")] = ""
     zip: Annotated[str, Field(title="Columns that are ZIP codes")] = ""
@@ -230,14 +232,14 @@ class ComplianceRequest:
         str,
         Field(
             title="Columns that are dates",
-            description="With commas; columns that are not named are not looked at.",
+            description="Separated by commas; columns that are not named are not checked.",
         ),
     ] = ""
     folder: Annotated[
         str,
         Field(
             title="Folder of a written release",
-            description="Empty: the release of the version in use, which is made if need be.",
+            description="Empty: the release of the current version, which is made if necessary.",
         ),
     ] = ""
 

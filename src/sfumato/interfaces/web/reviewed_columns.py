@@ -22,7 +22,7 @@ def checked(project: Project) -> frozenset[str]:
     path = project.folder / NAME
     try:
         names = json.loads(
-            read_plain(path, limit=MEGABYTE * 16, purpose="the columns that were looked at")
+            read_plain(path, limit=MEGABYTE * 16, purpose="the columns that were examined")
         )
         return frozenset(str(name) for name in names)
     except (SfumatoError, OSError, ValueError, TypeError):

@@ -72,12 +72,13 @@ class Reach:
             return
         if self.host in ANYWHERE:
             raise ParameterError(
-                "--host takes one address or name of this machine, not all of them at once"
+                "--host takes one address or name of this machine, not all of them at "
+                "once; name one"
             )
         if self.certificate is None or self.key is None:
             raise ParameterError(
-                f"{self.host} can be reached by others: what goes there must be encrypted; name"
-                " --certificate and --key (PEM files)"
+                f"{self.host} can be reached by others, so its traffic must be encrypted; name "
+                "--certificate and --key (PEM files)"
             )
         _usable(self.certificate, self.key)
 
@@ -88,7 +89,7 @@ class Reach:
                 self.host, self.port, type=socket.SOCK_STREAM
             )[0]
         except (OSError, UnicodeError):
-            raise ParameterError(f"{self.host} is no address of this machine") from None
+            raise ParameterError(f"{self.host} is not an address of this machine") from None
         listening = socket.socket(family, kind, number)
         try:
             # so that the same port can be used again at once after a restart
@@ -98,8 +99,8 @@ class Reach:
         except OSError as error:
             listening.close()
             raise ParameterError(
-                f"cannot listen at {self.host}, port {self.port}:"
-                f" {(error.strerror or 'refused').lower()}; without --port a free one is found"
+                f"cannot listen at {self.host}, port {self.port}: "
+                f"{(error.strerror or 'refused').lower()}; leave --port out to use any free port"
             ) from None
         return listening
 
@@ -122,7 +123,7 @@ def _usable(certificate: Path, key: Path) -> None:
     """Raise unless this is a certificate with its key."""
     for file in (certificate, key):
         if not file.is_file():
-            raise UnreadableInput(f"{file}: there is no such file; check the path")
+            raise UnreadableInput(f"{file}: this file does not exist; check the path")
     locked: list[bool] = []
 
     def password() -> str:
@@ -132,9 +133,12 @@ def _usable(certificate: Path, key: Path) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=password)
     except (OSError, ValueError):
-        why = "they are no certificate with its key (PEM)"
+        why = "they are not a certificate with its key (PEM)"
         if locked:
-            why = "the key is locked by a password; the workbench cannot ask for it"
+            why = (
+                "the key is locked by a password, which the workbench cannot ask for; give "
+                "a key without one"
+            )
         raise UnreadableInput(f"{certificate} and {key}: {why}") from None
 
 

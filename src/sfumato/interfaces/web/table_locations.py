@@ -61,8 +61,8 @@ def require_one_table(location: str) -> None:
         return
     if path.suffix.lower() in RECIPES:
         raise UnreadableInput(
-            f"{path.name} is named like a recipe; a recipe goes with its table: sfumato serve TABLE"
-            f" -r {shlex.quote(location)}"
+            f"{path.name}: a workbench opens tables, and this looks like a recipe, which needs its "
+            f"table: sfumato serve TABLE -r {shlex.quote(location)}"
         )
     if path.suffix.lower() in GRAPHS:
         raise UnreadableInput(
@@ -81,9 +81,7 @@ def _require_parts(folder: Path) -> None:
             f"{folder} is the folder of a project: sfumato serve --project {quoted} opens it"
         )
     if any((folder / at).is_file() for at in ("certificate.json", "share/certificate.json")):
-        raise UnreadableInput(
-            f"{folder} is a release that was written; sfumato verify computes again what it says"
-        )
+        raise UnreadableInput(f"{folder} is a written release; sfumato verify checks it")
     if not any(next(folder.rglob(f"*{suffix}"), None) for suffix in PARTS):
         raise UnreadableInput(one_table_hint(folder, "is a folder"))
 
@@ -92,9 +90,9 @@ def one_table_hint(folder: Path, why: str) -> str:
     """What to do with a folder that is no single table."""
     quoted = shlex.quote(str(folder))
     return (
-        f"{folder} {why}, and the workbench opens one table: name a file in it. Tables that belong"
-        f" together are treated as one data set in a terminal: sfumato profile {quoted} >"
-        f" recipe.yaml, then sfumato run {quoted} -r recipe.yaml -o out"
+        f"{folder} {why}, and the workbench opens one table: name a file in it. Tables that belong "
+        f"together are handled in a terminal: sfumato profile {quoted} > recipe.yaml, then sfumato "
+        f"run {quoted} -r recipe.yaml -o out"
     )
 
 

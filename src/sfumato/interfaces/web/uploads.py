@@ -91,7 +91,8 @@ async def take(
                 received += len(part)
                 if received > limit:
                     raise TooLarge(
-                        f"a file of more than {limit:,} bytes is not taken; give its path instead"
+                        f"files of more than {limit:,} bytes cannot be uploaded; give "
+                        "the path instead"
                     )
                 file.write(part)
         path = fresh(folder, unquote(header, errors="replace"))
@@ -178,7 +179,7 @@ def listing(path: str | None, *, suffixes: frozenset[str] = SUFFIXES) -> Listing
                 files.append((entry.name, status.st_size))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         why = getattr(error, "strerror", None) or "not a valid path"
-        raise UnreadableInput(f"{_short(path)} cannot be looked into: {why}") from None
+        raise UnreadableInput(f"{_short(path)} cannot be opened: {why}") from None
     full = Path(os.path.abspath(folder))
     above = None if full.parent == full else str(full.parent)
     omitted = max(0, len(folders) - MOST_ENTRIES) + max(0, len(files) - MOST_ENTRIES)

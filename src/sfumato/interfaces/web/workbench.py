@@ -31,8 +31,8 @@ KEPT_ANSWERS = 300
 OPENING = ("open_data", "propose")
 MOST_DEATHS = 3
 TOO_OFTEN = (
-    f"The process that holds the data died {MOST_DEATHS} times, perhaps for want of memory. The"
-    " table is not opened again by itself: make room, or open a smaller one."
+    f"The process that holds the data ended {MOST_DEATHS} times, perhaps because memory ran out. "
+    "The table is not opened again automatically: free memory, or open a smaller one."
 )
 # Processes that may die within so many seconds before the table is left alone until somebody asks
 # for it.
@@ -212,8 +212,8 @@ class Workbench:
         """
         if self.job is not None:
             raise ParameterError(
-                f"{self.job.title} is under way. Cancel it or wait for its end, then open the other"
-                " project."
+                f"{self.job.title} is running. Cancel it or wait until it ends, then open the "
+                "other project."
             )
         if not (folder / "project.json").is_file():
             raise UnreadableInput(

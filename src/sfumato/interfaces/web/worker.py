@@ -180,8 +180,8 @@ class BenchProcess:
         if pipe is self._pipe:
             self._end()
             self._another(
-                "the process that holds the data died, perhaps for want of memory; another one was"
-                " started"
+                "the process that holds the data ended, perhaps because memory ran out; a new one "
+                "was started"
             )
 
     def _take(self, message: tuple[Any, ...]) -> None:

@@ -59,8 +59,8 @@ class Composition(Attack):
         tuple[str, ...],
         Field(
             description=(
-                "columns that name the same people in originals of different tables; none:"
-                " identifiers, then quasi-identifiers"
+                "columns that identify the same people in originals of different tables; none: "
+                "identifiers, then quasi-identifiers"
             )
         ),
     ] = ()
@@ -68,7 +68,7 @@ class Composition(Attack):
     name: ClassVar[str] = "composition"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret follows from several releases put together"
+    line: ClassVar[str] = "A sensitive value follows from several releases together"
     remembers: ClassVar[bool] = True
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
@@ -90,7 +90,7 @@ class Composition(Attack):
         except SchemaError as error:
             return str(error)
         if not all(len(people.own_rows) for people in shared):
-            return NothingToAttack("nobody is in all tables")
+            return NothingToAttack("no person is in all tables")
         return None
 
     def attack(self, scene: Scene) -> Finding:
@@ -114,8 +114,8 @@ class Composition(Attack):
         # A true value under no released label has −1, which looked up the last label above.
         hit = (true >= self.confidence - 1e-12) & (under[rows] >= 0)
         message = (
-            f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases"
-            f" give away their {column}"
+            f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases "
+            f"reveal their {column}"
         )
         details: dict[str, Any] = {
             "people": len(rows),
@@ -247,9 +247,9 @@ def _naming_columns(first_table: Table, second_table: Table) -> list[str]:
         if shared:
             return shared
     raise SchemaError(
-        "the releases are of different tables that have neither an identifier nor a"
-        " quasi-identifier in common; name the columns that tell who is in both: composition:"
-        " {people: [patient_id]}"
+        "the releases are of different tables that share neither an identifier nor a "
+        "quasi-identifier; name the columns that identify people in both: composition: {people: "
+        "[patient_id]}"
     )
 
 

@@ -89,7 +89,7 @@ class AttackCost(Attack):
 
     name: ClassVar[str] = "attack_cost"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "What it takes to be left with a person's own record"
+    line: ClassVar[str] = "The work until a person's own record is found"
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor", "neighbour", "colleague")
     turn: ClassVar[int] = 4
 
@@ -136,8 +136,8 @@ class AttackCost(Attack):
         else:
             soundness = None
         details: dict[str, Any] = {
-            "a measurement of ours": (
-                "work is counted in tests of one fact on one candidate that is left"
+            "a measurement, not a promise": (
+                "work is counted in tests of one fact against one remaining candidate"
             ),
             "curve": {
                 "known": "facts used",
@@ -152,7 +152,7 @@ class AttackCost(Attack):
         if unique_people:
             effort = f"{work / unique_people:,.0f} tests of a fact for each of them"
         else:
-            effort = f"{work:,.0f} tests of a fact in vain"
+            effort = f"{work:,.0f} tests of a fact without success"
         sentence = (
             f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an"
             f" intruder is left with {curve[-1]['candidates']:,.1f} of"

@@ -274,7 +274,7 @@ def no_secret(scene: Scene) -> str | None:
         return NothingToAttack("no sensitive column was released")
     if not targets(scene):
         return NothingToAttack(
-            "this intruder knows every sensitive column that was released already"
+            "this intruder already knows every sensitive column that was released"
         )
     return None
 
@@ -294,8 +294,8 @@ def no_target(scene: Scene) -> str | None:
             changed.append(c)
     if changed:
         return (
-            f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not"
-            " hold the people it seems to"
+            f"values of {', '.join(changed[:3])} were changed, not generalised, so a class does "
+            "not contain the people it seems to"
         )
     return None
 

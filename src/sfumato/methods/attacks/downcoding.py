@@ -144,7 +144,7 @@ def _solved(
     cp = require(
         "ortools.sat.python.cp_model",
         extra="solvers",
-        to="take several columns of large classes together",
+        to="combine several columns of large classes",
     )
     model = cp.CpModel()
     # How many records have each allowed combination of parts.
@@ -600,7 +600,7 @@ class Downcoding(Attack):
     """
 
     assume: Annotated[
-        Assumption, Field(description="what the intruder takes for granted of the method")
+        Assumption, Field(description="what the intruder assumes about the method")
     ] = "auto"
     most: Annotated[
         int, Field(ge=2, description="largest class whose columns are solved together")
@@ -609,7 +609,7 @@ class Downcoding(Attack):
     name: ClassVar[str] = "downcoding"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "Coarse values are made finer again"
+    line: ClassVar[str] = "Coarse values are made finer"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -618,20 +618,19 @@ class Downcoding(Attack):
         schema = scene.pair.original.schema
         if k is None:
             return NothingToAttack(
-                "no k-anonymity with k above 1 was promised, so nothing follows from being as fine"
-                " as it allows"
+                "no k-anonymity with k above 1 was promised, so minimality reveals nothing"
             )
         if not _only_k(scene):
             return (
-                "other promises than k-anonymity may be why cells are coarse, and what follows from"
-                " those is not worked out"
+                "other promises than k-anonymity may be the reason for coarse cells, and their "
+                "inferences are not implemented"
             )
         if scene.pair.persons is not None or any(
             schema[c].missing is Missing.WILDCARD for c in scene.pair.quasi
         ):
             return (
-                "classes are counted by persons or with wildcards; what follows is worked out for"
-                " equal records only"
+                "classes count persons or use wildcards, but the inference exists for equal "
+                "records only"
             )
         if not scene.pair.quasi or not len(scene.pair.released):
             return NothingToAttack("no quasi-identifier was released")
@@ -685,9 +684,9 @@ def _describe_audit(name: str, scene: Scene, audit: Audit, details: dict[str, An
         for column in audit_class.right:
             per_column[column] += len(audit_class.rows)
     message = (
-        f"being as fine as {details['k']}-anonymity allows gives away finer cells of"
-        f" {int(hit.sum()):,} records, up to their order in the class; {int(pinned.sum()):,} of"
-        " them to a member of their class for certain"
+        f"the assumption that {details['k']}-anonymity is reached as finely as possible reveals "
+        f"finer cells of {int(hit.sum()):,} records, up to their order in the class, and of "
+        f"{int(pinned.sum()):,} for a certain member of their class"
     )
     cells = sum(per_column.values())
     counts = _count_audit(audit)

@@ -77,7 +77,7 @@ class SinglingOut(Attack):
     columns: Annotated[int, Field(ge=1, description="cells in a predicate")] = 4
 
     name: ClassVar[str] = "singling_out"
-    line: ClassVar[str] = "A description is found that fits just one person"
+    line: ClassVar[str] = "A description fits exactly one person"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -126,9 +126,9 @@ class SinglingOut(Attack):
         rates = Rate.of(single, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         message = (
-            f"{percent(single / trials)} of {trials:,} descriptions taken from released records fit"
-            f" exactly one person; {percent(naive / trials)} of descriptions put together at random"
-            f" do{cut_short(trials, len(rows))}"
+            f"{percent(single / trials)} of {trials:,} descriptions from released records fit "
+            f"exactly one person; {percent(naive / trials)} of random descriptions "
+            f"do{cut_short(trials, len(rows))}"
         )
         details = {
             **told_rates(*rates, naive / trials, trials),
@@ -187,10 +187,10 @@ class SinglingOut(Attack):
         tally = Successes(hits, trials, control_hits, trials)
         risk = ExcessRisk.of(*tally.rates)
         message = (
-            f"{percent(tally.share)} of {trials:,} descriptions taken from drawn records fit"
-            f" exactly one of the people they were learnt from, {percent(tally.control_share)}"
-            f" exactly one of as many who were set aside; {percent(naive / trials)} of descriptions"
-            f" put together at random fit one{cut_short(trials, len(rows))}"
+            f"{percent(tally.share)} of {trials:,} descriptions from synthetic records fit exactly "
+            f"one of the people used for training, {percent(tally.control_share)} exactly one of "
+            f"as many people set aside; {percent(naive / trials)} of random descriptions fit "
+            f"one{cut_short(trials, len(rows))}"
         )
         details = {
             **told_rates(*tally.rates, naive / trials, trials),
@@ -406,7 +406,7 @@ class Linkability(Attack):
     """
 
     name: ClassVar[str] = "linkability"
-    line: ClassVar[str] = "Two files about one person are brought together through the release"
+    line: ClassVar[str] = "Two files about one person are linked through the release"
     tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
     turn: ClassVar[int] = 2
 
@@ -414,7 +414,7 @@ class Linkability(Attack):
         """None when there are two columns to split and someone to link."""
         known_columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         if len(known_columns) < 2:
-            return NothingToAttack("linking two files takes two known columns")
+            return NothingToAttack("linking two files needs two known columns")
         return refused(scene)
 
     def attack(self, scene: Scene) -> Finding:
@@ -425,7 +425,7 @@ class Linkability(Attack):
             tally = around.tally(
                 scene, self.name, lambda target: halves[0].meets(halves[1], target)
             )
-            message = "two files about the same people meet in one drawn record"
+            message = "two files about the same people meet in one synthetic record"
             return beside(
                 self.name, message, tally, 1 / len(scene.pair.released), len(around.targets)
             )
@@ -483,7 +483,7 @@ class Inference(Attack):
 
     name: ClassVar[str] = "inference"
     learns: ClassVar[Learns] = "attribute"
-    line: ClassVar[str] = "A person's secret is guessed from the most similar records"
+    line: ClassVar[str] = "A sensitive value is guessed from the most similar records"
     tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
     turn: ClassVar[int] = 2
 
@@ -579,9 +579,10 @@ class Inference(Attack):
         naive = float(np.mean([secret.right(common, value) for value in values]))
         risk = ExcessRisk.of(*rates)
         message = (
-            f"{column} is guessed rightly for {percent(right / trials)} of {trials:,} people, for"
-            f" {percent(control / trials)} without "
-            f"their own record; baseline (always the most common value): {percent(naive)}"
+            f"{column} is guessed correctly for {percent(right / trials)} of {trials:,} people, "
+            f"for {percent(control / trials)} without their own record; baseline (always the most "
+            "common value): "
+            f"{percent(naive)}"
             f"{'' if secret.beliefs is None else '; by the known transition matrix'}"
             f"{cut_short(trials, len(around.targets))}"
         )
@@ -610,8 +611,8 @@ class Inference(Attack):
         naive = float(np.mean([secret.right(common, value) for value in values[: around.members]]))
         column = secret.reading.name
         message = (
-            f"{column} is guessed rightly by the nearest drawn records (baseline, always the most"
-            f" common value: {percent(naive)})"
+            f"{column} is guessed correctly by the nearest synthetic records (baseline, always the "
+            f"most common value: {percent(naive)})"
         )
         return beside(
             self.name,
@@ -634,9 +635,9 @@ def beside(
     trials = tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)
     sentence = (
-        f"{message}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from,"
-        f" for {percent(tally.control_share)} of {tally.control_trials:,} who were set"
-        f" aside{cut_short(trials, planned_trials)}"
+        f"{message}: for {percent(tally.share)} of {tally.trials:,} people used for training, for "
+        f"{percent(tally.control_share)} of {tally.control_trials:,} people set "
+        f"aside{cut_short(trials, planned_trials)}"
     )
     facts = {**told_rates(*rates, naive, tally.trials), "controls": tally.control_trials, **details}
     facts["limited_by_work"] = trials < planned_trials
@@ -728,11 +729,12 @@ class Membership(Attack):
     """
 
     false_alarms: Annotated[
-        float, Field(gt=0, lt=1, description="share of non-members that may be taken for members")
+        float,
+        Field(gt=0, lt=1, description="share of non-members that may be mistaken for members"),
     ] = 0.01
 
     name: ClassVar[str] = "membership"
-    line: ClassVar[str] = "It is found out whether a person is in the table at all"
+    line: ClassVar[str] = "Membership of a person in the table is detected"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
 
     def applies(self, scene: Scene) -> str | None:

@@ -88,7 +88,7 @@ class IndividualRisk(Attack):
         float, Field(gt=0, lt=1, description="risk above which a record counts as a victim")
     ] = 0.1
     households: Annotated[
-        bool, Field(description="take the risk of the household where it is known")
+        bool, Field(description="use the risk of the household if it is known")
     ] = True
 
     name: ClassVar[str] = "individual_risk"

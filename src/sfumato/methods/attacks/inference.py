@@ -51,7 +51,7 @@ class Homogeneity(Attack):
     name: ClassVar[str] = "homogeneity"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is read off because everyone in a crowd shares it"
+    line: ClassVar[str] = "A sensitive value is revealed because everyone in a class shares it"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -110,7 +110,9 @@ class ProbabilisticInference(Attack):
     name: ClassVar[str] = "probabilistic_inference"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is guessed from what is most common in a person's crowd"
+    line: ClassVar[str] = (
+        "A sensitive value is guessed from the most common value of a person's class"
+    )
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -124,8 +126,8 @@ class ProbabilisticInference(Attack):
         value = scene.pair.mean_of_people(crowd.guesses()[crowd.classes] == crowd.truth)
         guess = scene.pair.mean_of_people(crowd.truth == crowd.totals.argmax())
         message = (
-            f"guessing {crowd.column} by class is right for {percent(value)} of the records, for"
-            f" all alike {percent(guess)}"
+            f"guessing {crowd.column} by class is correct for {percent(value)} of the records, one "
+            f"guess for all for {percent(guess)}"
         )
         strongest = float((crowd.largest() / crowd.sizes).max())
         return Finding(
@@ -187,8 +189,8 @@ class BackgroundKnowledge(Attack):
             f" {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
         )
         message = (
-            f"who can rule out {exclusion} is sure of the {crowd.column} of"
-            f" {int(hit.sum()):,} records"
+            f"somebody who can exclude {exclusion} is sure of the {crowd.column} of "
+            f"{int(hit.sum()):,} records"
         )
         share = scene.pair.mean_of_people(hit)
         return Finding(self.name, share, message, victims=rows_of(scene, hit))
@@ -244,13 +246,13 @@ class Skewness(Attack):
     """
 
     lift: Annotated[
-        float, Field(gt=1, description="lift from which a record counts as given away")
+        float, Field(gt=1, description="lift from which a record counts as revealed")
     ] = 5.0
 
     name: ClassVar[str] = "skewness"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is much more common in a person's crowd than elsewhere"
+    line: ClassVar[str] = "A sensitive value is much more common in a person's class than elsewhere"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -324,7 +326,9 @@ class Similarity(Attack):
     name: ClassVar[str] = "similarity"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret is known roughly because a crowd's secrets are alike"
+    line: ClassVar[str] = (
+        "A sensitive value is known approximately because the values of a class are close"
+    )
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""
@@ -357,7 +361,7 @@ class Similarity(Attack):
                 frequencies.append(float(np.bincount(true).max(initial=0)))
             guess = max(frequencies, default=0.0) / len(crowd.classes)
         details = {"classes": int(near.sum())}
-        message = f"{message}; for all alike {percent(guess)} are as close"
+        message = f"{message}; one guess for all is as close for {percent(guess)}"
         return Finding(
             self.name,
             scene.pair.mean_of_people(hit),

@@ -68,7 +68,7 @@ class IntervalDisclosure(Attack):
         COLUMNS,
         Field(
             description=(
-                "columns to look at; None: all that were masked, can be near and are not known"
+                "columns to examine; None: all that were masked, are comparable and are not known"
             )
         ),
     ] = None
@@ -76,15 +76,15 @@ class IntervalDisclosure(Attack):
     name: ClassVar[str] = "interval_disclosure"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A changed value still tells nearly what it was"
+    line: ClassVar[str] = "A changed value is still close to the original"
 
     def applies(self, scene: Scene) -> str | None:
         """None when some column was masked whose values can be near."""
         if self._targets(scene):
             return None
         return NothingToAttack(
-            "no column that this intruder does not know was released with changed values that can"
-            " be near"
+            "no column that this intruder does not know was released with changed values that can "
+            "be compared"
         )
 
     def attack(self, scene: Scene) -> Finding:
@@ -103,8 +103,8 @@ class IntervalDisclosure(Attack):
         # Inside at every width, the narrowest among them.
         certain = np.flatnonzero(disclosed_by_column[worst] >= 1 - 1e-12)
         message = (
-            f"the released {worst} is near the original one for {percent(rates[worst])} of the"
-            f" records, by chance for {percent(guess[worst])}"
+            f"the released {worst} is close to the original for {percent(rates[worst])} of the "
+            f"records, by chance for {percent(guess[worst])}"
         )
         details = {"column": worst, "per_column": rates}
         return Finding(

@@ -161,8 +161,8 @@ class LogLinear(Attack):
         )
         hit = fitted.inverse > 0.5
         sentence = (
-            f"about {fitted.tau2:,.3g} matches with unique records would be right;"
-            f" {fitted.tau1:,.3g} are unique in the population"
+            f"about {fitted.tau2:,.3g} matches with unique records would be correct; "
+            f"{fitted.tau1:,.3g} are unique in the population"
         )
         details = {"tau1": fitted.tau1, "tau2": fitted.tau2}
         return Finding(

@@ -54,7 +54,9 @@ class Minimality(Attack):
     name: ClassVar[str] = "minimality"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret follows from the release being no coarser than it must"
+    line: ClassVar[str] = (
+        "A sensitive value follows because the release is no coarser than necessary"
+    )
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -64,13 +66,13 @@ class Minimality(Attack):
         changed = [column for column in promised if not generalises(scene.pair, column)]
         if reason is None and changed:
             return (
-                f"values of {', '.join(changed[:3])} were changed; what minimality says is worked"
-                " out for true ones only"
+                f"values of {', '.join(changed[:3])} were changed; the inference from minimality "
+                "exists for true values only"
             )
         if reason is not None or promised:
             return reason
         return NothingToAttack(
-            "no l-diversity was promised of a column, so nothing follows from minimality"
+            "no l-diversity was promised for a column, so minimality reveals nothing"
         )
 
     def attack(self, scene: Scene) -> Finding:

@@ -37,9 +37,9 @@ FAR_CELL = 4
 then, and memory is slow.
 """
 NO_CONTROL = (
-    "nobody is known to have been set aside before the rows were drawn, so there is no control; let"
-    " the step set a share of the people aside (holdout: 0.2), or give people of whom a table made"
-    " elsewhere was not made (control)"
+    "nobody was set aside before the rows were made, so there is no control; let the step set a "
+    "share of the people aside (holdout: 0.2), or, for a table made elsewhere, give people it was "
+    "not made from (control)"
 )
 
 
@@ -253,8 +253,8 @@ def no_control(scene: Scene) -> str | None:
     members, aside = beside_held_out(scene)
     if not len(members) or not len(aside):
         return (
-            f"the intruder knows {len(members):,} people that the rows were learnt from and"
-            f" {len(aside):,} set aside: both are needed"
+            f"the intruder knows {len(members):,} people used for training and {len(aside):,} "
+            "people set aside; both are needed"
         )
     return None
 
@@ -269,5 +269,5 @@ def refused(scene: Scene) -> str | None:
     truth = scene.intruder.truth
     rows_known = truth[truth != NOT_IN_FILE]
     if not np.isin(rows_known, scene.pair.rows).any():
-        return "nobody the intruder knows was released"
+        return "no person that the intruder knows was released"
     return None if len(scene.pair.released) > 1 else "one record alone has no control"

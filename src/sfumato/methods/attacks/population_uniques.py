@@ -41,7 +41,7 @@ class PopulationUniques(Attack):
 
     name: ClassVar[str] = "population_uniques"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A record belongs to somebody whom nobody in the population resembles"
+    line: ClassVar[str] = "A record belongs to a person who is unique in the population"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 1
 
@@ -85,7 +85,7 @@ def _fraction(released: Table) -> float:
     total = 0.0 if weights is None else float(weights.sum())
     if total <= 0:
         raise SchemaError(
-            "the survey weights add up to nothing, so there is no population to compare with"
+            "the survey weights sum to zero, so there is no population to compare with"
         )
     return min(1.0, len(released) / total)
 

@@ -153,9 +153,9 @@ def _checked(dataset: Table, names: tuple[str, ...], max_size: int | None, fract
     subsets = sum(math.comb(len(names), s) for s in range(1, size + 1))
     if len(names) > MOST_COLUMNS or subsets > MOST_SUBSETS:
         raise ParameterError(
-            f"{len(names)} columns have {subsets:,} sets of at most {size}; at most"
-            f" {MOST_SUBSETS:,} sets of {MOST_COLUMNS} columns are searched: lower the size of the"
-            " sets, or name fewer columns"
+            f"{len(names)} columns have {subsets:,} sets of at most {size}; at most "
+            f"{MOST_SUBSETS:,} sets of {MOST_COLUMNS} columns are searched: use smaller sets, or "
+            "name fewer columns"
         )
     return size
 
@@ -271,7 +271,7 @@ class Suda(Attack):
 
     name: ClassVar[str] = "suda"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A few columns are enough to single a record out"
+    line: ClassVar[str] = "A few columns make a record unique"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 3
 

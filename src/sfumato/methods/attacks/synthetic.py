@@ -51,9 +51,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-SOMEBODYS = (
-    "every released record is somebody's; copies are looked for among rows that were drawn anew"
-)
+SOMEBODYS = "every released record is a real person's; copies are only sought among synthetic rows"
 MOST_PEOPLE = 1000
 """People of either kind whose distance to the drawn rows is measured."""
 MOST_DRAWN = 500
@@ -76,8 +74,7 @@ ENOUGH_PEOPLE = 500
 FEW_ALARMS = 0.01
 """The share of false alarms at which members are recognised by being near."""
 WEAKNESS = (
-    "by itself this says little: it passes tables in which one record in a hundred is a verbatim"
-    " copy"
+    "by itself this says little: it passes tables in which one record in a hundred is an exact copy"
 )
 
 
@@ -100,7 +97,7 @@ def out_of_reach(scene: Scene) -> str | None:
     if pair.aligned:
         return NothingToAttack(SOMEBODYS)
     if not data_columns(pair):
-        return NothingToAttack("no column was released in which a record could be a copy")
+        return NothingToAttack("no released column could show that a record is a copy")
     if pair.learnt_from is None or scene.held_out is None:
         return NO_CONTROL
     return None
@@ -151,7 +148,7 @@ class CopiedRecords(Attack):
     """
 
     name: ClassVar[str] = "copied_records"
-    line: ClassVar[str] = "People of the table stand among the drawn records, cell by cell"
+    line: ClassVar[str] = "People of the table appear among the synthetic records, cell by cell"
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
     turn: ClassVar[int] = 0
 
@@ -165,23 +162,23 @@ class CopiedRecords(Attack):
         members, aside = (group[unique[group]] for group in _groups(scene))
         if not len(members):
             message = (
-                "nobody that the rows were learnt from is unique in the table: no drawn record can"
-                " be told to be a copy"
+                "no person used for training is unique in the table, so no synthetic record can "
+                "be recognised as a copy"
             )
             return Finding(self.name, 0.0, message, details=_copies(Successes(0, 0, 0, len(aside))))
         if not len(aside):
             raise ParameterError(
-                f"none of the {len(_groups(scene)[1]):,} people set aside is unique in the table,"
-                " so nobody knows how often records reappear by chance; set more people aside"
+                f"none of the {len(_groups(scene)[1]):,} people set aside is unique in the table, "
+                "so how often records reappear by chance is unknown; set more people aside"
             )
         copied = _people_hit(scene, members, reappears)
         by_chance = _people_hit(scene, aside, reappears)
         tally = Successes(*copied, *by_chance)
         message = (
-            f"{tally.hits:,} of {tally.trials:,} unique people that the rows were learnt from stand"
-            f" among them in every column ({percent(tally.share)}), and {tally.control_hits:,} of"
-            f" {tally.control_trials:,} who were set aside ({percent(tally.control_share)}): a"
-            f" copied excess of {max(0.0, tally.excess):.4f}"
+            f"{tally.hits:,} of {tally.trials:,} unique people used for training appear among them "
+            f"in every column ({percent(tally.share)}), and {tally.control_hits:,} of "
+            f"{tally.control_trials:,} people set aside ({percent(tally.control_share)}): a copied "
+            f"excess of {max(0.0, tally.excess):.4f}"
         )
         value = min(1.0, max(0.0, tally.excess))
         victims = members[reappears[members]]
@@ -395,12 +392,15 @@ class NearCopies(Attack):
         Field(
             gt=0,
             le=1,
-            description="how near is all but on a person, as a share of the usual distance",
+            description="how near counts as almost the same person, as a share of the usual "
+            "distance",
         ),
     ] = 0.5
 
     name: ClassVar[str] = "near_copies"
-    line: ClassVar[str] = "People of the table stand among the drawn records, but for little noise"
+    line: ClassVar[str] = (
+        "People of the table appear among the synthetic records, except for little noise"
+    )
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
     turn: ClassVar[int] = 0
 
@@ -416,10 +416,10 @@ class NearCopies(Attack):
         planned_trials = far.wanted
         trials = tally.trials + tally.control_trials
         message = (
-            f"{percent(tally.share)} of {tally.trials:,} people that the rows were learnt from have"
-            f" one within {self.within:g} of the usual distance between people,"
-            f" {percent(tally.control_share)} of {tally.control_trials:,} who were set"
-            f" aside{cut_short(trials, planned_trials)}"
+            f"{percent(tally.share)} of {tally.trials:,} people used for training have a record "
+            f"within {self.within:g} of the usual distance between people, "
+            f"{percent(tally.control_share)} of {tally.control_trials:,} people set "
+            f"aside{cut_short(trials, planned_trials)}"
         )
         details = {
             "radius": radius,
@@ -559,7 +559,7 @@ class RecognisedMembers(Attack):
 
     name: ClassVar[str] = "recognised_members"
     line: ClassVar[str] = (
-        "People are given away by the drawn records, surely more often than by chance"
+        "People are revealed by synthetic records, significantly more often than by chance"
     )
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
     turn: ClassVar[int] = 0
@@ -589,10 +589,10 @@ class RecognisedMembers(Attack):
         aside = int((~people.member).sum())
         if blind:
             raise ParameterError(
-                f"with {aside:,} people set aside chance alone may make an excess of"
-                f" {min(1.0, max(chance[n] for n in blind)):.2f} in"
-                f" {', '.join(n.replace('_', ' ') for n in sorted(blind))}, so nobody can tell; set"
-                " more people aside (holdout), or give more records"
+                f"with {aside:,} people set aside, chance alone may produce an excess of "
+                f"{min(1.0, max(chance[n] for n in blind)):.2f} in "
+                f"{', '.join(n.replace('_', ' ') for n in sorted(blind))}, so the result is "
+                "unknown; set more people aside (holdout), or give more records"
             )
         lowest = {name: max(0.0, excesses[name] - chance[name]) for name in chance}
         worst = max(lowest, key=lambda name: (lowest[name], excesses[name]))
@@ -601,8 +601,8 @@ class RecognisedMembers(Attack):
             for name in chance
         )
         message = (
-            f"excess of {int(people.member.sum()):,} people learnt from over {aside:,} set aside:"
-            f" {attack_shares}{cut_short(len(people.far), far.wanted)}"
+            f"excess of {int(people.member.sum()):,} people used for training over {aside:,} set "
+            f"aside: {attack_shares}{cut_short(len(people.far), far.wanted)}"
         )
         details = {
             "excesses": {n: excesses[n] for n in chance},
@@ -654,7 +654,7 @@ class ClosestRecord(Attack):
     """
 
     name: ClassVar[str] = "closest_record"
-    line: ClassVar[str] = "Drawn records are nearer to people they were learnt from than to others"
+    line: ClassVar[str] = "Synthetic records are nearer to people used for training than to others"
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
     turn: ClassVar[int] = 0
 
@@ -680,13 +680,12 @@ class ClosestRecord(Attack):
         trials = int(has_distance.sum())
         beside = self._beside(scene)
         message = (
-            f"{percent(value)} of {trials:,} drawn rows are nearer to people they were learnt from"
-            " than to as many who were set aside (median distance"
-            f" {np.median(near[has_distance]):.3g} and"
-            f" {np.median(control[has_distance]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS},"
-            f" so beside it: copied excess {beside['copied_excess']}, near copies"
-            f" {beside['near_copy_excess']}, {percent(beside['recognised'])} of people recognised"
-            f" as members at {percent(beside['false_alarms'])} false alarms"
+            f"{percent(value)} of {trials:,} synthetic rows are nearer to people used for training "
+            f"than to as many set aside (median distance {np.median(near[has_distance]):.3g} and "
+            f"{np.median(control[has_distance]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS}, "
+            f"so beside it: copied excess {beside['copied_excess']}, near copies "
+            f"{beside['near_copy_excess']}, {percent(beside['recognised'])} of people recognised "
+            f"as members at {percent(beside['false_alarms'])} false alarms"
         )
         medians = {
             "median_distance": float(np.median(near[has_distance])),

@@ -84,7 +84,7 @@ class Transparency(Attack):
 
     name: ClassVar[str] = "transparency"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A person is found by who knows how the release was made"
+    line: ClassVar[str] = "A person is found by somebody who knows how the release was made"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
     turn: ClassVar[int] = 2
 
@@ -103,7 +103,8 @@ class Transparency(Attack):
         if any(clue.method != CELLS for clue in clues_of(scene)):
             return None
         return (
-            "what the method gives away of the masked columns this intruder knows is not worked out"
+            "for the masked columns this intruder knows, the inference from the method "
+            "is not implemented"
         )
 
     def attack(self, scene: Scene) -> Finding:
@@ -117,11 +118,11 @@ class Transparency(Attack):
         limited = len(narrowing.targets) < len(people)
         sample = ""
         if limited:
-            sample = f" (a random sample of {len(narrowing.targets):,}, to bound the work)"
+            sample = f" (a random sample of {len(narrowing.targets):,}, to limit the work)"
         message = (
-            f"knowing how it was made leaves {float(narrowing.candidates.mean()):,.1f} records a"
-            f" person on average; {percent(float(credit.mean()))} of the people are found,"
-            f" {int(sure.sum()):,} of {len(narrowing.targets):,} for certain{sample}"
+            f"knowledge of the method leaves {float(narrowing.candidates.mean()):,.1f} records per "
+            f"person on average; {percent(float(credit.mean()))} of the people are found, "
+            f"{int(sure.sum()):,} of {len(narrowing.targets):,} for certain{sample}"
         )
         everybody = not limited and not scene.intruder.sampled
         baseline = 1 / max(1, len(scene.pair.released))

@@ -60,7 +60,7 @@ class UniqueInPopulation(Attack):
 
     name: ClassVar[str] = "unique_in_population"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A record that stands alone here stands alone in the population too"
+    line: ClassVar[str] = "A record that is unique here is unique in the population too"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 1
 

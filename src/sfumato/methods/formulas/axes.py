@@ -25,10 +25,7 @@ def axis_problem(column: str, attribute: Attribute, distance: str) -> str | None
     if distance == "numeric" and kind is not Kind.NUMERIC:
         return f"the numeric distance needs a column of kind numeric; {column!r} is {kind}"
     if distance == "ordered" and kind is Kind.ORDINAL and attribute.order is None:
-        return (
-            f"the ordered distance needs to know the order of {column!r}; list its values under"
-            " order"
-        )
+        return f"the ordered distance needs the order of {column!r}; list its values under order"
     if distance == "ordered" and kind not in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL):
         return (
             f"the ordered distance needs a column of kind numeric, date or ordinal; {column!r} is"
@@ -41,16 +38,22 @@ def sort_keys(values: Sequence[str], column: str, attribute: Attribute) -> list[
     """What to sort the values by: numbers, moments, or ranks in the order of the schema."""
     if attribute.kind is Kind.NUMERIC:
         return _converted(
-            values, _number, f"column {column!r} is numeric, but {{}} of its values are no numbers"
+            values,
+            _number,
+            f"column {column!r} is numeric, but {{}} of its values are not numbers; "
+            "correct them or make them missing",
         )
     if attribute.kind is Kind.DATE:
         wrong = (
-            f"column {column!r} is a date, but {{}} of its values are not written year-month-day"
+            f"column {column!r} is a date, but {{}} of its values are not written "
+            "year-month-day; correct them or make them missing"
         )
         return _converted(values, datetime.datetime.fromisoformat, wrong)
     rank = {value: i for i, value in enumerate(attribute.order or ())}
     return _converted(
-        values, rank.__getitem__, f"column {column!r} has {{}} values that its order does not list"
+        values,
+        rank.__getitem__,
+        f"column {column!r} has {{}} values that its order does not list; add them",
     )
 
 

@@ -76,7 +76,7 @@ def needed_epsilon(t: float, n: int, smallest: int) -> float:
 
 def _share(n: int, smallest: int) -> float:
     if not 1 <= smallest <= n:
-        raise ParameterError("the smallest class has at least one record and at most all")
+        raise ParameterError("the smallest class must have from one record to all records")
     return smallest / n
 
 

@@ -149,6 +149,6 @@ def require_factor(t: float) -> None:
     """Refuse what is no factor above 1."""
     if not 1 < t < math.inf:
         raise ParameterError(
-            "t must be a factor above 1; at 1 every class would have to be the table on a smaller"
-            " scale"
+            "t must be a factor above 1; at 1 every class would have to be a scaled copy of the "
+            "table"
         )

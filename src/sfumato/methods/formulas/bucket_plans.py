@@ -100,14 +100,17 @@ class BucketPlan:
         return [
             *sentences,
             (
-                f"{self.classes:,} classes of {_span(min(sizes), max(sizes))} records share them"
-                f" out within a factor of {self.t:g}."
+                f"{self.classes:,} classes of {_span(min(sizes), max(sizes))} records share these "
+                f"records within a factor of {self.t:g}."
             ),
             (
                 f"A class can be as far from the table as a factor of {self.farthest:.4g}; the"
                 f" least t these sizes could meet is {self.nearest:.4g}."
             ),
-            f"That limits what a release tells about somebody like ε = {implied_epsilon(self.t)}.",
+            (
+                "That limits what a release reveals about a person like ε = "
+                f"{implied_epsilon(self.t)}."
+            ),
             _the_other_way(self.t, self.n, min(sizes)),
         ]
 
@@ -206,8 +209,8 @@ def _the_other_way(t: float, n: int, smallest: int) -> str:
     if not math.isfinite(epsilon):
         return "With a single class any masking of confidential values is as close as this."
     return (
-        f"Instead of buckets, masking every confidential value with ε = {epsilon:.4g} keeps classes"
-        " of these sizes as close, as chances go (stochastic t-closeness)."
+        f"Instead of buckets, masking every confidential value with ε = {epsilon:.4g} keeps "
+        "classes of these sizes as close in expectation (stochastic t-closeness)."
     )
 
 

@@ -83,8 +83,8 @@ class ChosenK:
             self._in_practice(),
         ]
         sentences += [
-            f"{threshold.name}: risk {threshold.risk:g} taken as k = {threshold.k}"
-            f" ({threshold.source}; {threshold.seen})."
+            f"{threshold.name}: risk {threshold.risk:g} becomes k = {threshold.k} "
+            f"({threshold.source}; {threshold.seen})."
             for threshold in self.published
         ]
         if self.sample is not None:
@@ -126,7 +126,7 @@ def k_for(risk: float, strict: bool = True) -> int:
     """
     if isinstance(risk, bool) or not 0 < risk <= 1:
         raise ParameterError(
-            "a tolerable risk lies above 0 and is at most 1: 0.09 is nine in a hundred"
+            "a tolerable risk must be above 0 and at most 1: 0.09 is nine in a hundred"
         )
     if strict:
         # 1/0.2 may come out above 5 by rounding, and would ask for 6.
@@ -146,7 +146,7 @@ def risk_of(k: int) -> float:
     (0.05, 0.0909)
     """
     if isinstance(k, bool) or k < 1:
-        raise ParameterError("k is a whole number from 1 on")
+        raise ParameterError("k must be a whole number of at least 1")
     return 1 / k
 
 
@@ -174,8 +174,8 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
     )
     if (population is None) != (records is None):
         raise ParameterError(
-            "population and records go together: how many people, and how many of them are in the"
-            " file"
+            "give population and records together: how many people there are, and how many of "
+            "them are in the file"
         )
     sample = None
     if not (population is None or records is None):

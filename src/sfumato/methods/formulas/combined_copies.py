@@ -39,7 +39,7 @@ class Combined:
         from scipy import stats
 
         if not 0 < level < 1:
-            raise ParameterError("combine: the level of an interval lies between 0 and 1")
+            raise ParameterError("combine: the level of an interval must lie between 0 and 1")
         share = 0.5 + level / 2
         if math.isinf(self.degrees):
             far = stats.norm.ppf(share)
@@ -134,23 +134,23 @@ def _checked(
 ) -> float:
     """n_synthetic / n, once everything makes sense."""
     if case not in CASES:
-        raise ParameterError(f"combine: case is one of {', '.join(CASES)}")
+        raise ParameterError(f"combine: case must be one of {', '.join(CASES)}")
     if q.ndim != 1 or q.shape != u.shape or not len(q):
         raise ParameterError("combine: give one estimate and one variance for each copy")
     if not (np.isfinite(q).all() and np.isfinite(u).all()) or (u < 0).any():
         raise ParameterError(
-            "combine: estimates and variances are finite, and variances not negative"
+            "combine: estimates and variances must be finite, and variances not negative"
         )
     if len(q) < 2 and case not in ALONE:
         raise ParameterError(
-            f"combine: {case} needs two copies or more; with one, case is plain or proper"
+            f"combine: {case} needs at least two copies; with one copy use plain or proper"
         )
     if (n is None) != (n_synthetic is None):
         raise ParameterError(
-            "combine: give n and n_synthetic together, or neither where they are equal"
+            "combine: give n and n_synthetic together, or neither if they are equal"
         )
     if n is None or n_synthetic is None:
         return 1.0
     if n < 1 or n_synthetic < 1:
-        raise ParameterError("combine: n and n_synthetic are at least 1")
+        raise ParameterError("combine: n and n_synthetic must be at least 1")
     return n_synthetic / n

@@ -103,18 +103,18 @@ class Dependence:
         figures = self.figures
         parts = [
             (
-                f"the value is right for {percent(figures.hit)} of {figures.records:,} records"
-                f" instead of {percent(figures.base)}"
+                f"the value is correct for {percent(figures.hit)} of {figures.records:,} records "
+                f"instead of {percent(figures.base)}"
             )
         ]
         if figures.bits:
-            parts.append(f"{percent(figures.bits)} of the remaining bits are gone")
+            parts.append(f"{percent(figures.bits)} of the remaining bits are removed")
         if figures.sure:
             parts.append(f"nearly certain for {percent(figures.sure)}")
         if figures.line is not None and figures.line_gain >= WEAK:
             parts.append(
-                f"a function of it comes near for {percent(figures.line)} instead of"
-                f" {percent(figures.line_base)}"
+                f"a function of it is close for {percent(figures.line)} instead of "
+                f"{percent(figures.line_base)}"
             )
         names = " + ".join(self.columns)
         return f"{names} {self.finding} {self.quasi} beyond its released label ({'; '.join(parts)})"
@@ -744,8 +744,8 @@ def _sample_records(rng: np.random.Generator, records: int, limit: int) -> Codes
 def linkage_words(linkage: Linkage, k: int | None) -> str:
     """What implied linkage reaches, in words."""
     message = (
-        f"whoever knows the quasi-identifiers finds {percent(linkage.rate)} of people instead of"
-        f" {percent(linkage.class_only)}"
+        f"somebody who knows the quasi-identifiers finds {percent(linkage.rate)} of people instead "
+        f"of {percent(linkage.class_only)}"
     )
     if k:
         message += f", and fewer than {k} records fit {percent(linkage.exposed)} of people"

@@ -81,7 +81,7 @@ class Draws:
         """
         if not 0 < scale < LARGEST_SCALE:
             raise ParameterError(
-                "the noise would leave the range of whole numbers; raise epsilon or k"
+                "the noise would exceed the range of whole numbers; raise epsilon or k"
             )
         if self.secure and (opendp_draws := _by_opendp(scale, count)) is not None:
             return np.array(opendp_draws, dtype=np.int64)

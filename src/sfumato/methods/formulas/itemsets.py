@@ -208,7 +208,7 @@ def violating(
     [(2,)]
     """
     if m < 1 or k < 0:
-        raise ParameterError("sets have at least one item, and k is not negative")
+        raise ParameterError("sets must have at least one item, and k must not be negative")
     work, order = ranked(sets, new)
     if new is None:
         roots = len(order)
@@ -386,7 +386,7 @@ def frequent(
     {(0,): 3, (1,): 2, (0, 1): 2}
     """
     if minimum_support < 1:
-        raise ParameterError("a frequent set has at least one carrier")
+        raise ParameterError("a frequent set must have at least one carrier")
     work, order = ranked(sets)
     listed = _listed(work, m, limit)
     kernels.baskets.list_frequent_sets(work.kernel(), m, minimum_support, listed)

@@ -34,7 +34,7 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
     size = len(joined)
     if size > MOST:
         raise ParameterError(
-            f"matchings of at most {MOST} records are counted exactly, not of {size}"
+            f"matchings of at most {MOST} records are counted exactly, but there are {size}"
         )
     first = _ways(joined)
     # The same count from the other end: the last rows, as many as there are columns in a set.

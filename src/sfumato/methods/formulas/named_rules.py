@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 ARROWS = ("->", "→")
-Support = Annotated[int, Field(ge=1, description="records from which on a rule is found")]
+Support = Annotated[int, Field(ge=1, description="records from which a rule counts as found")]
 Confidence = Annotated[
-    float, Field(gt=0, le=1, description="confidence from which on a rule is found")
+    float, Field(gt=0, le=1, description="confidence from which a rule counts as found")
 ]
 
 
@@ -95,7 +95,7 @@ def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
         raise ValueError("must name something on each side of its arrow")
     names = [item.column for item in rule.items]
     if len(set(names)) < len(names):
-        raise ValueError("must not name one thing twice")
+        raise ValueError("must not name an item twice")
     return rule
 
 
@@ -150,7 +150,7 @@ Spoken = Annotated[
     BeforeValidator(_as_list),
     Field(
         min_length=1,
-        description="rules such as 'smoker=yes, sex=f -> diagnosis=lung'; kept by the owner",
+        description="rules such as 'smoker=yes, sex=f -> diagnosis=lung'; stay with the owner",
     ),
     AfterValidator(_readable),
 ]
@@ -160,7 +160,7 @@ Spoken = Annotated[
 SpokenItems = Annotated[
     str | Sequence[str | Mapping[str, Any]],
     BeforeValidator(_as_list),
-    Field(min_length=1, description="rules such as 'bread, butter -> wine'; kept by the owner"),
+    Field(min_length=1, description="rules such as 'bread, butter -> wine'; stay with the owner"),
     AfterValidator(_readable_items),
 ]
 """Rules of baskets, in a recipe."""
@@ -186,8 +186,8 @@ def require_columns(method: str, rules: Iterable[NamedRule], schema: Schema) -> 
                 for name in unknown
             ]
             + [
-                f"{method}: column {name!r} is a direct identifier, which is not released; take it"
-                " out of the rules"
+                f"{method}: column {name!r} is a direct identifier, which is dropped; remove it "
+                "from the rules"
                 for name in direct
             ]
         )

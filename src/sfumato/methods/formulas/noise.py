@@ -120,15 +120,17 @@ def _confirmed(
     for _ in range(64):
         if not scale < LARGEST_SCALE:
             raise ParameterError(
-                "epsilon or rho is so small that the noise leaves the range of whole numbers; ask"
-                " more"
+                "epsilon or rho is so small that the noise exceeds the range of whole numbers; "
+                "ask for a larger one"
             )
         measurement = make(scale)
         if Fraction(measurement.map(distance)) <= allowed:
             return Noise(name, scale, measurement)
         # The next larger number or so: 5e-324 moves even a scale of 0.
         scale = scale * (1 + 1e-15) + 5e-324
-    raise InternalError("no scale of noise keeps the privacy loss that was asked for")
+    raise InternalError(
+        "no scale of noise reaches the requested privacy loss; ask for a larger one"
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -108,13 +108,13 @@ def warnings_of(hidden: Hidden, effects: SideEffects) -> tuple[str, ...]:
     warnings = []
     if hidden.more:
         warnings.append(
-            f"{len(hidden.more):,} items were put into baskets: people are said to have what they"
-            " do not have"
+            f"{len(hidden.more):,} items were added to baskets: the release says of people what is "
+            "not true"
         )
     if effects.lost or effects.ghosts:
         warnings.append(
-            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and"
-            f" {len(effects.ghosts):,} appeared that were not found before"
+            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and "
+            f"{len(effects.ghosts):,} new ones appeared"
         )
     if hidden.proof is not None and not hidden.proof.optimal:
         warnings.append(
@@ -456,9 +456,9 @@ class _Patterns:
                 items_left.append(tuple(item for item in kind if item not in out))
                 if len(types) > MOST_PATTERNS:
                     raise ParameterError(
-                        f"the exact way would have to weigh more than {MOST_PATTERNS:,} ways to"
-                        " take items out; use dsr or 2a, look at fewer columns, or hide fewer"
-                        " rules at a time"
+                        f"the exact method would have to compare more than {MOST_PATTERNS:,} ways "
+                        "to remove items; use dsr or 2a, fewer columns, or hide fewer rules at a "
+                        "time"
                     )
         marks = np.zeros((len(items_left), len(items)), dtype=np.bool_)
         item_numbers = {item: at for at, item in enumerate(items)}
@@ -482,8 +482,8 @@ class _Patterns:
 def _subsets(items: Sequence[int]) -> Iterable[Itemset]:
     if len(items) > MOST_AT_ONCE:
         raise ParameterError(
-            f"a transaction holds {len(items)} items of sensitive rules; the exact way takes at"
-            f" most {MOST_AT_ONCE}: use dsr or 2a, or hide fewer rules at a time"
+            f"a transaction holds {len(items)} items of sensitive rules, and the exact method "
+            f"allows {MOST_AT_ONCE}; use dsr or 2a, or hide fewer rules at a time"
         )
     return itertools.chain.from_iterable(
         itertools.combinations(items, size) for size in range(len(items) + 1)

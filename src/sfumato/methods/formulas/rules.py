@@ -189,8 +189,9 @@ def frequent_itemsets(
         supports[itemset] = support
         if len(supports) > MOST_ITEMSETS:
             raise ParameterError(
-                f"more than {MOST_ITEMSETS:,} sets of items are held by {smallest_support:,}"
-                " transactions; raise the support, or look at fewer columns or items a rule"
+                f"more than {MOST_ITEMSETS:,} sets of items reach the support of "
+                f"{smallest_support:,} transactions; raise the support, or use fewer columns or "
+                "items per rule"
             )
     return supports
 

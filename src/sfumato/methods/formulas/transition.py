@@ -29,20 +29,22 @@ def checked_matrix(matrix: Any) -> Floats:
         square = np.array(matrix, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(
-            "a transition matrix holds numbers, as many in each row as there are rows"
+            "a transition matrix must hold numbers, as many in each row as there are rows"
         ) from None
     if square.ndim != 2 or square.shape[0] != square.shape[1] or not square.size:
-        raise ParameterError("a transition matrix is square: one row and one column for each value")
+        raise ParameterError(
+            "a transition matrix must be square: one row and one column for each value"
+        )
     if not (square >= 0).all():
         raise ParameterError(
-            "a transition matrix holds probabilities; some entries are negative or missing"
+            "a transition matrix must hold probabilities; some entries are negative or missing"
         )
     # Rounding grows with the number of entries in a row.
     is_wrong = np.abs(square.sum(axis=1) - 1) > TOLERANCE * len(square)
     wrong = int(is_wrong.sum())
     if wrong:
         raise ParameterError(
-            f"the rows of a transition matrix add up to 1; {wrong} of {len(square)} do not"
+            f"the rows of a transition matrix must add up to 1; {wrong} of {len(square)} do not"
         )
     return square
 
@@ -101,7 +103,9 @@ def direct_invariant(shares: Any, theta: float) -> Floats:
     """
     p = np.asarray(shares, dtype=np.float64)
     if not (p > 0).all():
-        raise ParameterError("the direct invariant matrix needs values that all occur")
+        raise ParameterError(
+            "the direct invariant matrix needs values that all occur; remove values without records"
+        )
     if len(p) == 1:
         return np.ones((1, 1))
     # What leaves value i, p_i · leaving_i, is the same for all i: as much comes in as goes out.
@@ -149,13 +153,11 @@ def estimate_frequencies(released_counts: Any, matrix: Any) -> Floats:
     square = checked_matrix(matrix)
     counts = np.asarray(released_counts, dtype=np.float64)
     if counts.shape != (len(square),):
-        raise ParameterError(
-            f"there must be one count for each of the {len(square)} values of the matrix"
-        )
+        raise ParameterError(f"give one count for each of the {len(square)} values of the matrix")
     # Near a singular matrix the estimate would multiply the noise of the counts.
     if np.linalg.cond(square) > 1e12:
         raise ParameterError(
-            "this transition matrix forgets the original values: frequencies cannot be estimated"
-            " from it"
+            "this transition matrix erases the original values, so frequencies cannot be "
+            "estimated from it"
         )
     return np.asarray(np.linalg.solve(square.T, counts), dtype=np.float64)

@@ -141,8 +141,8 @@ def grow(
     bins = np.ascontiguousarray(bins, dtype=np.uint8)
     if bins.ndim != 2 or bins.shape[1] != len(target) or min_leaf < 1:
         raise InternalError(
-            "a tree needs predictors × records as bins, a target for every record, and leaves of 1"
-            " or more"
+            "a tree needs predictors × records as bins, a target for every record, and leaves of "
+            "at least 1"
         )
     # Without a limit the number of records ends the tree.
     deepest = ENDLESS if depth is None else depth
@@ -155,7 +155,7 @@ def grow(
         )
     else:
         if classes > UNSEEN:
-            raise InternalError("a tree tells at most 255 classes apart; join the rare ones")
+            raise InternalError("a tree distinguishes at most 255 classes; join the rare ones")
         widths = bins.max(axis=1, initial=0).astype(np.int64) + 1
         codes = np.ascontiguousarray(target, dtype=np.uint8)
         nodes, order = kernels.trees.grow_class_tree(

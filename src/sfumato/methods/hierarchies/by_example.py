@@ -140,9 +140,9 @@ class CodeForms(Hierarchy):
         pairs = [pair for pair in map(self._path, values) if pair is not None]
         if len(pairs) < len(values):
             raise SchemaError(
-                f"like: {len(values) - len(pairs)} of {len(values)} distinct values have another"
-                " form than the examples (as many characters, letters, digits and signs in the"
-                " same places); give an example of each form"
+                f"like: {len(values) - len(pairs)} of {len(values)} distinct values have another "
+                "form than the examples (as many characters, with letters, digits and other signs "
+                "in the same places); give an example of each form"
             )
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.depth)
 
@@ -196,9 +196,9 @@ def codes_of(rows: Sequence[Row]) -> CodeForms:
         for level, candidates in enumerate(options, 1):
             if not candidates:
                 raise ParameterError(
-                    f"example {number}, level {level}: the label is neither the beginning nor the"
-                    " end of the value, nor an interval, a period or the same last label in all"
-                    " examples; write a tree, a table or a file"
+                    f"example {number}, level {level}: the label is neither the beginning nor the "
+                    "end of the value, nor an interval, a period or a last label that all "
+                    "examples share; write a tree, a table or a file"
                 )
         # Only what explains all examples of one form stays.
         earlier = ways.setdefault(form_of(row[0]), options)
@@ -412,13 +412,14 @@ def _require_alike(rows: Sequence[Row]) -> None:
     short = [number for number, row in enumerate(rows, 1) if len(row) < 2 or not all(row)]
     if short:
         raise ParameterError(
-            f"example {short[0]}: needs a value and a label with an arrow between, like 75001 → 75"
+            f"example {short[0]}: needs a value and a label with an arrow between them, "
+            "like 75001 → 75"
         )
     uneven = [number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])]
     if uneven:
         raise ParameterError(
-            f"example {uneven[0]} has {len(rows[uneven[0] - 1])} levels and example 1 has"
-            f" {len(rows[0])}; give all as many"
+            f"example {uneven[0]} has {len(rows[uneven[0] - 1])} levels and example 1 has "
+            f"{len(rows[0])}; give all examples the same number"
         )
 
 
@@ -461,8 +462,8 @@ def _inferred(rows: Sequence[Row]) -> Hierarchy:
     if grid is not None:
         if not _explains(grid, rows):
             raise ParameterError(
-                "no grid of intervals gives all examples; whole numbers are written 20-24, others"
-                " [20, 25), and open ends are the same on every level"
+                "no grid of intervals fits all examples; write whole numbers as 20-24 and others "
+                "as [20, 25), with the same open ends on every level"
             )
         return grid
     codes = next(masks_of(rows), None) or codes_of(rows)

@@ -47,7 +47,7 @@ class HierarchyFile(CatchesOthers):
     and for ``other``.
     """
 
-    path: Annotated[Path, Field(description="the file; relative to the recipe that names it")]
+    path: Annotated[Path, Field(description="the file; its path is relative to the recipe")]
     delimiter: Annotated[
         str, Field(min_length=1, max_length=1, description="sign between the levels of a line")
     ] = ";"

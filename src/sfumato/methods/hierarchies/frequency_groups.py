@@ -32,19 +32,21 @@ class Frequency(Hierarchy):
 
     keep: Annotated[
         Annotated[Sequence[Annotated[int, Field(ge=1)]], AfterValidator(tuple)] | None,
-        Field(description="how many of the most frequent values each level keeps; never growing"),
+        Field(
+            description="how many of the most frequent values each level keeps, in descending order"
+        ),
     ] = None
     other: Annotated[Label, Field(description="label of the rare values")] = "other"
 
     name: ClassVar[str] = "frequency"
-    title: ClassVar[str] = "Keep what is frequent"
+    title: ClassVar[str] = "Keep frequent values"
     by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "as a list"
 
     def __post_init__(self) -> None:
         numbers = self.keep or ()
         if any(higher > lower for lower, higher in itertools.pairwise(numbers)):
             raise ParameterError(
-                "keep must not grow from level to level: a value that is gone cannot come back"
+                "keep must not grow from level to level: a generalised value cannot come back"
             )
         if self.other == TOP:
             raise ParameterError(f"other must be a label below the top, not {TOP}")

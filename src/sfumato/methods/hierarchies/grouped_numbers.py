@@ -299,7 +299,7 @@ class GroupedNumbers(Hierarchy):
     sensitive: Annotated[
         str,
         SENSITIVE_COLUMNS,
-        Field(min_length=1, description="the column that groups are to tell the most about"),
+        Field(min_length=1, description="the column about which groups preserve most"),
     ]
     groups: Annotated[int, Field(ge=2, le=100, description="groups on level 1, at most")] = 8
     at_least: Annotated[int, Field(ge=1, description="records of every group, at least")] = 50
@@ -308,11 +308,11 @@ class GroupedNumbers(Hierarchy):
         Field(description="what is lost: entropy of categories, variance of numbers"),
     ] = "entropy"
     cuts: Annotated[
-        Cuts | None, Field(description="where groups begin, level by level; found if not given")
+        Cuts | None, Field(description="where groups begin, level by level; searched if not given")
     ] = None
 
     name: ClassVar[str] = "grouped"
-    title: ClassVar[str] = "Groups that keep a sensitive column"
+    title: ClassVar[str] = "Groups that preserve a sensitive column"
     secret: ClassVar[tuple[str, ...]] = ("cuts",)
     learns: ClassVar[bool] = True
 
@@ -340,8 +340,8 @@ class GroupedNumbers(Hierarchy):
         wrong = sum(reading is None for reading in readings)
         if wrong:
             raise SchemaError(
-                f"grouped: {wrong} of {len(readings)} distinct values are no numbers (with a"
-                " decimal point); make them missing, correct them, or use another hierarchy"
+                f"grouped: {wrong} of {len(readings)} distinct values are not numbers (with a "
+                "decimal point); make them missing, correct them, or use another hierarchy"
             )
         if any(_is_label(reading) for reading in readings):
             return self

@@ -302,8 +302,7 @@ def require_sound(rows: Sequence[Row], source: str, row_label: Callable[[int], s
     if not problems and len(rows[0]) == 1:
         needs = "each needs at least a value and the top"
         remedy = (
-            "if there are more in a file, say what stands between them: delimiter: ',' (without it,"
-            " ';')"
+            "if a file has more levels, give the sign between them: delimiter: ',' (by default ';')"
         )
         problems = [f"{source}: rows have one level only; {needs}; {remedy}"]
     # Parents and tops are looked at only where all rows have as many levels.
@@ -361,7 +360,7 @@ def _count_hidden_problems(wrong: Sequence[object], source: str) -> list[str]:
     hidden_problems = len(wrong) - SHOWN
     if not (hidden_problems > 0):
         return []
-    return [f"{source}: {hidden_problems} more of this kind"]
+    return [f"{source}: {hidden_problems} more problems of this kind"]
 
 
 # Counting leaves and loss for hierarchies that are rules: only the values that occur are known.
@@ -538,8 +537,7 @@ def _rows(ladder: Ladder, values: Sequence[str | None]) -> Iterator[tuple[str, .
     absent = len(distinct.difference(ladder.labels[0]))
     if absent:
         raise SchemaError(
-            f"{absent} of {len(distinct)} values are not on the ladder; bind the hierarchy to them"
-            " first"
+            f"{absent} of {len(distinct)} values are not in the hierarchy; bind it to them first"
         )
     climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
     for code, value in enumerate(ladder.labels[0]):

@@ -171,7 +171,9 @@ class Grid:
         for number in (*ends, *fields.widths):
             limit = None if number is None else exact(repr(number))
             if number is not None and limit is None:
-                raise InternalError("a finite number of a hierarchy could not be read back")
+                raise InternalError(
+                    "a finite number of a hierarchy could not be read back; report this as a bug"
+                )
             limits.append(limit)
         numbers = [*limits, *(r.low for r in readings), *(r.high for r in readings)]
         least_power = min(number[1] for number in numbers if number is not None)
@@ -334,11 +336,11 @@ class Intervals(Hierarchy):
     ]
     origin: Annotated[Number, Field(description="where an interval of every width starts")] = 0
     lower: Annotated[
-        Number | None, Field(description="lower end of the domain; the least number if not given")
+        Number | None, Field(description="lower end of the domain; by default the least number")
     ] = None
     upper: Annotated[
         Number | None,
-        Field(description="upper end of the domain; the greatest number if not given"),
+        Field(description="upper end of the domain; by default the greatest number"),
     ] = None
     open_below: Annotated[
         Number | None, Field(description="numbers under this are one interval on every level")
@@ -358,8 +360,8 @@ class Intervals(Hierarchy):
         ):
             if coarser <= finer or coarser % finer:
                 raise ParameterError(
-                    f"widths must be growing multiples of each other; {width} is none of the one"
-                    " before"
+                    f"widths must be growing multiples of each other; {width} is not a multiple of "
+                    "the one before"
                 )
         for parameter, bound, end in (
             ("open_below", self.open_below, grid.below),

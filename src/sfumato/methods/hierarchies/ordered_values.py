@@ -42,7 +42,7 @@ class Order(Hierarchy):
     sizes: Annotated[
         Sequence[Size],
         AfterValidator(tuple),
-        Field(description="values a group, per level; each a multiple of the last"),
+        Field(description="values per group and level; each a multiple of the last"),
         Multiples(),
     ] = ()
 
@@ -67,7 +67,8 @@ class Order(Hierarchy):
         for smaller, larger in itertools.pairwise(self.sizes):
             if larger <= smaller or larger % smaller:
                 raise ParameterError(
-                    f"sizes must be growing multiples of each other: {larger} is none of {smaller}"
+                    f"sizes must be growing multiples of each other; {larger} is not a "
+                    f"multiple of {smaller}"
                 )
         for size, level in zip(self.sizes, list(zip(*self._rows(), strict=True))[1:], strict=False):
             # Rounded up: the number of groups that there must be labels for.

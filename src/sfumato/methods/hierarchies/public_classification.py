@@ -329,7 +329,7 @@ class PublicClassification(CatchesOthers):
     ]
     version: Annotated[
         str | None,
-        Field(description="version of the classification; the one built in if not given"),
+        Field(description="version of the classification; by default the built-in one"),
     ] = None
     other: Catch = None
 
@@ -355,16 +355,18 @@ class PublicClassification(CatchesOthers):
     def __post_init__(self) -> None:
         if self.of not in SCHEMES:
             raise ParameterError(
-                f"no classification {self.of!r} is built in.{did_you_mean(self.of, SCHEMES)}"
+                f"the classification {self.of!r} is not built in.{did_you_mean(self.of, SCHEMES)}"
             )
         scheme = self.scheme
         if self.version not in (None, scheme.version):
             raise ParameterError(
-                f"version {self.version!r} of {self.of} is not built in, {scheme.version!r} is;"
-                " write others as a file"
+                f"version {self.version!r} of {self.of} is not built in, but {scheme.version!r} "
+                "is; write other versions as a file"
             )
         if scheme.rule is not None and self.other is not None:
-            raise ParameterError(f"other does not go with {self.of}, whose values are numbers")
+            raise ParameterError(
+                f"other does not go with {self.of}, whose values are numbers; leave it out"
+            )
         require_other_below_top(self.other, TOP)
         # What was left out is filled in: the recipe keeps the version it was written with.
         object.__setattr__(self, "version", scheme.version)
@@ -385,9 +387,9 @@ class PublicClassification(CatchesOthers):
         unknown = sum(node is None for node in nodes)
         if unknown and self.other is None:
             raise SchemaError(
-                f"classification {self.of}: {unknown} of {len(values)} distinct values are no codes"
-                f" of {scheme.document}; correct them, give other='…' to put them under one label"
-                " below the top, or use another hierarchy"
+                f"classification {self.of}: {unknown} of {len(values)} distinct values are not "
+                f"codes of {scheme.document}; correct them, give other='…' to put them under one "
+                "label below the top, or use another hierarchy"
             )
         catch = self._catch()
         pairs = [_adopted(value, node, catch) for value, node in zip(values, nodes, strict=True)]
@@ -407,7 +409,7 @@ class PublicClassification(CatchesOthers):
     def uncovered(self, values: Sequence[str]) -> int:
         """How many values are no codes."""
         if self.scheme.rule is not None:
-            raise InternalError(f"{self.of} has a rule and no codes")
+            raise InternalError(f"{self.of} is a rule without codes; there are none to list")
         return sum(self.scheme.node(value) is None for value in values)
 
     def too_short(self, values: Sequence[str]) -> int:

@@ -37,7 +37,7 @@ def plain(node: Any, depth: int = 0) -> Any:
             plain(item, depth + 1) if isinstance(item, Mapping) else label_text(item)
             for item in node
         ]
-    raise ValueError("what stands below a label must be a mapping or a list of labels")
+    raise ValueError("only a mapping or a list of labels may follow a label")
 
 
 @parameters
@@ -71,8 +71,8 @@ class Tree(CatchesOthers):
     def __post_init__(self) -> None:
         if len(self.nested) != 1:
             raise ParameterError(
-                f"a tree has one top, this has {len(self.nested)}; put them under one: {{'*':"
-                " {…}}"
+                f"a tree has one top, but this one has {len(self.nested)}; put them under one: "
+                "{'*': {…}}"
             )
         rows = self._rows()
         if len(rows[0]) < 2:

@@ -90,7 +90,8 @@ class BetaLikeness(SensitiveModel):
         ),
     ]
     kind: Annotated[
-        Literal["basic", "enhanced"], Field(description="whether frequent values are held tighter")
+        Literal["basic", "enhanced"],
+        Field(description="whether frequent values are bounded more tightly"),
     ] = "basic"
 
     name: ClassVar[str] = "beta_likeness"
@@ -186,8 +187,8 @@ class BetaLikeness(SensitiveModel):
         if attained < float("inf"):
             worst = f"{1 + attained:.3g} times"
         return (
-            f"{share_of_records(evidence, failing)} stand in a class that makes a value of {column}"
-            f" more than {limit} as likely as in the original table; the worst {worst}"
+            f"{share_of_records(evidence, failing)} belong to a class that makes a value of "
+            f"{column} more than {limit} as likely as in the original table; the worst {worst}"
         )
 
 
@@ -229,7 +230,7 @@ class DeltaDisclosure(SensitiveModel):
         Field(gt=0, allow_inf_nan=False, description="bound on the logarithm of a change of share"),
     ]
     absent: Annotated[
-        Literal["fail", "skip"], Field(description="what a value means that a class lacks")
+        Literal["fail", "skip"], Field(description="how a value that is absent from a class counts")
     ] = "fail"
 
     name: ClassVar[str] = "delta_disclosure"
@@ -325,12 +326,12 @@ class DeltaDisclosure(SensitiveModel):
                 f"no class changes how likely a value of {column} is by more than a factor of"
                 f" {math.exp(attained):.3g}"
             )
-        worst = "some lack a value altogether, which rules it out"
+        worst = "some classes lack a value, which rules it out"
         if attained < math.inf:
             worst = f"the worst by a factor of {math.exp(attained):.3g}"
         return (
-            f"{share_of_records(evidence, failing)} stand in a class that changes how likely a"
-            f" value of {column} is by a factor of {factor_of(self.delta):.3g} or more; {worst}"
+            f"{share_of_records(evidence, failing)} belong to a class that changes how likely a "
+            f"value of {column} is by a factor of {factor_of(self.delta):.3g} or more; {worst}"
         )
 
 

@@ -75,8 +75,8 @@ class _OnPairs(Model, Protocol):
             repeated = evidence.classes.total - int(has_records.sum())
             if repeated:
                 raise SchemaError(
-                    f"{self.promise} counts records, and {repeated:,} of them repeat a person"
-                    f" ({person!r}); keep one row a person"
+                    f"{self.promise} counts records, and {repeated:,} of them repeat a person "
+                    f"({person!r}); keep one row per person"
                 )
         return evidence.pairs
 

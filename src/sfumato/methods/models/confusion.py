@@ -48,7 +48,7 @@ class KConfusion(Model):
     ]
     t: Annotated[
         float | None,
-        Field(gt=0, le=1, description="how likely each must be; any chance unless given"),
+        Field(gt=0, le=1, description="how likely each must be; any chance by default"),
     ] = None
 
     name: ClassVar[str] = "k_confusion"
@@ -61,7 +61,7 @@ class KConfusion(Model):
     def __post_init__(self) -> None:
         if self.t is not None and self.t > 1 / self.k + TOLERANCE:
             raise ParameterError(
-                f"t must be at most 1/k: {self.k} originals cannot all be likelier than that"
+                f"t must be at most 1/k: {self.k} originals cannot all be more likely than that"
             )
 
     @property
@@ -78,9 +78,9 @@ class KConfusion(Model):
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Always an error: it is measured on a release, not reached by a search."""
         raise ParameterError(
-            f"{self.promise} measures attacks on a finished release and cannot be reached by"
-            " recoding and suppressing classes; ask for another promise there, and judge this one"
-            " on the release"
+            f"{self.promise} measures attacks on a finished release and cannot be reached by "
+            "recoding and suppressing classes; use another promise for the steps, and judge this "
+            "one on the release"
         )
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
@@ -117,19 +117,19 @@ class KConfusion(Model):
         """
         if not posteriors:
             raise SchemaError(
-                f"{self.promise} needs what attacks found: name one that gives probabilities under"
-                " limits (linkage or probabilistic_linkage; linkage: 1 allows all), or give"
-                " matrices with posteriors="
+                f"{self.promise} needs results of attacks: name one that gives probabilities under "
+                "limits (linkage or probabilistic_linkage; linkage: 1 allows all), or give "
+                "matrices with posteriors="
             )
         likely_counts = [_count_likely(matrix, records, self.t) for matrix in posteriors]
         return np.asarray(np.minimum.reduce(likely_counts))
 
     def _sentence(self, evidence: ClassEvidence, attained: int | None, short: int) -> str:
         if attained is None:
-            return "the table is empty, there is nobody to protect"
+            return "the table is empty, so there is nobody to protect"
         against = (
-            f"measured against {len(evidence.posteriors)} supplied attack(s), no guarantee against"
-            " others"
+            f"measured against {len(evidence.posteriors)} supplied attack(s), not guaranteed "
+            "against others"
         )
         if short:
             return (
@@ -169,8 +169,8 @@ def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray
     wrong = int(is_wrong.sum())
     if wrong:
         raise SchemaError(
-            f"an attack gives {wrong:,} of {records:,} released records probabilities that do not"
-            " sum to 1"
+            f"an attack gives {wrong:,} of {records:,} released records probabilities that do not "
+            "sum to 1; correct its matrix"
         )
     if threshold is None:
         enough = table.data > 0

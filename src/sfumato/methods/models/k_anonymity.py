@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 
-ClassSize = Annotated[
-    int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")
-]
+ClassSize = Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable class size")]
 
 
 @parameters
@@ -71,12 +69,12 @@ class KAnonymity(Model):
         attained = int(sizes.min()) if len(sizes) else None
         units = "persons" if classes.person else "records"
         if attained is None:
-            sentence = "the table is empty, there is nobody to protect"
+            sentence = "the table is empty, so there is nobody to protect"
         elif attained < self.k:
             share = percent(short / classes.total)
             sentence = (
-                f"{short:,} of {classes.total:,} records ({share}) stand in a class of fewer than"
-                f" {self.k} {units}; the smallest has {attained}"
+                f"{short:,} of {classes.total:,} records ({share}) belong to a class of fewer than "
+                f"{self.k} {units}; the smallest has {attained}"
             )
         elif evidence.wildcard is not None:
             sentence = _compatible(self.k, attained, evidence)
@@ -126,12 +124,12 @@ def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:
     small_classes = evidence.classes.records[evidence.classes.sizes < k]
     hidden = int(small_classes.sum())
     sentence = (
-        f"everyone could be at least {attained - 1} other records, where a missing value may stand"
-        " for anything"
+        f"everyone could be any of at least {attained - 1} other records, if a missing value may "
+        "stand for anything"
     )
     if not hidden:
         return sentence
     return (
-        f"{sentence}; {hidden:,} of {evidence.classes.total:,} are hidden only by missing values of"
-        " others or their own"
+        f"{sentence}; {hidden:,} of {evidence.classes.total:,} are protected only by missing "
+        "values, their own or of others"
     )

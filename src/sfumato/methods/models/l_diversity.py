@@ -104,7 +104,7 @@ class LDiversity(SensitiveModel):
         Field(
             gt=0,
             allow_inf_nan=False,
-            description="recursive only: how far the top value may stand out",
+            description="recursive only: how far the most frequent value may stand out",
         ),
     ] = None
 
@@ -260,7 +260,7 @@ class LDiversity(SensitiveModel):
         if attained is None:
             return ""
         if failing.any():
-            concerned = f"{share_of_records(evidence, failing)} stand in a class"
+            concerned = f"{share_of_records(evidence, failing)} belong to a class"
             reason = too_few_values(evidence, self.sensitive, math.ceil(self.l - TOLERANCE))
             sentence = {
                 "distinct": (
@@ -268,8 +268,8 @@ class LDiversity(SensitiveModel):
                     f" has {attained}"
                 ),
                 "entropy": (
-                    f"{concerned} less diverse than {self.l:g} equally frequent values of {column};"
-                    f" the least diverse is worth {attained:.4g}"
+                    f"{concerned} less diverse than {self.l:g} equally frequent values of "
+                    f"{column}; the least diverse equals {attained:.4g}"
                 ),
                 "recursive": (
                     f"{concerned} where one value of {column} stands out too much; l = {attained}"
@@ -392,9 +392,10 @@ class PSensitive(SensitiveModel):
             counts_of(evidence, self.sensitive).total().tolist(), self.p, self.k
         )
         sentence = (
-            f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with"
-            f" fewer than {self.p} values of {column}; the smallest class has {smallest}, the least"
-            f" diverse {attained}; no recoding can form more than {largest_class_count:,} classes"
+            f"{share_of_records(evidence, failing)} belong to a class of fewer than {self.k} or "
+            f"with fewer than {self.p} values of {column}; the smallest class has {smallest}, the "
+            f"least diverse {attained}; no recoding can form more than {largest_class_count:,} "
+            "classes"
         )
         return with_reason(sentence, too_few_values(evidence, self.sensitive, self.p))
 
@@ -468,7 +469,7 @@ class AlphaKAnonymity(SensitiveModel):
     k: ClassSize
     values: Annotated[
         tuple[str, ...] | None,
-        Field(min_length=1, description="the sensitive values to protect, all by default"),
+        Field(min_length=1, description="the sensitive values to protect, by default all"),
     ] = None
 
     name: ClassVar[str] = "alpha_k_anonymity"
@@ -571,8 +572,8 @@ class AlphaKAnonymity(SensitiveModel):
                 f" makes up more than {percent(attained)} of one"
             )
         sentence = (
-            f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with"
-            f" more than {percent(self.alpha)} of one protected value of {column}; the smallest"
-            f" class has {smallest}, the largest share is {percent(attained)}"
+            f"{share_of_records(evidence, failing)} belong to a class of fewer than {self.k} or "
+            f"with more than {percent(self.alpha)} of one protected value of {column}; the "
+            f"smallest class has {smallest}, the largest share is {percent(attained)}"
         )
         return with_reason(sentence, too_few_values(evidence, self.sensitive, 2))

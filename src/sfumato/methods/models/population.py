@@ -74,7 +74,7 @@ class KMap(Model):
         Field(
             ge=1,
             examples=[5],
-            description="smallest number of matching population records that is acceptable",
+            description="smallest acceptable number of matching population records",
         ),
     ]
     population: PopulationFile = None
@@ -85,7 +85,7 @@ class KMap(Model):
         Field(
             gt=0,
             lt=1,
-            description="with fraction: how sure the estimate must be; 0.95 unless given",
+            description="with fraction: how sure the estimate must be; 0.95 by default",
         ),
     ] = None
 
@@ -100,11 +100,14 @@ class KMap(Model):
         ways = [self.population is not None, self.weights, self.fraction is not None]
         if sum(ways) > 1:
             raise ParameterError(
-                "give one of population, weights and fraction: each is another way to know the"
-                " population"
+                "give one of population, weights and fraction; each is another way to know the "
+                "population"
             )
         if self.confidence is not None and self.fraction is None:
-            raise ParameterError("confidence belongs to an estimate by fraction; give fraction too")
+            raise ParameterError(
+                "confidence belongs to an estimate by fraction; give fraction too, or leave "
+                "confidence out"
+            )
 
     @property
     def promise(self) -> str:
@@ -231,12 +234,8 @@ class DeltaPresence(Model):
     Reference: Nergiz, Atzori & Clifton 2007, doi:10.1145/1247480.1247554.
     """
 
-    low: Annotated[
-        float, Field(ge=0, le=1, description="least chance of presence that is acceptable")
-    ]
-    high: Annotated[
-        float, Field(gt=0, le=1, description="greatest chance of presence that is acceptable")
-    ]
+    low: Annotated[float, Field(ge=0, le=1, description="least acceptable chance of presence")]
+    high: Annotated[float, Field(gt=0, le=1, description="greatest acceptable chance of presence")]
     population: PopulationFile = None
 
     name: ClassVar[str] = "delta_presence"
@@ -324,8 +323,8 @@ class DeltaPresence(Model):
         beyond = int(np.isinf(values).sum())
         if beyond:
             return (
-                f"{beyond:,} classes hold more people than the population has there; it must"
-                " contain the whole table"
+                f"{beyond:,} classes hold more people than the population has there; give a "
+                "population that contains the whole table"
             )
         text = (
             f"an intruder finds somebody in the table with a chance between {lowest:.3g} and"

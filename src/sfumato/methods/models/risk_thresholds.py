@@ -270,11 +270,11 @@ class MaximumRisk(_BelowThreshold):
         risks = 1 / evidence.frequencies
         failing = self.failing(evidence)
         attained = extreme(risks, "largest")
-        sentence = f"nobody is picked rightly with a chance above {attained or 0:.3g}"
+        sentence = f"nobody is picked correctly with a chance above {attained or 0:.3g}"
         if failing.any():
             sentence = (
-                f"{share_of_records(evidence, failing)} are picked rightly with a chance above"
-                f" {self.threshold:g}, up to {attained:.3g}"
+                f"{share_of_records(evidence, failing)} are picked correctly with a chance above "
+                f"{self.threshold:g}, up to {attained:.3g}"
             )
         return risk_verdict(
             self,
@@ -330,7 +330,9 @@ class AverageRisk(_SumOfRecords):
         attained = None
         if len(records):
             attained = float(risks @ records / records.sum())
-        sentence = f"who tries all records gets {attained or 0:.3g} of them right on average"
+        sentence = (
+            f"somebody who tries all records is right for {attained or 0:.3g} of them on average"
+        )
         return risk_verdict(
             self,
             evidence,
@@ -393,8 +395,8 @@ class RecordsAtRisk(_SumOfRecords):
         if len(records):
             attained = at_risk / int(records.sum())
         sentence = (
-            f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked rightly"
-            f" with a chance above {self.threshold:g}"
+            f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked "
+            f"correctly with a chance above {self.threshold:g}"
         )
         return risk_verdict(
             self,
@@ -510,8 +512,8 @@ class ExpectedReidentifications(Model):
         sizes = evidence.classes.sizes
         attained = float(risks @ sizes) if len(sizes) else None
         sentence = (
-            f"who tries all records gets {attained or 0:.3g} of {int(sizes.sum()):,} right by"
-            " expectation"
+            f"somebody who tries all records is expected to be right for {attained or 0:.3g} of "
+            f"{int(sizes.sum()):,}"
         )
         return risk_verdict(
             self,

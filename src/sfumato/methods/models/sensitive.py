@@ -57,19 +57,18 @@ def needs_of(promise: str, column: Column, schema: Schema, *, reference: bool = 
     for name in parts_of(column):
         if name not in schema.attributes:
             problems.append(
-                f"{promise}: the schema has no column"
-                f" {name!r}.{did_you_mean(name, schema.attributes)}"
+                f"{promise}: column {name!r} is not in the "
+                f"schema.{did_you_mean(name, schema.attributes)}"
             )
         elif not schema[name].has(Role.SENSITIVE):
             problems.append(
-                f"{promise}: column {name!r} has role {join_words(schema[name].roles)}; make it"
-                " sensitive"
+                f"{promise}: column {name!r} has role {join_words(schema[name].roles)}; give it "
+                "role sensitive"
             )
         elif schema[name].has(Role.QUASI):
             problems.append(
-                f"{promise}: column {name!r} is quasi as well as sensitive, and whoever knows it"
-                " has nothing to learn; make it sensitive alone to protect it from those who"
-                " do not"
+                f"{promise}: column {name!r} is quasi as well as sensitive, so anyone who knows it "
+                "learns nothing new; make it sensitive alone to protect it from those who do not"
             )
     if not schema.quasi:
         problems.append(f"{promise} needs at least one column with role quasi")
@@ -110,7 +109,7 @@ def too_few_values(
     if distinct >= required or not len(evidence.classes):
         return ""
     has = "is constant" if distinct == 1 else f"has only {distinct} different values"
-    return f"column {spoken(column)!r} {has}, so no recoding can keep this"
+    return f"column {spoken(column)!r} {has}, so no recoding can reach this"
 
 
 def is_constant(evidence: ClassEvidence, column: Column, which: Reference = "original") -> bool:
@@ -193,7 +192,9 @@ def verdict(
         attained=attained,
         required=required,
         sentence=(
-            sentence if len(evidence.classes) else "the table is empty, there is nobody to protect"
+            sentence
+            if len(evidence.classes)
+            else "the table is empty, so there is nobody to protect"
         ),
         per_class=per_class,
         failing=at,

@@ -115,9 +115,9 @@ class StochasticTCloseness(SensitiveModel):
     distance: Annotated[Distance, Field(description="how distributions are compared")] = (
         "multiplicative"
     )
-    reference: Annotated[Reference, Field(description="the table classes must look like")] = (
-        "original"
-    )
+    reference: Annotated[
+        Reference, Field(description="the table that classes are compared with")
+    ] = "original"
 
     name: ClassVar[str] = "stochastic_t_closeness"
     secret: ClassVar[tuple[str, ...]] = ("matrix",)
@@ -135,7 +135,7 @@ class StochasticTCloseness(SensitiveModel):
             )
         if self.mechanism != "matrix" and self.distance != "multiplicative":
             raise ParameterError(
-                f"the mechanism {self.mechanism} has the multiplicative distance only"
+                f"the mechanism {self.mechanism} has the multiplicative distance only; choose that"
             )
         wrong = []
         for row in (self.matrix or {}).values():
@@ -269,8 +269,8 @@ class StochasticTCloseness(SensitiveModel):
         )
         if self.mechanism == "discrete_laplace" and (values != np.round(values)).any():
             raise SchemaError(
-                f"{self.promise}: column {self.sensitive!r} has values that are no whole numbers;"
-                " use laplace"
+                f"{self.promise}: column {self.sensitive!r} has values that are not whole numbers; "
+                "use laplace"
             )
         # How much of the density at a value reaches the next one.
         gaps = -np.diff(values)
@@ -290,8 +290,8 @@ class StochasticTCloseness(SensitiveModel):
         unknown = sum(1 for label in labels if label is not None and label not in rows_by_label)
         if unknown:
             raise SchemaError(
-                f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the"
-                " matrix"
+                f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the "
+                "matrix; add them"
             )
         outcomes: list[str | None] = [*sorted(set(chain.from_iterable(rows_by_label.values())))]
         # Missing values stay missing, so they are an outcome of their own where there are any.
@@ -329,8 +329,8 @@ class StochasticTCloseness(SensitiveModel):
             far = f"{attained:.4g}"
         if failing.any():
             return (
-                f"{share_of_records(evidence, failing)} stand in a class too far from the"
-                f" {self.reference} table; the farthest is at {far}"
+                f"{share_of_records(evidence, failing)} belong to a class too far from the "
+                f"{self.reference} table; the farthest is at {far}"
             )
         return f"no class is farther than {far} from the {self.reference} table"
 

@@ -57,9 +57,7 @@ class _OnColumns(Model, Protocol):
         ...
 
 
-GroupSize = Annotated[
-    int, Field(ge=1, examples=[5], description="smallest group that is acceptable")
-]
+GroupSize = Annotated[int, Field(ge=1, examples=[5], description="smallest acceptable group")]
 
 
 @parameters
@@ -179,8 +177,8 @@ class KOnCombinations(_OnColumns):
         if wrong:
             raise SchemaError(
                 [
-                    f"{self.name}: {name!r} is no column with role"
-                    f" quasi.{did_you_mean(name, schema.quasi)}"
+                    f"{self.name}: {name!r} is not a column with role "
+                    f"quasi.{did_you_mean(name, schema.quasi)}"
                     for name in wrong
                 ]
             )
@@ -232,7 +230,7 @@ def _judge(model: Model, k: int, evidence: ClassEvidence, smallest: Ints, where:
             f" smallest group has {attained}"
         )
     else:
-        sentence = f"knowing any {where}, an intruder finds at least {attained} records"
+        sentence = f"somebody who knows any {where} finds at least {attained} records"
     return verdict(
         model,
         evidence,

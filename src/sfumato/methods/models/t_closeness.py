@@ -119,8 +119,8 @@ def _measure_axis(
         code = counts.labels.index(None)
         missing = max(int(reference[code]), int(counts.total()[code]))
         raise SchemaError(
-            f"column {column!r} has {missing:,} missing value(s), which have no place in an order; "
-            "fill or drop them, or use the equal distance"
+            f"column {column!r} has {missing:,} missing value(s), which have no position in an "
+            "order; fill or drop them, or use the equal distance"
         )
     keys = sort_keys([label for label in counts.labels if label is not None], column, attribute)
     # From codes in order of value to the place of each code: keys 30, 10, 20 → order 1, 2, 0.
@@ -193,9 +193,9 @@ class TCloseness(SensitiveModel):
         ),
     ]
     distance: Annotated[Distance, Field(description="how distributions are compared")] = "equal"
-    reference: Annotated[Reference, Field(description="the table classes must look like")] = (
-        "original"
-    )
+    reference: Annotated[
+        Reference, Field(description="the table that classes are compared with")
+    ] = "original"
 
     name: ClassVar[str] = "t_closeness"
     facts: ClassVar[Facts] = Facts(against="attribute")
@@ -213,8 +213,8 @@ class TCloseness(SensitiveModel):
             )
         if not isinstance(self.sensitive, str) and self.distance not in ("equal", "multiplicative"):
             raise ParameterError(
-                f"the {self.distance} distance compares values of one column, not combinations of"
-                " several"
+                f"the {self.distance} distance compares values of one column, not combinations of "
+                "several; name one column"
             )
 
     @property
@@ -452,8 +452,8 @@ class TCloseness(SensitiveModel):
         text = f"no class is farther than {attained:.4g} from the {self.reference} table"
         if failing.any():
             text = (
-                f"{share_of_records(evidence, failing)} stand in a class farther than {self.t:g}"
-                f" from the {self.reference} table; the farthest is at {attained:.4g}"
+                f"{share_of_records(evidence, failing)} belong to a class farther than {self.t:g} "
+                f"from the {self.reference} table; the farthest is at {attained:.4g}"
             )
         return text + self._other_reference(evidence, attained)
 

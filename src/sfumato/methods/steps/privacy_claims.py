@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from sfumato.methods.formulas.exact_draws import Draws
 
 REHEARSAL = "rehearsal: no ε is certified"
-WHOLE = (
-    "this is about the step by itself: what holds of the whole recipe is said under"
-    " differential_privacy"
-)
+WHOLE = "this describes the step by itself; differential_privacy describes the whole recipe"
 FROM_SYSTEM = "operating system, whole numbers only"
 
 
@@ -65,6 +62,6 @@ def require_one_row_each(dataset: Table, step: str) -> None:
         repeated = len(persons) - len(np.unique(persons))
     if repeated:
         raise SchemaError(
-            f"{step}: {repeated:,} row(s) belong to persons who have a row already, and ε is about"
-            " one row; make one row a person first"
+            f"{step}: {repeated:,} row(s) belong to persons who already have a row, and ε is about "
+            "one row; keep one row per person first"
         )

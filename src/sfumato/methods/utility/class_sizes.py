@@ -132,7 +132,7 @@ class NormalisedClassSize(ColumnUtility):
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Class size over k (C_AVG)"
-    line: ClassVar[str] = "how much larger the classes are than was promised"
+    line: ClassVar[str] = "how much larger the classes are than promised"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -178,8 +178,8 @@ class Discernibility(ColumnUtility):
         Literal["table", "class"],
         Field(
             description=(
-                "a suppressed record costs as much as the table is long, or as there are suppressed"
-                " ones"
+                "a suppressed record costs as much as the number of records, or of suppressed "
+                "records"
             )
         ),
     ] = "table"
@@ -187,7 +187,7 @@ class Discernibility(ColumnUtility):
     name: ClassVar[str] = "discernibility"
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
-    line: ClassVar[str] = "records that a record cannot be told apart from"
+    line: ClassVar[str] = "records that a record cannot be distinguished from"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -206,8 +206,8 @@ class Discernibility(ColumnUtility):
             self.name,
             normalised(raw, float(records) ** 2, pair, lowest=lowest),
             self.better,
-            f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as"
-            " a share of the most there can be",
+            f"records that a record cannot be distinguished from, summed over records: {raw:,.0f}; "
+            "as a share of the maximum",
             raw=raw,
             parts=lambda: size_of_own_class(pair, names),
         )
@@ -251,7 +251,7 @@ class Classification(ColumnUtility):
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Classification (CM)"
-    line: ClassVar[str] = "records that the majority label of their class gets wrong"
+    line: ClassVar[str] = "records for which the majority label of their class is wrong"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 Columns = Annotated[
     tuple[str, ...] | None,
     COLUMNS,
-    Field(min_length=1, description="columns to look at; all quasi-identifiers when left out"),
+    Field(min_length=1, description="columns to compare; by default all quasi-identifiers"),
 ]
 NumericColumns = Annotated[
     tuple[str, ...] | None,
     COLUMNS,
-    Field(min_length=1, description="columns to look at; all numeric ones when left out"),
+    Field(min_length=1, description="columns to compare; by default all numeric ones"),
 ]
 AllColumns = Annotated[
     tuple[str, ...] | None,
     COLUMNS,
     Field(
         min_length=1,
-        description="columns to look at; all but identifiers and weights when left out",
+        description="columns to compare; by default all but identifiers and weights",
     ),
 ]
 Weights = Annotated[
@@ -48,7 +48,7 @@ people.
 """
 
 DEPENDS_ON_SIZE = (
-    "it depends on how many records are alike, and only a sample of the table can be looked at"
+    "it depends on how many records are equal, and only a sample of the table can be compared"
 )
 EMPTY = "the original table has no rows"
 NOTHING = "nothing was released"
@@ -112,7 +112,7 @@ def shares_of(columns: Sequence[str], weights: Mapping[str, float]) -> dict[str,
     unknown = [name for name in weights if name not in columns]
     if unknown:
         raise SchemaError(
-            f"weights: column {unknown[0]!r} is not looked at.{did_you_mean(unknown[0], columns)}"
+            f"weights: column {unknown[0]!r} is not compared.{did_you_mean(unknown[0], columns)}"
         )
     column_weights = {name: weights.get(name, 1.0) for name in columns}
     total = sum(column_weights.values())
@@ -126,7 +126,7 @@ def why_not_generalised(pair: TablePair, columns: Sequence[str]) -> str | None:
     if not records_of(pair):
         return EMPTY
     if not columns:
-        return "no column has role quasi; say which columns to look at"
+        return "no column has role quasi; name the columns to compare"
     changed = []
     for name in columns:
         cells = cells_of(pair, name)
@@ -156,7 +156,7 @@ def why_not(pair: TablePair, names: tuple[str, ...]) -> str | None:
     """The reason a dimension cannot be measured, or None."""
     if not records_of(pair):
         return EMPTY
-    return None if names else "there is no column to look at; name some"
+    return None if names else "there is no column to compare; name some"
 
 
 def share_of(pair: TablePair, good: float, cells: int = 1) -> float:

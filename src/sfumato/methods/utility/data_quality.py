@@ -331,7 +331,7 @@ class Consistency(Utility):
     rules: Annotated[tuple[Rule, ...], Field(min_length=1, description="rules like 'born <= died'")]
 
     name: ClassVar[str] = "consistency"
-    line: ClassVar[str] = "share of records that keep the rules between columns"
+    line: ClassVar[str] = "share of records that satisfy the rules between columns"
     secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
@@ -350,7 +350,7 @@ class Consistency(Utility):
             before &= holds(pair, rule, "original")
         raw = share_of(pair, float(before.sum()))
         value = share_of(pair, float(holds_now.sum()))
-        meaning = f"share of records that keep {len(self.rules)} rule(s)"
+        meaning = f"share of records that satisfy {len(self.rules)} rule(s)"
         return Measure(
             self.name, value, self.better, meaning, raw=raw, parts=holds_now.astype(np.float64)
         )
@@ -460,7 +460,7 @@ class Uniqueness(ColumnUtility):
         names = quasi_of(pair, self.columns)
         value = share_of(pair, len(class_sizes(pair, names, "released")))
         raw = share_of(pair, len(class_sizes(pair, names, "original")))
-        return Measure(self.name, value, self.better, "distinct keys over records", raw=raw)
+        return Measure(self.name, value, self.better, "distinct keys per record", raw=raw)
 
     def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
         """Distinct keys of what was released, over all records that there were."""
@@ -505,7 +505,7 @@ class Validity(ColumnUtility):
     ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "validity"
-    line: ClassVar[str] = "share of cells that are what their column may hold"
+    line: ClassVar[str] = "share of cells whose value their column allows"
     secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
@@ -515,7 +515,7 @@ class Validity(ColumnUtility):
                 re.compile(rule if isinstance(rule, str) else "")
             except re.error:
                 raise ParameterError(
-                    f"Validity: the rule of {column!r} is no regular expression"
+                    f"Validity: the rule of {column!r} is not a regular expression; correct it"
                 ) from None
 
     def applies(self, pair: TablePair) -> str | None:
@@ -524,7 +524,8 @@ class Validity(ColumnUtility):
         unknown = [name for name in self.rules if name not in names]
         if unknown:
             raise SchemaError(
-                f"validity: there is a rule for column {unknown[0]!r}, which is not looked at"
+                f"validity: there is a rule for column {unknown[0]!r}, which is not "
+                "compared; remove it or name the column"
             )
         return why_not(pair, names)
 

@@ -305,7 +305,7 @@ class NonUniformEntropy(ColumnUtility):
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Non-uniform entropy"
-    line: ClassVar[str] = "bits needed to get the original values back, column by column"
+    line: ClassVar[str] = "bits needed to recover the original values, column by column"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -415,7 +415,7 @@ class Ambiguity(ColumnUtility):
     name: ClassVar[str] = "ambiguity"
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
-    line: ClassVar[str] = "combinations of values that a record may stand for"
+    line: ClassVar[str] = "combinations of values that a record may represent"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -464,8 +464,8 @@ class Ambiguity(ColumnUtility):
             self.name,
             normalised(log_mean, largest, pair),
             self.better,
-            f"a released record may stand for e^{log_mean:.3g} combinations of values on average;"
-            " the exponent as a share of the highest",
+            f"a released record may represent e^{log_mean:.3g} combinations of values on average; "
+            "the exponent as a share of the highest",
             raw=math.exp(log_mean) if log_mean < LARGEST else None,
             per_column=columns,
             parts=lambda: np.exp(np.minimum(records, LARGEST)),

@@ -115,8 +115,8 @@ class KullbackLeibler(ColumnUtility):
             self.name,
             normalised(raw, largest, pair),
             self.better,
-            f"the joint distribution of the quasi-identifiers is misjudged by {raw:.3g} bits; as a"
-            " share of the most there can be",
+            f"the joint distribution of the quasi-identifiers is distorted by {raw:.3g} bits; as a "
+            "share of the maximum",
             raw=raw,
         )
 

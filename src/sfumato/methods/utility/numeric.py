@@ -353,7 +353,7 @@ def why_no_numbers(
     if not records_of(pair):
         return EMPTY
     if not columns:
-        return "no column holds numbers; say which columns to look at"
+        return "no column holds numbers; name the columns to compare"
     if requested is not None:
         for name in quasi_of(pair, requested):
             numbers(pair, name)

@@ -79,12 +79,12 @@ class PredictiveAccuracy(ColumnUtility):
     held_out: Annotated[
         float, Field(gt=0, lt=1, description="share of people the models are tested on")
     ] = 0.3
-    records: Annotated[int, Field(ge=10, description="people that are looked at, at most")] = 20_000
+    records: Annotated[int, Field(ge=10, description="most people to use")] = 20_000
     seed: Annotated[int, Field(ge=0, description="for the draw")] = 1
 
     name: ClassVar[str] = "predictive_accuracy"
     title: ClassVar[str] = "Prediction"
-    line: ClassVar[str] = "accuracy lost by a model that learned from the release"
+    line: ClassVar[str] = "accuracy lost by a model trained on the release"
 
     def applies(self, pair: TablePair) -> str | None:
         """None where there is a label and something to predict it from."""
@@ -97,9 +97,12 @@ class PredictiveAccuracy(ColumnUtility):
             self.label in pair.released.columns
             and len(pair.reading(self.label).values) > MOST_CLASSES
         ):
-            return f"{self.label} has more than {MOST_CLASSES} different values; a label has few"
+            return (
+                f"{self.label} has more than {MOST_CLASSES} different values; choose a label "
+                "with fewer"
+            )
         if self._people(pair)[0].size < 2 or not self._people(pair)[1].size:
-            return "too few records to set some aside"
+            return "there are too few records to set some aside"
         return None
 
     def measure(self, pair: TablePair) -> Measure:
@@ -118,7 +121,7 @@ class PredictiveAccuracy(ColumnUtility):
             f"accuracy {percent(learned)} from the release, {percent(original)} from the original,"
             f" {percent(majority)} by majority"
         )
-        note = ", tested on people whom the rows may have been drawn after"
+        note = ", tested on people whom the synthetic rows may resemble"
         if pair.aligned or pair.held_out is not None:
             note = ""
         return Measure(
@@ -247,7 +250,8 @@ class RegressionOverlap(Utility):
         pair.original.require([self.outcome, *self.predictors])
         if self.outcome in self.predictors:
             raise SchemaError(
-                f"regression_overlap: the outcome {self.outcome!r} cannot explain itself"
+                f"regression_overlap: the outcome {self.outcome!r} cannot explain "
+                "itself; remove it from the predictors"
             )
         if not records_of(pair):
             return EMPTY
@@ -446,9 +450,9 @@ class Propensity(ColumnUtility):
 
     columns: AllColumns = None
     permutations: Annotated[
-        int, Field(ge=0, le=10_000, description="exchanges that the null comes from")
+        int, Field(ge=0, le=10_000, description="exchanges that estimate the null")
     ] = 20
-    records: Annotated[int, Field(ge=2, description="people that are looked at, at most")] = 5_000
+    records: Annotated[int, Field(ge=2, description="most people to use")] = 5_000
     seed: Annotated[int, Field(ge=0, description="for the sample and the exchanges")] = 1
 
     name: ClassVar[str] = "propensity"
@@ -459,7 +463,7 @@ class Propensity(ColumnUtility):
         """None where there are records and columns to compare."""
         if not records_of(pair):
             return EMPTY
-        return None if data_of(pair, self.columns) else "there is no column to look at; name some"
+        return None if data_of(pair, self.columns) else "there is no column to compare; name some"
 
     def measure(self, pair: TablePair) -> Measure:
         """The pMSE."""
@@ -478,14 +482,15 @@ class Propensity(ColumnUtility):
         if self.permutations > 1:
             beside_null = (
                 f"; {test.ratio:.3g} times what"
-                f" {'exchanging records' if pair.aligned else 'draws from a right model'} gives,"
+                f" {'exchanging records' if pair.aligned else 'draws from a correct model'} gives,"
                 f" {test.standardised:.3g} deviations away"
             )
         return Measure(
             self.name,
             min(1.0, test.pmse / best),
             self.better,
-            f"how well released records can be told from original ones, 1 is always{beside_null}",
+            "how well released records can be distinguished from original ones, 1 is "
+            f"always{beside_null}",
             raw=test.pmse,
             per_column=columns,
             # Of a sample there is no score for every released row.

@@ -49,12 +49,10 @@ class RuleSideEffects(ColumnUtility):
     support: Support
     confidence: Confidence
     hidden: Annotated[
-        Spoken | None, Field(description="rules that should not be found; kept by the owner")
+        Spoken | None, Field(description="rules that nobody should find; stays with the owner")
     ] = None
     columns: AllColumns = None
-    largest: Annotated[int, Field(ge=2, le=6, description="items of a rule, at most")] = (
-        LARGEST_RULE
-    )
+    largest: Annotated[int, Field(ge=2, le=6, description="most items of a rule")] = LARGEST_RULE
 
     name: ClassVar[str] = "rule_side_effects"
     line: ClassVar[str] = "share of association rules that are lost or appear"
@@ -98,8 +96,8 @@ class RuleSideEffects(ColumnUtility):
         lost = len(old - new)
         ghosts = len(new - old)
         meaning = (
-            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,});"
-            f" {failed:,} of {len(secret):,} are still found that should not be"
+            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); "
+            f"{failed:,} of {len(secret):,} hidden rules can still be found"
         )
         return Measure(
             self.name,

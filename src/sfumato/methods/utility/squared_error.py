@@ -79,7 +79,7 @@ class SquaredError(ColumnUtility):
         names = data_of(pair, self.columns)
         if not records_of(pair):
             return EMPTY
-        return None if names else "there is no column to look at; name some"
+        return None if names else "there is no column to compare; name some"
 
     def measure(self, pair: TablePair) -> Measure:
         """The mean squared distance of a cell."""

@@ -248,10 +248,10 @@ class MarginalError(ColumnUtility):
 
     columns: AllColumns = None
     ways: Annotated[int, Field(ge=1, le=3, description="columns a table has")] = 2
-    tables: Annotated[
-        int, Field(ge=1, le=100_000, description="tables that are looked at, at most")
-    ] = MOST_TABLES
-    seed: Annotated[int, Field(ge=0, description="for the draw of tables")] = 1
+    tables: Annotated[int, Field(ge=1, le=100_000, description="most tables to compare")] = (
+        MOST_TABLES
+    )
+    seed: Annotated[int, Field(ge=0, description="seed for the choice of tables")] = 1
 
     name: ClassVar[str] = "marginal_error"
     title: ClassVar[str] = "Error of tables"

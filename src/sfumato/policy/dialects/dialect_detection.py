@@ -58,7 +58,7 @@ def preset(name: str) -> Policy:
     ('the CMS minimum cell size', 2024)
     """
     if name not in preset_names():
-        raise ParameterError(f"there is no preset {name!r}.{did_you_mean(name, preset_names())}")
+        raise ParameterError(f"preset {name!r} does not exist.{did_you_mean(name, preset_names())}")
     policy, findings = parse_policy(
         (_preset_files() / f"{name}.json").read_text(encoding="utf-8"), name=name
     )
@@ -116,8 +116,8 @@ def _json_dialect(document: Document, findings: Findings) -> Dialect:
     return findings.fail(
         "unknown_dialect",
         ROOT,
-        f"this is none of the languages we read ({', '.join(ALL)}); "
-        f"a policy of ours starts with {{{MARK!r}: 1}}, an LPL policy has a purposeList",
+        f"this is none of the supported languages ({', '.join(ALL)}); a policy of sfumato starts "
+        f"with {{{MARK!r}: 1}}, an LPL policy has a purposeList",
         1,
     )
 
@@ -126,9 +126,7 @@ def write_policy(policy: Policy, dialect: str) -> str:
     """A policy as text of one dialect."""
     writers = {language.name: language for language in languages() if language.writable}
     if dialect not in writers:
-        raise ParameterError(
-            f"{dialect!r} is not a dialect we write.{did_you_mean(dialect, writers)}"
-        )
+        raise ParameterError(f"{dialect!r} cannot be written.{did_you_mean(dialect, writers)}")
     return writers[dialect].text(policy)
 
 

@@ -73,7 +73,7 @@ def read_usages(document: Document, findings: Findings) -> tuple[Usage, ...]:
         findings.fail(
             "no_usage",
             "$",
-            "the document describes no dpv:Process and no odrl:Policy that we can read",
+            "the document describes no readable dpv:Process and no readable odrl:Policy",
         )
     return usages
 
@@ -107,15 +107,17 @@ def _tell_what_is_not_read(graph: Graph, node: Node) -> None:
     for name in node.properties:
         if name in RULES:
             problem = (
-                f"{name} of a process is not read and may forbid more; write the rule as an"
-                " odrl:Policy"
+                f"{name} of a process is not supported and may forbid more; write the rule as an "
+                "odrl:Policy"
             )
             graph.findings.error("not_read", node.path, problem)
         elif (
             name.startswith(("dpv:", "sf:")) and name not in READ and name != "sf:suppressedRecords"
         ):
             graph.findings.note(
-                "not_read", node.path, f"{name} of a process is not read and has no effect on data"
+                "not_read",
+                node.path,
+                f"{name} of a process is not supported and has no effect on data",
             )
 
 
@@ -264,9 +266,9 @@ def policy_to_dpv(policy: Policy) -> Tree:
 
 
 def _unsayable(purpose: Purpose) -> Iterator[Remark]:
-    instead = "take it out, or export to our own form"
+    instead = "remove it, or export to sfumato's own form"
     if purpose.accepted is False and not purpose.required:
-        problem = f"the language has no place for a purpose that was not agreed to; {instead}"
+        problem = f"the language cannot express a purpose that was not agreed to; {instead}"
         yield Remark("not_sayable", "error", f"$.{purpose.name}", problem)
     pseudonyms = {name for method in purpose.pseudonymizations for name in method.data}
     for datum in purpose.data:
@@ -275,7 +277,7 @@ def _unsayable(purpose: Purpose) -> Iterator[Remark]:
             problem = f"the language has no word for {method.method}; {instead}"
             yield Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", problem)
         if datum.name in pseudonyms and datum.group != Group.EI:
-            problem = f"the language does not say which columns get pseudonyms; {instead}"
+            problem = f"the language cannot say which columns get pseudonyms; {instead}"
             yield Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", problem)
 
 

@@ -204,7 +204,7 @@ def _underlying(root: Place) -> str:
         return ""
     below.note(
         "underlying_policy",
-        "only the name of the underlying policy is kept; load it on its own to enforce it",
+        "only the name of the underlying policy is read; load it on its own to enforce it",
     )
     if isinstance(below.value, dict):
         return below.text("name")
@@ -311,7 +311,7 @@ def _datum(node: Place) -> Datum | None:
     if kind not in TYPES:
         node.warning(
             "unknown_data_type",
-            f"the data type is none of {', '.join(TYPES)}; it is taken as other",
+            f"the data type is none of {', '.join(TYPES)}; it counts as other",
         )
         kind = "other"
     anonymization = None
@@ -511,7 +511,7 @@ def _require_sayable(policy: Policy) -> None:
                 "not_sayable",
                 "error",
                 "$.rule",
-                "the language has no place for the source of a rule",
+                "the language cannot express the source of a rule",
             )
         )
     for purpose in policy.purposes:
@@ -521,14 +521,14 @@ def _require_sayable(policy: Policy) -> None:
                     "not_sayable",
                     "error",
                     f"$.{purpose.name}",
-                    "the language lists data; 'any' is not one",
+                    "the language lists data, and 'any' is not a datum",
                 )
             )
         for datum in purpose.data:
             if datum.anonymization is not None and len(datum.anonymization.hierarchy) > 1:
                 expressible = (
-                    "the language has one row of hierarchy entries per person; export to our own"
-                    " form instead"
+                    "the language has one row of hierarchy entries per person; export to "
+                    "sfumato's own form instead"
                 )
                 unsayable.append(
                     Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", expressible)

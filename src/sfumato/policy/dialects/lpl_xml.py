@@ -69,8 +69,8 @@ class _TreeHandler(ContentHandler):
     def startElement(self, name: str, attrs: Any) -> None:  # noqa: N802
         if len(self.open) >= MAX_DEPTH or len(self.lines) >= MAX_ELEMENTS:
             raise UnreadableInput(
-                f"the XML has more than {MAX_DEPTH} levels or {MAX_ELEMENTS} elements; that is no"
-                " policy"
+                f"the XML has more than {MAX_DEPTH} levels or {MAX_ELEMENTS} elements and cannot "
+                "be a policy"
             )
         path = self._path(name)
         self.lines[path] = self.locator.getLineNumber()
@@ -110,7 +110,7 @@ def read_xml(text: str, name: str) -> Document:
         sax.parseString(text.encode(), handler, forbid_dtd=True)
     except DefusedXmlException:
         raise UnreadableInput(
-            f"{name} holds a DTD, an entity or an external reference; take it out"
+            f"{name} holds a DTD, an entity or an external reference; remove it"
         ) from None
     except SAXException as error:
         line = getattr(error, "getLineNumber", lambda: None)()

@@ -40,7 +40,9 @@ def read_ours(document: Document, findings: Findings) -> Policy:
     version = tree.pop(MARK, None)
     if version != VERSION or isinstance(version, bool):
         findings.fail(
-            "unknown_version", f"{ROOT}.{MARK}", f"this sfumato reads policies of version {VERSION}"
+            "unknown_version",
+            f"{ROOT}.{MARK}",
+            f"this sfumato reads policies of version {VERSION}; install a matching version",
         )
     try:
         return _adapter().validate_json(json.dumps(tree), strict=True)

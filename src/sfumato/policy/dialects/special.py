@@ -184,8 +184,8 @@ def _spread(concept: Concept) -> Iterator[tuple[Concept, ...]]:
             # unions multiply: (a or b) and (c or d) has four alternatives
             if len(combined) * len(ways) > MAX_UNION:
                 raise ParameterError(
-                    f"the policy has more than {MAX_UNION} alternatives once its unions are"
-                    " spread out"
+                    f"the policy has more than {MAX_UNION} alternatives after expanding its "
+                    "unions; simplify it"
                 )
             combined = [(*before, *way) for before in combined for way in ways]
         yield from combined
@@ -263,7 +263,7 @@ def _top(reader: _Reader, ontology: Ontology) -> Ontology:
         elif start == "DisjointClasses" and len(names) > 1:
             ontology.apart.extend((a, b) for i, a in enumerate(names) for b in names[i + 1 :])
         else:
-            reader.fail(f"{start} takes two named classes")
+            reader.fail(f"{start} needs two named classes")
         return ontology
     if ontology.policy is not None:
         reader.fail("one policy is expected; join several with ObjectUnionOf")
@@ -284,7 +284,7 @@ def _inside(reader: _Reader, ontology: Ontology) -> Ontology:
 
 def _concept(reader: _Reader, depth: int) -> Concept:
     if depth > MAX_DEPTH:
-        reader.fail("the expression is nested too deeply")
+        reader.fail("the expression is nested too deeply; simplify it")
     word = reader.take()
     if word in "()=":
         reader.fail("a class or an expression is expected")
@@ -322,8 +322,8 @@ def _data(reader: _Reader, name: str) -> Between:
         # of real numbers, an open end would need another form of interval
         if facet not in (*LOW, *HIGH) or ("Exclusive" in facet and not whole):
             reader.fail(
-                "a range has xsd:minInclusive and xsd:maxInclusive; Exclusive is for whole numbers"
-                " only"
+                "a range must use xsd:minInclusive and xsd:maxInclusive; Exclusive is for whole "
+                "numbers only"
             )
         # of whole numbers, more than 3 is at least 4
         if facet in LOW:

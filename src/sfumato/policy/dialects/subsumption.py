@@ -229,7 +229,7 @@ def _cut(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
         # the product of the stretches of all intervals: a few for real policies
         if math.prod(len(points) for points in choices) > MAX_PIECES:
             raise ParameterError(
-                f"the intervals of the description fall into more than {MAX_PIECES} parts"
+                f"the intervals of the description form more than {MAX_PIECES} parts; simplify it"
             )
         for points in itertools.product(*choices):
             yield _placed(part, dict(zip([path for path, _ in intervals], points, strict=True)), ())
@@ -319,7 +319,7 @@ def _missing(part: Simple, allowed: Simple, vocabulary: Vocabulary, path: Path) 
     # data and purpose first: what people ask for first is told first
     for name in sorted(allowed.fillers, key=lambda n: (_rank(n), n)):
         if name not in part.fillers:
-            return _Reason(f"{where}{name} is not said", covered)
+            return _Reason(f"{where}{name} is missing", covered)
         below = _missing(part.fillers[name], allowed.fillers[name], vocabulary, (*path, name))
         if below is not None:
             return _Reason(below.text, covered + below.depth)

@@ -388,8 +388,8 @@ def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -
     for measure in usage.measures:
         if measure.name not in (*MODELS, *UNSPECIFIC):
             problem = (
-                f"the measure {measure.name} cannot be compiled; name one of {', '.join(MODELS)},"
-                " or take it out"
+                f"the measure {measure.name} cannot be compiled; name one of {', '.join(MODELS)}, "
+                "or remove it"
             )
             findings.error("unknown_measure", ROOT, problem)
     models = []
@@ -428,9 +428,7 @@ def _datum(category: Category, findings: Findings) -> Datum:
     if category.group in Group.__members__:
         return Datum(name, Group(category.group), categories=(category.name,), anonymization=levels)
     guessed = _guessed(category.name)
-    remark = (
-        f"{name} has no privacy group in this language; from its category it is taken as {guessed}"
-    )
+    remark = f"{name} has no privacy group in this language; its category suggests {guessed}"
     findings.warning("group_guessed", "$", remark)
     return Datum(name, guessed, categories=(category.name,), anonymization=levels)
 
@@ -530,8 +528,8 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
             days = period if days is None else min(days, period)
         elif permitted:
             problem = (
-                f"a permission is bound to {operand or 'a constraint'} with"
-                f" {operator or 'no operator'}, which we cannot check; it is not used"
+                f"a permission requires {operand or 'a constraint'} with "
+                f"{operator or 'no operator'}, which cannot be checked; it is not used"
             )
             graph.findings.warning("odrl_constraint", rule.path, problem)
             return None
@@ -539,21 +537,23 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
             graph.findings.note(
                 "odrl_constraint",
                 rule.path,
-                f"{operand} is not read; the prohibition holds without it",
+                f"{operand} is not supported; the prohibition holds without it",
             )
     # what narrows a permission must be understood; a prohibition may be taken wider
     refined = _refined(graph, rule, "odrl:target", "odrl:action", "odrl:assignee")
     measures = _duties(graph, policy, rule) if permitted else ()
     if permitted and (refined or measures is None):
         problem = (
-            f"a permission is bound to {refined or 'a duty to anonymize'} that we cannot check; it"
-            " is not used"
+            f"a permission requires {refined or 'a duty to anonymize'}, which cannot be checked; "
+            "it is not used"
         )
         graph.findings.warning("odrl_refinement" if refined else "odrl_duty", rule.path, problem)
         return None
     if refined:
         graph.findings.note(
-            "odrl_refinement", rule.path, f"{refined} is not read; the prohibition holds without it"
+            "odrl_refinement",
+            rule.path,
+            f"{refined} is not supported; the prohibition holds without it",
         )
     # what a rule does not say, the policy says for all its rules
     targets = _parties(graph, rule, "odrl:target") or _parties(graph, policy, "odrl:target")
@@ -647,7 +647,7 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, .
             graph.findings.note(
                 "odrl_duty",
                 duty.path,
-                "only the duty to anonymize is read; this one has no effect on data",
+                "only the duty to anonymize is supported; this one has no effect on data",
             )
             continue
         models = [_model(graph, constraint) for constraint in graph.values(duty, "odrl:constraint")]
@@ -677,8 +677,8 @@ def _model(graph: Graph, constraint: Any) -> TechnicalMeasure | None:
         number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0])
     if operator not in operators or number is None:
         problem = (
-            f"the duty to anonymize names {operand or 'a constraint'} with"
-            f" {operator or 'no operator'}, which we cannot read"
+            f"the duty to anonymize names {operand or 'a constraint'} with "
+            f"{operator or 'no operator'}, which cannot be read"
         )
         graph.findings.warning("odrl_duty", "$", problem)
         return None

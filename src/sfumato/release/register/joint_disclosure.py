@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 
 NAME = "composition"
 """What a recipe calls the limit on what all releases of the same people tell together."""
-TABLE = "it is a published table, whose cells are not put beside the classes of records"
-CHANGED = "values were changed or drawn, so nobody knows the class a person seems to be in"
+TABLE = "it is a published table, whose cells are not compared with the classes of records"
+CHANGED = (
+    "values were changed or are synthetic, so the class that a person seems to be in is unknown"
+)
 BY_ROW = (
-    "people are told apart by whole rows, and some rows of one are not in the other: these may be"
-    " the same people or others"
+    "people are identified by whole rows, and some rows of one release are not in the other: "
+    "these may be the same people or others"
 )
 
 
@@ -108,13 +110,13 @@ class Together:
         sentences = []
         if self.earlier and self.k is not None:
             sentences.append(
-                f"{self.shared:,} of {self.people:,} people are in {len(self.earlier)} earlier"
-                f" {inflect(len(self.earlier), 'release')} too; together the smallest class has"
-                f" {self.k:,} (somebody who does not know who is missing: {self.k_unknowing:,})"
+                f"{self.shared:,} of {self.people:,} people are in {len(self.earlier)} earlier "
+                f"{inflect(len(self.earlier), 'release')} too; together the smallest class has "
+                f"{self.k:,} (for somebody who does not know who is missing: {self.k_unknowing:,})"
             )
             sentences.append(
-                f"{self.alone:,} people stand alone in all of them together, {self.followed:,} of"
-                " them in none by itself"
+                f"{self.alone:,} people are unique in all of them together, {self.followed:,} of "
+                "them in none by itself"
             )
         sentences += [
             f"of {c}: at least {count_of(n, 'value')} in a joint class, at most {t:.3g} from all"
@@ -254,8 +256,8 @@ def _not_aligned(entry: RegisteredRelease, person: Sequence[str], *, classes: bo
         return TABLE
     if tuple(entry.person) != tuple(person):
         return (
-            f"its people are told apart by {', '.join(entry.person)}, those of this one by"
-            f" {', '.join(person)}"
+            f"its people are identified by {', '.join(entry.person)}, those of this one by "
+            f"{', '.join(person)}"
         )
     return None if entry.classes and classes else CHANGED
 

@@ -49,7 +49,7 @@ def persons_of(original: Table, columns: Sequence[str]) -> list[str]:
     parts = [original.encoded(name) for name in columns]
     labels = [[part.labels[code] for code in part.codes.tolist()] for part in parts]
     if all(label is None for column in labels for label in column):
-        raise SchemaError(f"{', '.join(columns)} say nothing about anybody: every value is missing")
+        raise SchemaError(f"{', '.join(columns)} cannot identify people: every value is missing")
     persons = [
         json.dumps(values) if any(v is not None for v in values) else ""
         for values in zip(*labels, strict=True)

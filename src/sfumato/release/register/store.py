@@ -222,7 +222,7 @@ class Register:
         """The records of a published table, and the cell each is counted in."""
         rows = self._planned_release(number).rows
         if not rows:
-            raise ParameterError(f"release {number} of the register is no published table")
+            raise ParameterError(f"release {number} of the register is not a published table")
         return RegisteredPeople.unpacked(rows)
 
     def _planned_release(self, number: int) -> PlannedRelease:
@@ -235,7 +235,7 @@ class Register:
             entry = self._pending[number - entry_count]
         if not isinstance(entry, PlannedRelease):
             raise ParameterError(
-                f"the register has no release {number}; sfumato register list shows them"
+                f"the register has no release {number}; sfumato register list shows all"
             )
         return entry
 
@@ -276,10 +276,10 @@ class Register:
         )
         if entry is None:
             raise ParameterError(
-                f"the register has no release {number}; sfumato register list shows them"
+                f"the register has no release {number}; sfumato register list shows all"
             )
         if entry.state == "withdrawn":
-            raise ParameterError(f"release {number} was withdrawn; what was withdrawn stays so")
+            raise ParameterError(f"release {number} was already withdrawn, which is final")
         self._pending.append(ReleaseState(number, state, environment.timestamp(), certificate))
 
 
@@ -295,7 +295,7 @@ def key_file(path: Path) -> Path:
 
 RegisterKey = Annotated[
     str | Path | None,
-    CommandOption("file with its key, when it is not beside it", typed=Path),
+    CommandOption("file with its key, if it is not beside it", typed=Path),
 ]
 
 
@@ -305,7 +305,9 @@ def start_register(path: str | Path, *, key: RegisterKey = None) -> Register:
     """
     file = Path(path)
     if os.path.lexists(file):
-        raise ParameterError(f"{file} is there already; a register is never replaced")
+        raise ParameterError(
+            f"{file} already exists, and a register is never replaced; choose another path"
+        )
     secret = Path(key) if key is not None else key_file(file)
     try:
         if not secret.exists():
@@ -327,17 +329,17 @@ def open_register(path: str | Path, *, key: RegisterKey = None) -> Register:
     file = Path(path)
     if not file.is_file():
         raise UnreadableInput(
-            f"there is no register {file}; sfumato register start {file} makes one"
+            f"register {file} does not exist; create it with sfumato register start {file}"
         )
     if open_to_others(file):
-        raise ParameterError(f"others may read {file}; take that away first (chmod 600)")
+        raise ParameterError(f"others may read {file}; restrict it first (chmod 600)")
     secret = _read_key(Path(key) if key is not None else key_file(file))
     start = _read_start(file)
     # with another key nobody would be known again
     if not hmac.compare_digest(start.mark.encode(), mark_of(secret, start.id).encode()):
         raise ParameterError(
-            f"{file} was made with another key than the one given: nobody would be known again."
-            " Give the key it was made with"
+            f"{file} was made with another key than the given one, so nobody would be recognised. "
+            "Give the key it was made with"
         )
     register = Register(file, secret, start.id)
     register.journal.read()
@@ -354,7 +356,7 @@ def _read_start(file: Path) -> RegisterStart:
         start = None
     if not isinstance(start, RegisterStart):
         raise UnreadableInput(
-            f"{file} is no register, or it is damaged, or of another version of sfumato"
+            f"{file} is not a register, or it is damaged, or of another version of sfumato"
         )
     return start
 
@@ -363,10 +365,10 @@ def _read_key(file: Path) -> bytes:
     key = read_plain(file, limit=4096, purpose="the key of a register").strip()
     if open_to_others(file):
         raise ParameterError(
-            f"others may read {file}, the key of a register; take that away first (chmod 600)"
+            f"others may read {file}, the key of a register; restrict it first (chmod 600)"
         )
     if len(key) < 32:
-        raise ParameterError(f"{file} is no key of a register: it is too short")
+        raise ParameterError(f"{file} is not a key of a register: it is too short")
     return hashlib.sha256(key).digest()
 
 

@@ -236,7 +236,7 @@ def chart_levels(plan: Iterable[Mapping[str, Any]]) -> ChartBlock | None:
         level, top = levels[name]
         points.append(Point(index, level, high=top, label=level_words(level, top)))
     words = "; ".join(f"{name}: {level_words(*levels[name])}" for name in order)
-    caption = "Each box is one level of the column's hierarchy; filled boxes are detail removed."
+    caption = "Each box is one level of the column's hierarchy; filled boxes are lost detail."
     if len(order) > len(columns_drawn):
         caption += f" The {len(columns_drawn)} most changed of {len(order)} columns are shown."
     series = Series("level", tuple(points))
@@ -269,8 +269,8 @@ def chart_missing_cells(shares: Mapping[str, float]) -> ChartBlock | None:
         points.append(Point(len(points), smallest, label=percent(smallest)))
     words = "; ".join(f"{name}: {percent(shares[name])}" for name in order)
     caption = (
-        "Share of the original cells that are suppressed, generalised to the top, or in a dropped"
-        " record."
+        "Share of the original cells that are suppressed, fully generalised, or in a dropped "
+        "record."
     )
     if alike:
         caption += f" {len(alike)} columns with the same share have one bar."
@@ -352,9 +352,9 @@ def chart_pairs(
 # Attacks.
 
 ATTACKS_CAPTION = (
-    "Bars: how often each attack succeeds, with its 95 % interval where there is one. Wide grey"
-    " tick: the baseline of guessing. Thin dark line: the limit of the recipe, or else the usual"
-    " share of what guessing leaves open. "
+    "Bars: how often each attack succeeds, with its 95 % interval if there is one. Wide grey "
+    "tick: the baseline of guessing. Thin dark line: the limit of the recipe, or else the usual "
+    "share of what guessing leaves open. "
 )
 
 
@@ -442,7 +442,7 @@ def chart_uniqueness_curves(
                 knowledge = str(curve.get("known", "facts known"))
                 name = plain_name(attack_label(attack))
                 curves.setdefault(knowledge, []).append((part, name, points))
-    caption = "Share of people who are unique to somebody who knows so much about them."
+    caption = "Share of people who are unique to somebody with this knowledge."
     if before is not None:
         caption += " Solid and dark: the release; dashed and light: the original."
     charts: list[ChartBlock] = []

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 WILDCARD = (
-    "Missing values match everything here, as in sdcMicro; ARX counts them as a value of their own,"
-    " and finds other class sizes."
+    "Missing values match everything here, as in sdcMicro; ARX counts them as a value of their "
+    "own, and reports other class sizes."
 )
 BY_MODEL = {
     "l_diversity": (
@@ -19,8 +19,8 @@ BY_MODEL = {
         " absent: skip; ARX and pycanon skip it, and ARX takes logarithms to base 2."
     ),
     "t_closeness": (
-        "The reference distribution is that of the original table; tools that take the released one"
-        " report smaller distances after suppression."
+        "The reference distribution is that of the original table; tools that use the released "
+        "one report smaller distances after suppression."
     ),
     "population_uniqueness": (
         "The slide negative binomial estimate follows the derivation, not the equations of ARX."
@@ -51,8 +51,8 @@ BY_STEP = {
     "rank_swap": "p is a share of the records; sdcMicro groups 5 % at both ends first.",
 }
 ATTACKED = (
-    "Attacks compare with what guessing, or the same release without the person's own record, would"
-    " reach; rates of other tools are often without that control."
+    "Attacks are compared with guessing, or with the same release without the person's own "
+    "record; rates of other tools often lack that control."
 )
 
 

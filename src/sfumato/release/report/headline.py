@@ -58,9 +58,9 @@ def headline(record: Mapping[str, Any]) -> Headline:
         broken = sum(not bound["holds"] for bound in bounds)
         if broken:
             verb = inflect(broken, "is", "are")
-            clauses.append(f"{broken} of {count_of(len(bounds), word)} {verb} not kept")
+            clauses.append(f"{broken} of {count_of(len(bounds), word)} {verb} not hold")
         elif bounds:
-            clauses.append(f"every {word} is kept")
+            clauses.append(f"every {word} holds")
     # A release with a certified ε needs no attack; of others it is said that nobody tried.
     if attacks is not None:
         clauses += outcomes(attacks)

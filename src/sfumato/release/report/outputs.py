@@ -43,9 +43,11 @@ def review_page(review: Mapping[str, Any], texts_by_index: Mapping[int, str]) ->
     blocks: list[Block] = [VerdictBlock(review["settled"] or None, title, headline=True)]
     if review["laxer"]:
         laxer = ", ".join(review["laxer"])
-        blocks.append(Paragraph(f"Rules that ask for less than usual: {laxer}.", "warning"))
+        blocks.append(Paragraph(f"Rules that are weaker than usual: {laxer}.", "warning"))
     if not review["with_records"]:
-        sentence = "The session was opened without records: outputs were not compared with records."
+        sentence = (
+            "The session was opened without records, so outputs were not compared with records."
+        )
         blocks.append(Paragraph(sentence, "warning"))
     for group in review["together"]:
         numbers = ", ".join(map(str, group))
@@ -123,7 +125,7 @@ def _output_blocks(output: Mapping[str, Any], text: str | None) -> list[Block]:
             f" {decision['because']}"
         )
         if output["state"] == "changed":
-            words += " The file was changed since."
+            words += " The file was changed after the check."
         blocks.append(Paragraph(words))
     if text is not None:
         blocks.append(FoldBlock("The output", (CodeBlock(text),)))

@@ -122,7 +122,7 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
         title=f"Owner's report: {original['name']}",
         above=f"Owner's report for {original['name']} {subtitle}",
         blocks=blocks,
-        below="Keep `lock.json` beside this page: it replays the release byte for byte.",
+        below="Keep `lock.json` beside this page: it repeats the release byte for byte.",
     )
 
 
@@ -193,7 +193,7 @@ def _column_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         for name, spec in columns.items():
             roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
             if "drop" in roles:
-                outcome = "dropped: it names people by itself"
+                outcome = "dropped: it names people"
             elif name not in released:
                 outcome = "not released"
             elif {"person", "household"} & set(roles):

@@ -58,10 +58,10 @@ def chart_candidates(comparison: Mapping[str, Any]) -> ChartBlock:
     # Where higher is better, the region that the front dominates lies to the left of each corner.
     front.sort(key=lambda point: (point.x, point.y or 0.0), reverse=higher)
     caption = (
-        "Each mark is a candidate, by number; its shape shows the steps it was made with. Filled:"
-        " it keeps its promises; hollow: it does not, or promises nothing. Line: the front,"
-        f" {count_of(len(comparison['front']), 'candidate')} that no other candidate beats in both"
-        f" {plain_name(risk)} and {title}."
+        "Each mark is a candidate, by number; its shape shows its steps. Filled: its promises "
+        "hold; hollow: they do not, or it has none. Line: the front, "
+        f"{count_of(len(comparison['front']), 'candidate')} that no other candidate beats in both "
+        f"{plain_name(risk)} and {title}."
     )
     if sampled:
         caption += " Thin upright lines: 95 % interval of the risk."
@@ -149,13 +149,13 @@ def describe_risk_axis(comparison: Mapping[str, Any]) -> str:
         )
     if risk == "singling_out" and synthetic:
         sentences.append(
-            "It starts from a released record and not from a person: for synthetic data it says"
-            " less."
+            "It starts from a released record and not from a person, so for synthetic data it "
+            "says less."
         )
     if any(risk in candidate.get("intervals", {}) for candidate in candidates):
         sentences.append(
-            "Rates come from a sample: candidates whose 95 % intervals overlap are not"
-            " distinguished by it; a larger sample and more seconds narrow the intervals."
+            "Rates come from a sample: it does not distinguish candidates whose 95 % intervals "
+            "overlap; a larger sample and more seconds narrow the intervals."
         )
     return " ".join(sentences)
 
@@ -166,10 +166,10 @@ def describe_utility_axis(comparison: Mapping[str, Any]) -> str:
     meaning = meaning_of(utility)
     sentence = f"{title_of(utility)}: {meaning}." if meaning else f"{title_of(utility)}."
     if judges_detail(utility):
-        return f"{sentence} A coarser release, or one with fewer records, never looks better in it."
+        return f"{sentence} A coarser release, or one with fewer records, never looks better by it."
     return (
-        f"{sentence} It measures the quality of answers and not detail: a coarser release can look"
-        " better in it."
+        f"{sentence} It measures the quality of answers and not detail: a coarser release can look "
+        "better by it."
     )
 
 

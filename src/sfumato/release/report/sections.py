@@ -117,8 +117,8 @@ def attack_blocks(attacks: Mapping[str, Any] | None, shape: Shape) -> list[Block
         blocks.append(Heading("Unknown", 3))
         blocks.append(
             Paragraph(
-                "These attacks could not be tried although they might succeed: unknown is not a"
-                " pass."
+                "These attacks could not be tried although they might succeed. Unknown is not a "
+                "pass."
             )
         )
     for attack in unknown:
@@ -213,7 +213,7 @@ def preserved_blocks(
         return []
     blocks: list[Block] = [Heading("Preserved by masking", 3)]
     if sample:
-        blocks.append(Paragraph(f"Seen in a sample of {_sample_size(sample)}.", "quiet"))
+        blocks.append(Paragraph(f"Shown in a sample of {_sample_size(sample)}.", "quiet"))
     entries = []
     for statistic in statistics:
         degree = "exactly" if statistic["exactly"] else "approximately"
@@ -283,10 +283,10 @@ def verify_blocks(
         Paragraph(f"You need not trust this page or its sender. Run, in the folder with {names}:"),
         CodeBlock(f"pip install sfumato=={version}\nsfumato verify ."),
         Paragraph(
-            "It checks that files and certificate belong together, and recomputes from the files"
-            " alone that each promise holds with the value given here. Whether the data are those"
-            " of the original, and how much was left out, can only be checked with the original:"
-            " `sfumato verify . --original FILE`."
+            "It checks that files and certificate belong together, and recomputes from the files "
+            "alone that each promise holds with the value given here. Whether the data are those "
+            "of the original, and how much was suppressed, can only be checked with the original: "
+            "`sfumato verify . --original FILE`."
         ),
         terms_table(rows),
     ]
@@ -295,6 +295,6 @@ def verify_blocks(
 def certificate_footer(certificate: Mapping[str, Any]) -> str:
     """What the shared page is."""
     return (
-        f"This page shows what `certificate.json` (version {certificate['sfumato_certificate']})"
-        " says and nothing else; where they differ, the certificate counts."
+        f"This page shows what `certificate.json` (version {certificate['sfumato_certificate']}) "
+        "contains and nothing else; where they differ, the certificate counts."
     )

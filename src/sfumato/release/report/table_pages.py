@@ -56,8 +56,8 @@ ASSOCIATIONS = (
     " where one determines the other."
 )
 SYNTHETIC_RISKS = (
-    "No synthetic record belongs to a person, so nobody is found by picking one. These figures say"
-    " how similar the records of the file are."
+    "No synthetic record belongs to a person, so nobody is found by picking one. These figures "
+    "describe how similar the records of the file are."
 )
 NO_STORY: dict[str, Any] = {
     "cards": [],
@@ -458,14 +458,14 @@ def _exposure_blocks(record: Mapping[str, Any]) -> list[Block]:
     if contributions:
         rows = tuple((name, Share(share)) for name, share in contributions[:MOST_CONTRIBUTIONS])
         caption = (
-            "Each column's share in making records of the original unique (Shapley value; the"
-            " shares add up to the share of unique records)"
+            "Each column's contribution to the unique records of the original (Shapley value; the "
+            "shares add up to the share of unique records)"
         )
         blocks.append(TableBlock(("Column", "Share"), rows, caption))
         hidden_columns = len(contributions) - MOST_CONTRIBUTIONS
         if hidden_columns > 0:
             blocks.append(
-                Paragraph(f"{hidden_columns} more columns contribute as much or less.", "quiet")
+                Paragraph(f"{hidden_columns} more columns contribute the same or less.", "quiet")
             )
     else:
         blocks.append(Paragraph("There are no quasi-identifiers."))
@@ -556,9 +556,9 @@ def _synthetic_blocks(synthetic: Mapping[str, Any] | None) -> list[Block]:
     if not synthetic:
         return []
     sentence = (
-        "These are synthetic records: no person of the original has a record in the file. Promises,"
-        " classes and risks are true of the file, not of persons. What the file reveals of people"
-        " is measured by attacks that compare with people who were held out."
+        "These are synthetic records: no person of the original has a record in the file. "
+        "Promises, classes and risks describe the file, not persons. What the file reveals about "
+        "people is measured by attacks that compare with people who were held out."
     )
     if "learnt_from" in synthetic:
         sentence += (

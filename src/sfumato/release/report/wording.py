@@ -14,7 +14,7 @@ from sfumato.core.words import count_of, inflect, number, plain_name
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 
 T = TypeVar("T")
-UNCHANGED = "released as it is"
+UNCHANGED = "released unchanged"
 RENUMBERED = "renumbered at random within each class"
 UNLINKED = (
     "It shows which records of one class belong together; records of different classes can no"
@@ -99,7 +99,7 @@ def implied(document: Mapping[str, Any] | None) -> str | None:
     if not document["accepted"]:
         sentence += " No such relation undoes the release."
     if document["unknown"]:
-        sentence += f" Of {count_of(document['unknown'], 'pair')} too few records are known."
+        sentence += f" Too few records for {count_of(document['unknown'], 'pair')}."
     return sentence
 
 
@@ -211,7 +211,7 @@ def _column_outcome(
         level, top = level_entry
         reason = "An intruder may know it; coarser values are shared by more people."
         if top == 0:
-            reason = "An intruder may know it; without a hierarchy it stays as it is."
+            reason = "An intruder may know it; without a hierarchy it stays unchanged."
         elif level == 0:
             reason = "An intruder may know it, but the promises hold with its exact values."
         elif level == top:

@@ -61,8 +61,7 @@ def judge_histogram(
         cells = partial(sets_of_bars, values, person_ids, edges, counts)
     else:
         words = (
-            "whether the edges are somebody's own values, and a person has several rows, is not"
-            " known"
+            "whether the edges are somebody's own values, for persons with several rows, is unknown"
         )
         reasons.append(open_question("records", words, "give data=..., column=..."))
     # With zeros as a rule an empty bar is too small as well: it tells that nobody is there.
@@ -98,7 +97,7 @@ def _judge_with_records(
     persons = persons_per_bar(values, person_ids, edges)
     rows = persons_per_bar(values, np.arange(len(values)), edges)
     if not np.array_equal(counts, persons) and not np.array_equal(counts, rows):
-        words = "the bars are not the numbers of these records"
+        words = "the bars do not match the numbers of these records"
         advice = "give the records they were counted from (where=...)"
         reasons.append(open_question("recomputed", words, advice))
     # Edges that people chose tell only who is on the outermost; computed ones may tell values.
@@ -106,16 +105,16 @@ def _judge_with_records(
     if not _are_round(edges):
         telling = [*edges, *_values_from_grid(edges, values)]
     if any(rules.small(count_persons(person_ids[values == edge])) for edge in telling):
-        words = f"edges are values that fewer than {rules.threshold} persons have, or tell them"
+        words = f"edges are values that fewer than {rules.threshold} persons have, or reveal them"
         reasons.append(violation("extreme", words, "choose round edges"))
     below = count_persons(person_ids[values < edges[0]])
     above = count_persons(person_ids[values > edges[-1]])
     if rules.small(below) or rules.small(above):
         words = (
-            f"fewer than {rules.threshold} persons are beyond the outermost bars: what is left of"
-            " all tells how many"
+            f"fewer than {rules.threshold} persons are beyond the outermost bars, and the "
+            "difference to the total reveals how many"
         )
-        reasons.append(violation("beyond", words, "let the outermost bars hold everybody"))
+        reasons.append(violation("beyond", words, "let the outermost bars include everybody"))
     return reasons
 
 
@@ -278,7 +277,7 @@ def judge_scatter(
     numbers = [] if frame is None else numeric_columns(frame)
     if frame is None or len(numbers) < 2:
         raise SchemaError("a scatter plot is a frame with two columns of numbers")
-    words = f"each of {frame.height:,} dots is a record"
+    words = f"each of {frame.height:,} dots shows a record"
     reason = violation("marks", words, "give the counts on a grid instead (verdict.suggestion)")
     person_ids = np.arange(frame.height)
     if records is not None and len(records) == frame.height:

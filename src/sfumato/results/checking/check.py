@@ -132,9 +132,11 @@ def check_output(
     """
     requested = OutputRules() if rules is None else rules
     if not isinstance(requested, OutputRules):
-        raise ParameterError("rules are given as sf.OutputRules(threshold=10, ...)")
+        raise ParameterError("give rules as sf.OutputRules(threshold=10, ...)")
     if kind is not None and kind not in KINDS:
-        raise ParameterError(f"there is no kind of output {kind!r}.{did_you_mean(kind, KINDS)}")
+        raise ParameterError(
+            f"the kind of output {kind!r} does not exist.{did_you_mean(kind, KINDS)}"
+        )
     if data is None and any(option is not None for option in (unit, where, weight)):
         raise ParameterError("unit, where and weight are about the records: give data=... too")
     records = (
@@ -157,15 +159,15 @@ def check_output(
     is_table = output_kind in ("table", "correlation")
     if is_table and (column is not None or features is not None):
         raise ParameterError(
-            "column and features are about models, tests and curves; of a table say by=... and"
-            " tells=..."
+            "column and features are for models, tests and curves; for a table give by=... and "
+            "tells=..."
         )
     if not is_table and across is not None:
-        raise ParameterError("across is about cross tables")
+        raise ParameterError("across is for cross tables; leave it out")
     if not is_table and weight is not None:
         raise ParameterError(
-            "weight is about tables; a model says itself how it was weighted, curves and pictures"
-            " are not judged with weights"
+            "weight is for tables; a model states its own weights, and curves and pictures are "
+            "not judged with weights"
         )
     if is_table:
         options = TableOptions(by, tells, across, counts)
@@ -211,8 +213,8 @@ def _judge_labels(
     if not small_cells or verdict.status == "fail":
         return verdict
     words = (
-        f"{small_cells:,} of {table.height:,} numbers are about fewer than {rules.threshold}"
-        " persons each, whatever they tell"
+        f"{small_cells:,} of {table.height:,} numbers are about fewer than {rules.threshold} "
+        "persons each, whatever they show"
     )
     return verdict.with_reasons(
         [violation("threshold", words, "leave them out, or make the groups coarser")]
@@ -238,8 +240,8 @@ def _judge_object(
     if records is not None and values is not None and len(values) > 1:
         per_record = per_record or len(values) in (len(records), records.persons)
     if per_record:
-        words = "this is a figure per record, which is never given out"
-        advice = "tell percentiles, or counts in bands"
+        words = "this is a figure per record, which is never released"
+        advice = "release percentiles, or counts in bands"
         return OutputVerdict("residuals", (violation("per record", words, advice),))
     return OutputVerdict("unknown", (ask_for_output(output),))
 
@@ -316,12 +318,12 @@ def _judge_table(
     """Bring a table into the form of one row per cell, and judge it by records or by counts."""
     by, tells, counts = options.by, options.tells, options.counts
     if isinstance(by, str):
-        raise ParameterError("by is a list of columns: by=['region']")
+        raise ParameterError("by must be a list of columns: by=['region']")
     number = number_of(output)
     frame = frame_of(output) if number is None else pl.DataFrame({"value": [number]})
     if frame is None:
         raise ParameterError(
-            "the output is no frame of polars, pandas or Arrow; say what it is with kind=..."
+            "the output is not a frame of polars, pandas or Arrow; say what it is with kind=..."
         )
     if kind == "correlation":
         return judge_correlation(frame, records, rules, number_of(counts))
@@ -400,7 +402,7 @@ def _judge_counts(
         if np.array_equal(cell_counts[members.in_data], expected[members.in_data]):
             return []
     words = "the counts given are not the numbers of persons that the records have in the cells"
-    return [violation("counts", words, "leave counts away: the records tell them")]
+    return [violation("counts", words, "leave counts away: they are computed from the records")]
 
 
 def _read_class_sizes(counts: Any) -> tuple[int, int] | None:
@@ -491,7 +493,7 @@ def _judge_contributions(output: ProtectedTable, rules: OutputRules) -> list[Out
         f"{released:,} cells break a rule about contributions, and the table was protected"
         " without it"
     )
-    advice = "protect it with the rules of the session about contributions, too"
+    advice = "protect it with the session's rules about contributions too"
     return [violation("contributions", words, advice)]
 
 
@@ -514,12 +516,11 @@ def _judge_protection(output: ProtectedTable) -> list[OutputReason]:
         holds = _audit_again(output)
     if disclosed or not holds:
         words = (
-            "the table is not the one that was audited: cells that must be hidden can be read or"
-            " computed"
+            "the table is not the audited one: cells that must be hidden can be read or computed"
         )
         return [violation("audit", words, "protect it anew")]
     if output.unknown is not None:
-        words = "its tables were audited each by itself; whether they hold together is unknown"
+        words = "its tables were audited separately; whether they hold together is unknown"
         return [open_question("linked", words, "publish fewer tables at once, or coarser ones")]
     return []
 

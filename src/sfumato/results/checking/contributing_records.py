@@ -63,8 +63,8 @@ class ContributingRecords:
         # Rows without a person would count as one person, or as many: both counts are wrong.
         if None in encoded.labels:
             raise SchemaError(
-                f"column {self.unit!r} tells persons apart and is missing in some rows; fill it in"
-                " first"
+                f"column {self.unit!r} identifies persons and is missing in some rows; fill it in "
+                "first"
             )
         return encoded.codes
 
@@ -117,7 +117,7 @@ class ContributingRecords:
         weights = self.numbers(self.weight)
         if np.isnan(weights).any() or (weights < 0).any():
             raise SchemaError(
-                f"the weight {self.weight!r} is missing or negative in some rows; fill it in first"
+                f"the weight {self.weight!r} is missing or negative in some rows; correct it first"
             )
         return weights
 
@@ -199,7 +199,7 @@ def row_mask(dataset: Table, where: Any) -> pl.Series:
             mask = dataset.to_polars().select(where.alias("chosen"))["chosen"]
         except pl.exceptions.PolarsError:
             raise ParameterError(
-                "where: the condition does not fit the columns of the data"
+                "where: the condition does not match the columns of the data"
             ) from None
     else:
         try:
@@ -209,7 +209,7 @@ def row_mask(dataset: Table, where: Any) -> pl.Series:
                 "where is a polars expression, or a list of true and false per row"
             ) from None
     if mask.dtype != pl.Boolean or len(mask) != len(dataset):
-        raise ParameterError("where must say true or false of each of the rows of the data")
+        raise ParameterError("where must be true or false for each row of the data")
     return mask.fill_null(value=False)
 
 
@@ -312,7 +312,7 @@ def find_members(
     size = frame.height
     if not by and size > 1:
         raise SchemaError(
-            f"the output has {size:,} rows and no column that tells them apart; name it in by="
+            f"the output has {size:,} rows and no column that distinguishes them; name it in by="
         )
     if not by:
         members = np.zeros(len(records) if size else 0, dtype=np.int64)
@@ -332,8 +332,8 @@ def find_members(
         keys = _join_codes(labels[:, alike], ~pattern, sizes)
         if len(np.unique(keys)) < len(keys):
             raise SchemaError(
-                f"several rows of the output have the same values of {', '.join(by)}; name all"
-                " columns that tell rows apart in by="
+                f"several rows of the output have the same values of {', '.join(by)}; name all "
+                "columns that distinguish rows in by="
             )
         row, position = _match_keys(_join_codes(data, ~pattern, sizes), keys)
         rows.append(row)
@@ -373,7 +373,9 @@ def _join_codes(codes: Codes, used: Mask, sizes: Sequence[int]) -> Codes:
     """The codes of several columns as one number."""
     # Numbers up to 2**62 cannot overflow an array of 64 bits.
     if np.prod(np.array(sizes, dtype=float)) > 2**62:
-        raise ParameterError("the table has too many columns to be told apart; leave some out")
+        raise ParameterError(
+            "the table has too many columns to distinguish its cells; leave some out"
+        )
     key = np.zeros(codes.shape[1], dtype=np.int64)
     for column in np.flatnonzero(used).tolist():
         key = key * sizes[column] + codes[column]

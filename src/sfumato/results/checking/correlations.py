@@ -92,16 +92,17 @@ def judge_correlation(
     outside = bool((np.abs(values[~np.isnan(values)]) > 1 + 1e-9).any())
     if not square or outside or not np.allclose(values, values.T, equal_nan=True):
         words = (
-            "this is no matrix of correlations: as many rows as columns, the same on both sides,"
-            " between −1 and 1"
+            "this is not a matrix of correlations: it needs as many rows as columns, symmetric, "
+            "between −1 and 1"
         )
-        reasons.append(
-            open_question("kind", words, "give it out as the table it is (kind='table')")
-        )
+        reasons.append(open_question("kind", words, "release it as a table (kind='table')"))
     # A correlation of a column with itself is always one and tells nothing.
     off_diagonal = values[~np.eye(len(values), dtype=bool)] if square else values.reshape(-1)
     if (np.abs(off_diagonal[~np.isnan(off_diagonal)]) >= SURE).any():
-        words = "two columns are a straight line of each other: who knows one knows the other"
+        words = (
+            "two columns are a linear function of each other: somebody who knows one knows "
+            "the other"
+        )
         reasons.append(violation("fit", words, "leave one of them out"))
     other_columns = 0
     for name in frame.columns:
@@ -121,7 +122,9 @@ def judge_correlation(
         claimed, persons = persons, float(count_persons(records.person_ids[complete]))
         if claimed not in (None, persons, float(records.persons), float(len(records))):
             words = "the counts given are not the number of persons that the records have"
-            reasons.append(violation("counts", words, "leave counts away: the records tell them"))
+            reasons.append(
+                violation("counts", words, "leave counts away: they are computed from the records")
+            )
         if square and not _are_correlations(values, columns, complete):
             words = "these are not the correlations of these records (Pearson's or Spearman's)"
             advice = "give the records they were computed from (where=...)"
@@ -143,15 +146,15 @@ def _judge_columns(columns: Floats, person_ids: Codes, rules: OutputRules) -> li
         return [violation("levels", words, "join rare levels")]
     if are_nearly_equal(columns, person_ids, rules):
         words = (
-            f"two columns are the same but for fewer than {rules.threshold} persons: their"
-            " correlation tells of these"
+            f"two columns are the same except for fewer than {rules.threshold} persons, and their "
+            "correlation reveals these"
         )
         return [violation("difference", words, "leave one of them out")]
     dominated = count_dominated(columns, person_ids, rules)
     if dominated:
         words = (
-            f"{dominated:,} columns differ from their means for few persons nearly alone: their"
-            " correlations tell of these"
+            f"{dominated:,} columns differ from their means almost only because of few persons, "
+            "and their correlations reveal these"
         )
         advice = "cut off extreme values, or leave these columns out"
         return [violation("dominance", words, advice)]

@@ -139,7 +139,7 @@ def judge_survival(
     kind = "survival curve"
     steps = survival_frame(output)
     if steps is None:
-        words = "the numbers at risk and of events are not there"
+        words = "the numbers at risk and of events are missing"
         advice = "give a table with time, events and at_risk"
         return OutputVerdict(kind, (open_question("marks", words, advice),))
     events = steps["events"].fill_null(float("nan")).to_numpy()
@@ -160,7 +160,7 @@ def judge_survival(
             f"{small_steps:,} of {int(happens.sum()):,} steps are the events of fewer than"
             f" {rules.threshold} persons"
         )
-        reasons.append(violation("marks", words, "tell steps of enough events only"))
+        reasons.append(violation("marks", words, "release only steps with enough events"))
     remaining = _persons_remaining(steps)
     if rules.small(remaining):
         words = f"fewer than {rules.threshold} persons are left after the last step"
@@ -174,8 +174,8 @@ def judge_survival(
         reasons += _judge_fitter_data(lifetimes, records)
     if not reasons:
         words = (
-            f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold}"
-            " persons"
+            f"each of {int(happens.sum()):,} steps has the events of at least {rules.threshold} "
+            "persons"
         )
         reasons.append(confirmation("marks", words))
     cells: CellSource | None = None
@@ -210,8 +210,8 @@ def find_lifetimes(
     if features is not None:
         if records is None or len(features) != 2:
             raise ParameterError(
-                "features of a survival curve are two columns of the data: how long, and whether it"
-                " happened"
+                "features of a survival curve are two columns of the data: the duration, and "
+                "whether the event happened"
             )
         time, event = (records.numbers(name) for name in features)
         complete = ~np.isnan(time) & ~np.isnan(event)
@@ -237,8 +237,8 @@ def _judge_fitter_data(
         if sources.has_form(lifetimes.time) and sources.explains(event):
             return []
     words = (
-        "the curve was computed again from the times that the fitter keeps: whether they are those"
-        " of the records is not known"
+        "the curve was computed again from the times that the fitter stores: whether they are "
+        "those of the records is unknown"
     )
     return [open_question("records", words, GIVE_LIFETIMES)]
 
@@ -251,8 +251,8 @@ def _judge_steps_with_records(
     """
     if lifetimes is None:
         words = (
-            "the numbers of events and at risk are told, and cannot be confirmed without the"
-            " records"
+            "the numbers of events and at risk are given, and cannot be confirmed without the "
+            "records"
         )
         return [open_question("records", words, GIVE_LIFETIMES)]
     events, at_risk, persons = [], [], []
@@ -273,7 +273,7 @@ def _judge_steps_with_records(
             f"{small_steps:,} steps are the events of fewer than {rules.threshold} persons, who"
             " have several"
         )
-        return [violation("marks", words, "tell steps of enough persons only")]
+        return [violation("marks", words, "release only steps with enough persons")]
     return []
 
 
@@ -293,7 +293,7 @@ def _judge_survival_column(steps: pl.DataFrame) -> list[OutputReason]:
     shares = steps["survival"].fill_null(float("nan")).to_numpy()
     if (np.abs(shares - kaplan_meier(events, at_risk)) <= 0.01).all():
         return []
-    words = "the survival told is not that of these events and numbers at risk"
+    words = "the given survival does not match these events and numbers at risk"
     advice = "give the curve without weights, or leave its numbers to the checker"
     return [open_question("recomputed", words, advice)]
 
@@ -311,7 +311,7 @@ def _judge_censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReaso
     )
     if not small_steps:
         return []
-    words = f"{small_steps:,} steps tell of fewer than {rules.threshold} censored persons"
+    words = f"{small_steps:,} steps reveal fewer than {rules.threshold} censored persons"
     return [violation("marks", words, "leave out the numbers censored and at risk")]
 
 
@@ -384,7 +384,7 @@ def judge_roc(
     persons_by_outcome = _count_outcomes(records, column)
     sizes = persons_by_outcome or class_sizes
     if sizes is None:
-        words = "how many persons have the outcome, and how many have not, is not known"
+        words = "how many persons have the outcome, and how many do not, is unknown"
         advice = (
             "give data=..., column='outcome', features=['score'], or at least counts=(with,"
             " without)"
@@ -403,13 +403,13 @@ def judge_roc(
     steps = np.round(np.diff(whole, axis=0) @ [negatives, positives], 6)
     reasons = []
     if min(positives, negatives) < rules.threshold:
-        words = f"fewer than {rules.threshold} persons have the outcome, or have it not"
+        words = f"fewer than {rules.threshold} persons have the outcome, or do not have it"
         reasons.append(violation("threshold", words, "tell no curve"))
     if persons_by_outcome is not None and class_sizes not in (None, persons_by_outcome):
-        words = (
-            "the counts given are not the numbers of persons who have the outcome, or have it not"
+        words = "the counts given are not the numbers of persons with and without the outcome"
+        reasons.append(
+            violation("counts", words, "leave counts away: they are computed from the records")
         )
-        reasons.append(violation("counts", words, "leave counts away: the records tell them"))
     # Neighbouring points that are equal stand for nobody, and tell nothing.
     small_steps = int(((steps > 0) & (steps < rules.threshold)).sum())
     if small_steps:
@@ -460,7 +460,7 @@ def _judge_points(
     tell.
     """
     if records is None or column is None or features is None or len(features) != 1:
-        words = "the points were not computed again: the outcome and the score are not known"
+        words = "the points were not computed again: the outcome and the score are unknown"
         advice = "give data=..., column='outcome', features=['score']"
         return [open_question("records", words, advice)]
     outcome, score = records.numbers(column), records.numbers(features[0])
@@ -507,6 +507,6 @@ def _read_rates(output: Any) -> Floats:
         raise SchemaError("a ROC curve has the columns fpr and tpr, of equal length")
     points = np.array(vectors, dtype=np.float64).T
     if not ((points >= 0) & (points <= 1)).all():
-        raise SchemaError("rates of a ROC curve lie between 0 and 1")
+        raise SchemaError("rates of a ROC curve must be between 0 and 1")
     rising: Floats = points[np.lexsort((points[:, 1], points[:, 0]))]
     return rising

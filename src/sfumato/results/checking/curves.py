@@ -40,8 +40,9 @@ NAMES = {"time": r"time|timeline|surv_times", "survival": r"survival|surv_prob|k
 """The columns of a curve, and what libraries call them."""
 NO_RECORDS = open_question(
     "records",
-    "of how many events and persons every step is, is not known without the records",
-    "give data=... and features=[...]: the columns with how long it took, and whether it happened",
+    "the events and persons behind every step are unknown without the records",
+    "give data=... and features=[...]: the columns with the duration, and whether the "
+    "event happened",
 )
 
 
@@ -86,7 +87,7 @@ def judge_curve(
     reasons += _judge_steps(curve["time"].to_numpy(), lifetimes, rules)
     if not reasons:
         words = (
-            f"each of {curve.height:,} steps is the events of at least {rules.threshold} persons"
+            f"each of {curve.height:,} steps has the events of at least {rules.threshold} persons"
         )
         reasons.append(confirmation("marks", words))
     return OutputVerdict(KIND, tuple(reasons), count_persons(lifetimes.person_ids), curve)
@@ -131,8 +132,8 @@ def _judge_groups(
     frame = frame_of(output)
     if isinstance(by, str) or len(by) != 1 or frame is None or by[0] not in frame.columns:
         raise ParameterError(
-            "by of survival curves is the one column of their table that tells them apart:"
-            " by=['sex']"
+            "by of survival curves must be the one column of their table that distinguishes them: "
+            "by=['sex']"
         )
     if records is None or features is None:
         return OutputVerdict(KIND, (NO_RECORDS,), None, frame)
@@ -163,8 +164,8 @@ def _judge_digits(curve: pl.DataFrame) -> list[OutputReason]:
     if step >= 10.0**-DIGITS * (1 - 1e-9):
         return []
     words = (
-        f"the share that survives is told with more than {DIGITS} digits, from which numbers at"
-        " risk can be computed"
+        f"the surviving share has more than {DIGITS} digits, from which numbers at risk can be "
+        "computed"
     )
     return [violation("exact", words, f"round it to {DIGITS} digits")]
 
@@ -189,7 +190,7 @@ def _judge_shares(curve: pl.DataFrame, lifetimes: Lifetimes) -> list[OutputReaso
     expected = survival_at(lifetimes, curve["time"].to_numpy())
     if slack < 0.01 and (np.abs(released - expected) <= slack).all():
         return []
-    words = "the share that survives is not that of these records"
+    words = "the surviving share is not that of these records"
     advice = "give the records that the curve is of (where=...), without weights"
     return [open_question("recomputed", words, advice)]
 
@@ -213,11 +214,11 @@ def _judge_steps(times: Floats, lifetimes: Lifetimes, rules: OutputRules) -> lis
             f"{few_events:,} of {len(times):,} steps are the events of fewer than"
             f" {rules.threshold} persons"
         )
-        reasons.append(violation("marks", words, "tell steps of enough events only"))
+        reasons.append(violation("marks", words, "release only steps with enough events"))
     if few_censored:
         words = (
-            f"{few_censored:,} steps tell of fewer than {rules.threshold} persons who are at risk"
-            " no more without an event"
+            f"{few_censored:,} steps reveal fewer than {rules.threshold} persons who leave the "
+            "risk set without an event"
         )
         reasons.append(violation("marks", words, "tell fewer steps"))
     remaining = (time > times[-1]) | (~event & (time == times[-1]))

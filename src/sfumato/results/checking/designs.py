@@ -57,8 +57,8 @@ def judge_design(
     reasons: list[OutputReason] = []
     if bases:
         words = (
-            f"the level that others are compared with is that of fewer than {threshold} persons"
-            f" (columns: {bases:,})"
+            f"the reference level that others are compared with has fewer than {threshold} persons "
+            f"(columns: {bases:,})"
         )
         reasons.append(violation("levels", words, "compare with a common level"))
     if rare:
@@ -85,7 +85,7 @@ def judge_design(
         design = design * np.sqrt(weights)[:, None]
     alone = count_deciding_records(design)
     if alone is None:
-        words = "the model is too large to see whether somebody decides a coefficient alone"
+        words = "the model is too large to check whether one person decides a coefficient"
         reasons.append(open_question("leverage", words, "fit fewer terms"))
     elif alone and not rare:
         words = f"some records ({alone:,}) decide a coefficient alone"
@@ -124,10 +124,10 @@ def judge_outcome(
         if not rare_columns(outcome[:, None], person_ids, rules.threshold):
             return []
         words = (
-            f"all but fewer than {rules.threshold} persons have the same outcome: the model tells"
-            " of these"
+            f"all but fewer than {rules.threshold} persons have the same outcome: the model "
+            "describes these"
         )
-        return [violation("outcome", words, "explain something that more persons differ in")]
+        return [violation("outcome", words, "explain something that differs for more persons")]
     sides = [outcome == value for value in values]
     # The outcome itself first: where it is rare, every term tells of it.
     if any(count_persons(person_ids[side]) < rules.threshold for side in sides):
@@ -137,12 +137,12 @@ def judge_outcome(
     for level in _levels(design, names):
         group_sizes.update(count_persons(person_ids[level & side]) for side in sides)
     if rules.zeros and 0 in group_sizes:
-        words = "nobody with some level has some outcome, or all have it, and the model tells so"
+        words = "for some level nobody has some outcome, or everybody, and the model reveals it"
         return [violation("separation", words, "leave these terms out, or join levels")]
     if any(rules.small(size) for size in group_sizes):
         words = (
-            f"fewer than {rules.threshold} persons with some level have some outcome: the model"
-            " tells how many to who knows the levels of all"
+            f"fewer than {rules.threshold} persons with some level have some outcome: the model "
+            "reveals how many to somebody who knows the levels of all"
         )
         return [open_question("outcome", words, "join rare levels or outcomes")]
     return []
@@ -173,15 +173,15 @@ def judge_quantiles(
     cell = cells_of_design(x, x.shape[1])
     if cell is not None and (np.bincount(cell, weights=near) < rules.threshold).any():
         words = (
-            "the model tells percentiles of its levels so exactly that fewer than"
-            f" {rules.threshold} persons are near"
+            "the model gives percentiles of its levels so exactly that fewer than "
+            f"{rules.threshold} persons are near"
         )
-        return [violation("exact", words, "tell percentiles as a table, rounded")]
+        return [violation("exact", words, "release percentiles as a table, rounded")]
     words = (
         "a regression of percentiles goes through the values of some persons exactly, and is not"
         " computed again here"
     )
-    return [open_question("recomputed", words, "somebody must look at how it was fitted")]
+    return [open_question("recomputed", words, "a person must check how it was fitted")]
 
 
 def _judge_influence_of_few(
@@ -194,8 +194,8 @@ def _judge_influence_of_few(
     dominated = 0 if answer is None else _dominated_coefficients(design, answer, person_ids, rules)
     if dominated:
         words = (
-            f"{dominated:,} of {terms:,} coefficients are made up by the values of"
-            f" {rules.dominant} persons or fewer"
+            f"{dominated:,} of {terms:,} coefficients are determined by the values of "
+            f"{rules.dominant} persons or fewer"
         )
         return [violation("dominance", words, "cut off extreme values, or explain a logarithm")]
     largest = weights_in_coefficients(design, person_ids, rules.threshold - 1)
@@ -209,8 +209,8 @@ def _judge_influence_of_few(
     by_few = int((largest.sum(axis=0) > MOST_OF_FEW).sum())
     if by_few and count_persons(person_ids) >= MANY * rules.threshold:
         words = (
-            f"{by_few:,} of {terms:,} coefficients are decided nearly alone by fewer than"
-            f" {rules.threshold} persons"
+            f"{by_few:,} of {terms:,} coefficients are decided almost only by fewer than "
+            f"{rules.threshold} persons"
         )
         advice = "join rare levels, cut off extreme values, or leave terms out"
         return [open_question("leverage", words, advice)]

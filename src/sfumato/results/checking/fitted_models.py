@@ -167,10 +167,10 @@ def judge_model(
         reasons.append(
             open_question(
                 "counts",
-                "the model does not say how many persons it was fitted to; all of the data were"
-                " taken for them",
-                "say what it explains (column=...), so that it can be computed again, or"
-                " counts=...",
+                "the model does not say how many persons it was fitted to; all persons of the "
+                "data are assumed",
+                "say what it explains (column=...), so that it can be computed again, or give "
+                "counts=...",
             )
         )
     informative = least_persons
@@ -187,13 +187,13 @@ def judge_model(
     if design is not None and person_ids is not None and len(person_ids) == len(design):
         reasons += _judge_terms(model, design, outcome, person_ids, fit, rules)
     elif question is None:
-        words = "the design of the model is not there, so that rare levels cannot be seen"
+        words = "the design of the model is missing, so rare levels cannot be found"
         advice = "give data=... with the columns of the model"
         reasons.append(open_question("records", words, advice))
     r_squared = number_of(peek(model, "rsquared"))
     if (r_squared is not None and r_squared >= SURE) or _fits_without_error(design, answer):
-        words = "the model fits without error: its coefficients tell every value"
-        reasons.append(violation("fit", words, "give out no model that fits perfectly"))
+        words = "the model fits without error: its coefficients reveal every value"
+        reasons.append(violation("fit", words, "never release a model that fits perfectly"))
     return OutputVerdict(
         "regression",
         tuple(reasons),
@@ -255,8 +255,8 @@ def _judge_terms(
     fails = any(reason.status == "fail" for reason in (*reasons, *outcome_reasons))
     if fit is not None and not fails and not fit.converges:
         words = (
-            "the coefficients grow without end: some terms tell what everybody they are about has"
-            " in common"
+            "the coefficients grow without bound: some terms reveal what all their persons have "
+            "in common"
         )
         advice = "leave these terms out, or join levels"
         outcome_reasons.append(violation("separation", words, advice))
@@ -288,8 +288,8 @@ def _judge_contradictions(
         words = "the model says another number of observations than its design has rows"
         reasons.append(violation("counts", words, "give the model as it was fitted"))
     if persons is not None and persons > rows:
-        words = "more persons are said to be behind the model than its design has rows"
-        reasons.append(violation("counts", words, "leave counts away: the design tells them"))
+        words = "more persons are given for the model than its design has rows"
+        reasons.append(violation("counts", words, "leave counts away: they follow from the design"))
     if records is not None and rows > len(records):
         words = "the model has more rows than the data"
         reasons.append(violation("records", words, "give the records the model was fitted to"))
@@ -297,10 +297,7 @@ def _judge_contradictions(
     if degrees is not None and not weighted:
         largest_degrees = max(0, rows - int(np.linalg.matrix_rank(design)))
         if degrees > largest_degrees + 1e-6:
-            words = (
-                "the model says that it leaves more degrees of freedom than its rows less its"
-                " coefficients"
-            )
+            words = "the model claims more degrees of freedom than its rows minus its coefficients"
             reasons.append(violation("residual_df", words, "give the model as it was fitted"))
     return reasons
 
@@ -319,26 +316,24 @@ def _judge_coefficients(
     if design is None:
         return []
     if answer is None:
-        words = "the coefficients were not computed again: what the model explains is not known"
+        words = "the coefficients were not computed again: the explained column is unknown"
         return [open_question("recomputed", words, "say it: column='cost'")]
     reasons = []
-    look = "somebody must look at how it was fitted"
+    look = "a person must check how it was fitted"
     level, coefficients = number_of(peek(model, "q")), read_coefficients(model, design.shape[1])
     if fit is None and level is not None and 0 < level < 1 and coefficients is not None:
         beta, columns = coefficients
         reasons += judge_quantiles(design[:, columns], answer, beta, rules)
     elif fit is None:
-        words = "the coefficients are not those of a fit that is computed again here, to these data"
+        words = "the coefficients differ from those of a repeated fit to these data"
         reasons.append(open_question("recomputed", words, look))
     elif not errors_fit(model, fit):
-        words = (
-            "the standard errors, statistics or p values are not such as these coefficients have"
-        )
+        words = "the standard errors, statistics or p values do not match these coefficients"
         reasons.append(open_question("recomputed", words, look))
     if peek(model, "model.exog") is not None and records is None:
         words = (
-            "the model was computed again from the columns that it keeps: whether they are those of"
-            " the records is not known"
+            "the model was computed again from the columns that it stores: whether they are those "
+            "of the records is unknown"
         )
         advice = "give the records that it was fitted to (data=...)"
         reasons.append(open_question("records", words, advice))
@@ -364,10 +359,10 @@ def _judge_chosen_numbers(model: ReadOnce) -> list[OutputReason]:
     if not unusual:
         return []
     words = (
-        f"{unusual:,} numbers that were chosen for the fit (a penalty, say) are not round: the"
-        " coefficients tell them"
+        f"{unusual:,} numbers that were chosen for the fit (a penalty, say) are not round and may "
+        "encode data"
     )
-    advice = "choose a power of ten, or let somebody look at where it comes from"
+    advice = "choose a power of ten, or let a person check where it comes from"
     return [open_question("chosen", words, advice)]
 
 
@@ -418,12 +413,12 @@ def _judge_sources(
     reasons = []
     if unexplained:
         words = (
-            f"{unexplained:,} columns that the model was fitted to, or weighted by, are not columns"
-            " of the data, nor such as leave nothing to choose"
+            f"{unexplained:,} columns of the fit or its weights are not columns of the data, nor "
+            "determined by them"
         )
         advice = (
-            "give the data with the columns as the model saw them; fit it to columns, not to"
-            " numbers computed on the way"
+            "give the data with the columns as the model used them; fit it to columns, not to "
+            "intermediate numbers"
         )
         reasons.append(open_question("records", words, advice))
     unclear = 0
@@ -431,7 +426,7 @@ def _judge_sources(
         unclear += has_unknown_number(name, position, sources.records, rules.threshold)
     if unclear:
         words = f"the names of {unclear:,} terms hold numbers that may be values"
-        reasons.append(open_question("columns", words, "call terms by their columns"))
+        reasons.append(open_question("columns", words, "name terms after their columns"))
     return reasons
 
 
@@ -505,7 +500,7 @@ def _find_design(
     exog = array_of(peek(model, "model.exog"))
     if exog is not None and not exog.size:
         words = "the model was fitted to no records"
-        return None, None, open_question("records", words, "fit it to some")
+        return None, None, open_question("records", words, "fit it to some records")
     if exog is not None and exog.ndim == 2 and np.isfinite(exog).all():
         answer = vector_of(peek(model, "model.endog"))
         if answer is not None and not (len(answer) == len(exog) and np.isfinite(answer).all()):
@@ -523,13 +518,13 @@ def _find_design(
     for name in (*names, *times):
         unknown += name not in records.dataset.columns or not records.is_numeric(name)
     if unknown:
-        words = f"{unknown:,} features of the model are no columns of numbers of the data"
-        return None, None, open_question("records", words, "give the data as the model saw them")
+        words = f"{unknown:,} features of the model are not numeric columns of the data"
+        return None, None, open_question("records", words, "give the data as the model used them")
     columns = [records.numbers(name) for name in names]
     answer = None if column is None else records.ordered(column)
     if of_hazards:
         if peek(model, "strata") is not None:
-            words = "the strata of the model were not looked at"
+            words = "the strata of the model were not checked"
             advice = "fit it without strata, with them as terms"
             return None, None, open_question("recomputed", words, advice)
         answer = records.numbers(times[0])
@@ -540,7 +535,7 @@ def _find_design(
     # Which rows a library left out is not told, so no row can be matched.
     if np.isnan(design).any() or (answer is not None and np.isnan(answer).any()):
         words = (
-            "columns of the model are missing in some records: which it was fitted to is not known"
+            "columns of the model are missing in some records, so the fitted records are unknown"
         )
         return None, None, open_question("records", words, "say which: where=...")
     return design, answer, None
@@ -581,7 +576,7 @@ def _match_persons(
         return (None if design is None else np.arange(len(design))), []
     if design is None or len(design) == len(records):
         return records.person_ids, []
-    words = "the model has another number of rows than the data: whose they are is not known"
+    words = "the model has another number of rows than the data, so its records are unknown"
     advice = "give the records the model was fitted to (where=...)"
     return np.arange(len(design)), [open_question("records", words, advice)]
 
@@ -597,7 +592,7 @@ def judge_freedom(
             # The more cautious of what is said and what is counted.
             degrees = min(degrees, stated)
     if degrees is None:
-        words = "how many persons and coefficients the model has is not known"
+        words = "the numbers of persons and coefficients of the model are unknown"
         return [open_question("residual_df", words, "give data=..., or counts=...")]
     if degrees < rules.residual_df:
         words = f"the model leaves fewer than {rules.residual_df} degrees of freedom"
@@ -611,20 +606,20 @@ def judge_freedom(
 
 def refuse_influence() -> OutputVerdict:
     """Leverages, residuals and their kin are figures per record."""
-    words = "leverages, residuals and distances are figures per record, which are never given out"
-    advice = "tell how many records are beyond a bound instead"
+    words = "leverages, residuals and distances are figures per record, which are never released"
+    advice = "release how many records exceed a bound instead"
     return OutputVerdict("influence", (violation("per record", words, advice),))
 
 
 def refuse_kept_records() -> OutputVerdict:
     """A model that keeps records of persons gives them away."""
-    words = "the model keeps records of persons inside"
-    advice = "give out a model that keeps coefficients only"
-    return OutputVerdict("model that keeps records", (violation("per record", words, advice),))
+    words = "the model stores records of persons inside"
+    advice = "release a model that stores coefficients only"
+    return OutputVerdict("model that stores records", (violation("per record", words, advice),))
 
 
 def refuse_scale() -> OutputVerdict:
     """A scale between the lowest and the highest value tells both."""
-    words = "the object keeps the lowest and the highest values, which are those of single persons"
+    words = "the object stores the lowest and the highest values, which are those of single persons"
     advice = "scale by means and deviations, or by public bounds"
     return OutputVerdict("scale", (violation("extreme", words, advice),))

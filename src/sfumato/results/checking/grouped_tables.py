@@ -147,7 +147,7 @@ def _confirm_cells(
     persons: Codes, records: ContributingRecords, rules: OutputRules
 ) -> OutputReason:
     if not len(persons):
-        return confirmation("table", "no cell is told")
+        return confirmation("table", "no cell is shown")
     cells = "1 cell holds" if len(persons) == 1 else f"{len(persons):,} cells hold"
     return confirmation(
         "table",
@@ -177,7 +177,7 @@ def _judge_combinations(
         " persons have"
     )
     return [
-        violation("per record", f"{words}: they look like records", "give out tables, not records")
+        violation("per record", f"{words}: they look like records", "release tables, not records")
     ]
 
 
@@ -199,7 +199,7 @@ def _judge_names(
     if not unclear:
         return []
     words = f"the names of {unclear:,} columns hold numbers that may be values"
-    return [open_question("columns", words, "call them by what they tell")]
+    return [open_question("columns", words, "name them after their statistic")]
 
 
 def _judge_unknown_cells(table: OutputTable, members: CellMembers) -> list[OutputReason]:
@@ -218,14 +218,14 @@ def _find_column_statistics(
     reasons: list[OutputReason] = []
     if not table.result_columns:
         advice = "name the columns that make cells: by=[...]"
-        reasons.append(open_question("columns", "no column tells anything", advice))
+        reasons.append(open_question("columns", "no column shows a statistic", advice))
     for name in table.result_columns:
         # By name, before anything is computed: such figures never leave, whatever they fit.
         if PER_RECORD.fullmatch(name):
             reasons.append(figure_per_record(table, name))
             continue
         if not table.numeric(name):
-            words = f"{table.label(name)} holds no numbers, and is no column of the data"
+            words = f"{table.label(name)} holds no numbers and is not a column of the data"
             reasons.append(open_question("columns", words, f"leave it out, or {GIVE_DATA}"))
             continue
         statistics, fitting = _match_statistics(name, table, members, records, tells)
@@ -247,11 +247,11 @@ def _find_column_statistics(
 def _ask_meaning(table: OutputTable, name: str) -> OutputReason:
     """The question of a column that fits nothing that was tried."""
     if name.endswith(": null_count"):
-        words = f"{table.label(name)}: who lacks a value is not looked at"
+        words = f"{table.label(name)}: whose values are missing is not checked"
         return open_question("columns", words, "leave out the row null_count of describe()")
     where = ", and which records were used (where=...), where it is not all of them"
     return open_question(
-        "columns", f"what {table.label(name)} tells is not known", f"{SAY_WHAT}{where}"
+        "columns", f"the statistic in {table.label(name)} is unknown", f"{SAY_WHAT}{where}"
     )
 
 
@@ -292,7 +292,7 @@ def _match_statistics(
         return (matches or candidates)[:1], bool(matches)
     if not matches:
         raise ParameterError(
-            f"tells: say which column it is the {declaration} of, such as {declaration}(cost)"
+            f"tells: name the column that it is the {declaration} of, such as {declaration}(cost)"
         )
     return matches, True
 
@@ -324,8 +324,8 @@ def _judge_missing_cells(
         reasons.append(
             violation(
                 "zeros",
-                f"{empty:,} combinations of {join_words(table.by)} are left out because nobody has"
-                " them, which tells that",
+                f"{empty:,} combinations of {join_words(table.by)} are missing because nobody has "
+                "them, which reveals just that",
                 "leave out a column, make it coarser, or allow zeros:"
                 " rules=sf.OutputRules(zeros=False)",
             )
@@ -338,13 +338,13 @@ def _judge_missing_cells(
             continue
         for name, missing_labels in zip(table.by, members.missing_labels, strict=True):
             missing_cells += _count_missing_cells(table, name, column, missing_labels)
-    words = "cells are left out, and margins are told"
+    words = "cells are suppressed, but margins are shown"
     # A line that tells its total and lacks one cell gives it away by subtraction.
     if 1 in missing_cells:
-        alone = f"{words}: one that is alone in its row or column follows from them"
+        alone = f"{words}: one that is alone in its row or column can be computed from them"
         reasons.append(violation("margins", alone, PROTECT))
     elif max(missing_cells, default=0):
-        unsettled = f"{words}: whether they can be computed was not looked at"
+        unsettled = f"{words}: whether they can be computed was not checked"
         reasons.append(open_question("margins", unsettled, PROTECT))
     return reasons
 
@@ -370,8 +370,8 @@ def _judge_missing_percent(
         for group in np.unique(groups[~hidden]):
             if rules.small(count_persons(records.person_ids[hidden & (groups == group)])):
                 words = (
-                    f"the percentages leave out fewer than {rules.threshold} persons: what lacks to"
-                    " a hundred tells how many"
+                    f"the percentages omit fewer than {rules.threshold} persons: the difference to "
+                    "a hundred reveals how many"
                 )
                 return [violation("margins", words, COARSER)]
     return []

@@ -37,8 +37,8 @@ NAMES = {
 }
 """The parts of a test, and what libraries call them."""
 GIVE_GROUPS = (
-    "give the records and what is compared: data=..., by=['group'], column='value' (of two columns:"
-    " features=['a', 'b'])"
+    "give the records and what is compared: data=..., by=['group'], column='value' (for two "
+    "columns: features=['a', 'b'])"
 )
 NEAR = 1e-6
 """How far a statistic may be from the one computed again."""
@@ -109,12 +109,12 @@ def judge_test(
         persons = records.persons
     reasons += _judge_freedom(parts["df"], persons, len(group_sizes), rules)
     if sizes is None:
-        words = "how many persons are in each of the groups is not known"
+        words = "the number of persons in each group is unknown"
         if len(claimed_sizes) > 1:
-            words = "how many persons are in each group is told, and was not counted"
+            words = "the number of persons in each group is given and was not counted"
         reasons.append(open_question("groups", words, GIVE_GROUPS))
     elif not _matches_result(parts["statistic"], parts["pvalue"], compared.results):
-        words = "the statistic and p value are not those of a test known here of these records"
+        words = "the statistic and p value are not those of a known test of these records"
         reasons.append(open_question("recomputed", words, GIVE_GROUPS))
     if records is not None and by is not None and len(by) == 2:
         reasons += _judge_cross_table(_cross_table(records, by), rules)
@@ -176,8 +176,8 @@ def _find_compared(
     two_features = features is not None and len(features) == 2 and column is None
     if by is not None and features is not None and not (one_group and two_features):
         raise ParameterError(
-            "a test compares groups (by=..., column=...), columns (features=...), or how long"
-            " groups live (by=['group'], features=['time', 'event'])"
+            "a test compares groups (by=..., column=...), columns (features=...), or durations of "
+            "groups (by=['group'], features=['time', 'event'])"
         )
     names = [*(by or ()), *(features or ()), *([] if column is None else [column])]
     records.dataset.require(names)
@@ -205,7 +205,7 @@ def _find_compared(
         sizes = [float(count_persons(records.person_ids[complete]))]
         return ComparedGroups(sizes, _test_pair(pair[complete]), int(complete.sum()))
     if by is not None or features is not None:
-        raise ParameterError(f"it is not clear what is compared: {GIVE_GROUPS}")
+        raise ParameterError(f"what is compared is unclear: {GIVE_GROUPS}")
     return ComparedGroups(None, iter(()), len(records))
 
 
@@ -222,8 +222,8 @@ def _lifetimes_by_group(
     complete = ~np.isnan(time) & ~np.isnan(event)
     if not np.isin(event[complete], (0.0, 1.0)).all():
         raise ParameterError(
-            "features of such a test are how long it took, and whether it happened: yes and no, or"
-            " ones and zeros"
+            "features of such a test are the duration, and whether the event happened: yes and "
+            "no, or ones and zeros"
         )
     codes = records.dataset.encoded(by).codes[complete]
     # Codes without gaps: groups that have no complete row are not compared.
@@ -238,8 +238,8 @@ def _judge_events(lifetimes: Lifetimes, group: Codes, rules: OutputRules) -> lis
         events = lifetimes.person_ids[lifetimes.event & (group == code)]
         if count_persons(events) < rules.threshold:
             words = (
-                f"in some groups it happened to fewer than {rules.threshold} persons: the statistic"
-                " tells of them to who knows the others"
+                f"in some groups the event happened to fewer than {rules.threshold} persons: the "
+                "statistic reveals them to somebody who knows the others"
             )
             return [open_question("groups", words, "compare groups with more events")]
     return []
@@ -257,12 +257,14 @@ def _judge_columns(
     rare = bool(rare_columns(rows, person_ids, rules.threshold))
     if rare or (len(names) > 1 and are_nearly_equal(rows, person_ids, rules)):
         words = (
-            f"what is compared differs for fewer than {rules.threshold} persons: the statistic"
-            " tells of these"
+            f"the compared column differs for fewer than {rules.threshold} persons: the statistic "
+            "reveals these"
         )
-        return [violation("levels", words, "compare what more persons differ in")]
+        return [violation("levels", words, "compare a column that differs for more persons")]
     if len(names) > 1 and count_dominated(rows, person_ids, rules):
-        words = "few persons nearly alone make up how a column varies: the statistic tells of these"
+        words = (
+            "few persons determine almost all variation of a column: the statistic reveals these"
+        )
         return [violation("dominance", words, "cut off extreme values, or compare ranks")]
     return []
 
@@ -282,10 +284,10 @@ def _judge_cross_table(table: Floats, rules: OutputRules) -> list[OutputReason]:
     if table.shape != (2, 2) or not (table < rules.threshold).any():
         return []
     words = (
-        f"some cells of the cross table hold fewer than {rules.threshold} records: the statistic"
-        " tells them to who knows its margins"
+        f"some cells of the cross table hold fewer than {rules.threshold} records: the statistic "
+        "reveals them to somebody who knows its margins"
     )
-    return [open_question("groups", words, "give no margins of this table out")]
+    return [open_question("groups", words, "do not release margins of this table")]
 
 
 def _judge_contradictions(
@@ -306,14 +308,16 @@ def _judge_contradictions(
                 "the counts given are not the numbers of persons that the records have in the"
                 " groups"
             )
-            reasons.append(violation("counts", words, "leave counts away: the records tell them"))
+            reasons.append(
+                violation("counts", words, "leave counts away: they are computed from the records")
+            )
     if margins is not None and len(claimed_sizes) > 1 and not set(claimed_sizes) <= set(margins):
-        words = "the counts given are not the group sizes that the test itself tells"
-        reasons.append(violation("counts", words, "give the true ones"))
+        words = "the given counts are not the group sizes of the test itself"
+        reasons.append(violation("counts", words, "give the true counts"))
     persons: float = compared.rows if sizes is not None else sum(claimed_sizes)
     unknown = sizes is None and not claimed_sizes
     if df is not None and not unknown and df > persons - 1 + NEAR:
-        words = "the test says that it leaves more degrees of freedom than so many persons have"
+        words = "the test claims more degrees of freedom than so many persons allow"
         advice = "give the records that the test was made of (where=...)"
         reasons.append(violation("residual_df", words, advice))
     return reasons
@@ -324,8 +328,8 @@ def _judge_small_groups(sizes: Sequence[float], rules: OutputRules) -> list[Outp
     if not small_groups:
         return []
     words = (
-        f"{small_groups:,} of {len(sizes):,} groups that are compared hold fewer than"
-        f" {rules.threshold} persons"
+        f"{small_groups:,} of {len(sizes):,} compared groups hold fewer than {rules.threshold} "
+        "persons"
     )
     return [violation("groups", words, "compare larger groups")]
 

@@ -85,26 +85,24 @@ def _describe_finding(finding: JointFinding, new: int, rules: OutputRules) -> Ou
         words = f"sums and differences of {cells} are about {few_persons}"
         return violation("difference", words, TOGETHER)
     if finding.kind == "bound":
-        words = f"the counts of {cells} together tell that a group is of {few_persons}"
+        words = f"the counts of {cells} together reveal a group of {few_persons}"
         return violation("difference", words, TOGETHER)
     if finding.kind == "near":
         words = (
-            f"a cell of it and one of {other_outputs} are of the same records but for {few_persons}"
+            f"a cell of it and one of {other_outputs} have the same records except for "
+            f"{few_persons}"
         )
         return open_question("difference", words, SAME_RECORDS)
     if finding.kind == "open":
-        words = f"whether {cells} together tell of {few_persons} was not settled"
+        words = f"whether {cells} together reveal {few_persons} was not settled"
         return open_question("difference", words, TOGETHER)
     # These say how far was looked, so they are no objection.
     extent = {
-        "sums": "all sums and differences of cells were looked at, and not how small counts can be",
-        "fours": "sums and differences of up to four cells were looked at, not all",
-        "pairs": "differences of two cells were looked at, not all",
+        "sums": "all sums and differences of cells were examined, but not how small counts can be",
+        "fours": "sums and differences of up to four cells were examined, not all",
+        "pairs": "differences of two cells were examined, not all",
     }[finding.kind]
-    words = (
-        f"beside other outputs {extent}: there are too many groups of records that are in the same"
-        " cells"
-    )
+    words = f"beside other outputs {extent}: there are too many groups of records in the same cells"
     return confirmation("difference", words)
 
 

@@ -52,7 +52,7 @@ CELLS = ("value", "value told")
 TOLD, WHOLE, LINE = "\x00told", "\x00whole", "\x00line"
 """Names that no column of a table has."""
 GIVE_DATA = "give the records behind it (data=...), so that every cell can be judged"
-SAY_WHAT = "say what it tells: tells='mean(cost)', or tells={'column': 'mean(cost)', ...}"
+SAY_WHAT = "say what it shows: tells='mean(cost)', or tells={'column': 'mean(cost)', ...}"
 DESCRIBED = {
     "count": "count",
     "null_count": "missing",
@@ -523,7 +523,7 @@ def has_unknown_number(
 
 def figure_per_record(table: OutputTable, name: str) -> OutputReason:
     """The violation of a column of residuals and their like."""
-    sentence = f"{table.label(name)} looks like a figure per record, which is never given out"
+    sentence = f"{table.label(name)} looks like a figure per record, which is never released"
     return violation("per record", sentence, "leave it out")
 
 
@@ -538,15 +538,12 @@ def judge_unlabelled_rows(table: OutputTable, records: ContributingRecords) -> O
     advice = "if it is a table, name the columns that make its cells: by=[...]"
     figures = any(PER_RECORD.fullmatch(name) for name in table.result_columns)
     if figures or table.by or rows in (len(records), records.persons):
-        words = f"{rows:,} rows look like records, which are never given out"
+        words = f"{rows:,} rows look like records, which are never released"
         reason = violation("per record", words, advice)
     else:
         texts = {name for name in table.frame.columns if not table.numeric(name)}
         if texts and not texts & set(records.dataset.columns):
-            advice = (
-                "give the records that it was made of, with the columns that make its cells;"
-                f" {advice}"
-            )
-        words = f"{rows:,} rows are not told apart by any column of the data"
+            advice = f"give its original records, with the columns that make its cells; {advice}"
+        words = f"no column of the data distinguishes {rows:,} rows"
         reason = open_question("columns", words, advice)
     return OutputVerdict("table", (reason,), records.persons, table.frame)

@@ -52,8 +52,8 @@ def fit_line(
     """Fit a column to others, on rows without a missing value; and which rows they were."""
     if isinstance(on, str) or not on or answer in on or len(set(on)) < len(on):
         raise ParameterError(
-            "on is a list of columns, each once, without the one that is explained: on=['age',"
-            " 'sex']"
+            "on must be a list of columns, each once, without the explained column: on=['age', "
+            "'sex']"
         )
     dataset = records.dataset
     dataset.require([answer, *on])
@@ -65,7 +65,10 @@ def fit_line(
         # A row with a gap in any of the columns cannot enter the equations.
         rows &= records.has_value(name)
     if not rows.any():
-        raise SchemaError("no row has all columns of the regression; nothing can be fitted")
+        raise SchemaError(
+            "no row has values in all columns of the regression, so nothing can be fitted; "
+            "leave columns out"
+        )
     names, columns = ["intercept"], [np.ones(int(rows.sum()))]
     for name in on:
         for term, column in _terms(records, name, rows):
@@ -104,8 +107,8 @@ def _solve(design: Floats, y: Floats, names: tuple[str, ...]) -> FittedLine:
     # Without full rank coefficients are not determined, and without degrees left no error is.
     if degrees <= 0 or np.linalg.matrix_rank(design) < terms:
         raise Unsatisfiable(
-            f"{terms:,} coefficients cannot be told apart with {rows:,} rows: leave out columns"
-            " that follow from others",
+            f"{terms:,} coefficients cannot be identified with {rows:,} rows; leave out columns "
+            "that follow from others",
             closest={"rows": rows, "coefficients": terms},
         )
     beta: Floats = np.linalg.lstsq(design, y, rcond=None)[0].astype(np.float64)

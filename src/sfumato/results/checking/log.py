@@ -96,7 +96,7 @@ class OutputDecision(Entry):
 OUTPUT_LOG = JournalKind(
     "log of outputs",
     (SessionTerms, LoggedOutput, OutputDecision),
-    "nothing is decided or released",
+    "decisions and releases are blocked",
     first=SessionTerms,
 )
 
@@ -291,12 +291,12 @@ class OutputLog:
         """Write down what was decided of an output, about the bytes that its file holds now."""
         for option, text, question in (("by", by, "who made it"), ("because", because, "why")):
             if not text.strip():
-                raise ParameterError(f"a decision says {question}: give --{option}")
+                raise ParameterError(f"a decision needs {question}: give --{option}")
         with self._turn():
             digest = self.reviewed(number).digest
             if digest is None:
                 raise ParameterError(
-                    f"the file of output {number} is missing; nothing can be decided of it"
+                    f"the file of output {number} is missing, so it cannot be decided; restore it"
                 )
             entry = OutputDecision(
                 number, decision, by.strip(), because.strip(), digest, environment.timestamp()
@@ -322,7 +322,7 @@ class OutputLog:
     def reviewed(self, number: int) -> ReviewedOutput:
         """One output as it is now."""
         if not 1 <= number <= len(self.outputs):
-            raise ParameterError(f"there is no output {number}; there are {len(self.outputs):,}")
+            raise ParameterError(f"output {number} does not exist; there are {len(self.outputs):,}")
         logged = self.outputs[number - 1]
         last = None
         for decision in self.decisions:
@@ -378,8 +378,8 @@ class OutputLog:
         content = read_plain(self.folder / SAMPLES / name, limit=MOST_BYTES, purpose="a sample")
         if _digest(content) != digest:
             raise UnreadableInput(
-                f"{self.folder / SAMPLES / name} is not as it was written; {OUTPUT_LOG.consequence}"
-                " until the true one is back"
+                f"{self.folder / SAMPLES / name} was changed after it was written; "
+                f"{OUTPUT_LOG.consequence} until the original is restored"
             )
         return content
 
@@ -389,7 +389,7 @@ class OutputLog:
             for folder in (self.folder / FILES, self.folder / SAMPLES, self.folder):
                 sync_folder(folder)
         except OSError as error:
-            words = "open the session where its folder is now: what was added before is there"
+            words = "open the session in its current folder: earlier outputs are there"
             raise OutputError(f"cannot write {self.folder}: {error.strerror}; {words}") from None
 
 
@@ -424,7 +424,7 @@ def _beginning(folder: Path) -> Iterator[None]:
         hold_alone(file, OUTPUT_LOG.name)
         # Looked at again under the lock: another process may have been faster.
         if (folder / LOG).exists():
-            raise OutputError(f"somebody else began a session in {folder} just now; open it again")
+            raise OutputError(f"somebody else just started a session in {folder}; open it again")
         for path in folder.iterdir():
             if path.name.startswith(DRAFTS):
                 path.unlink()

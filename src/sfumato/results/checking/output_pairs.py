@@ -226,9 +226,7 @@ def judge_changes(universe: Universe, data: Any, rules: OutputRules) -> list[Out
     # Many changed rows are other records, which are asked about elsewhere; few are a difference.
     if not rules.small(other_frame[unit].filter(rows.is_null()).n_unique()):
         return []
-    words = (
-        f"values of fewer than {rules.threshold} persons are not those that the session has of them"
-    )
+    words = f"values of fewer than {rules.threshold} persons differ from those of the session"
     return [open_question("difference", words, SAME_RECORDS)]
 
 
@@ -253,10 +251,10 @@ def judge_columns(universe: Universe, data: Any, used: set[str] | None) -> list[
     if not unexplained:
         return []
     words = (
-        f"{unexplained:,} columns that this output tells of are neither those of the session nor"
-        " made of one of them"
+        f"{unexplained:,} columns of this output are neither those of the session nor derived from "
+        "one of them"
     )
-    return [open_question("records", words, "somebody must look at how they were made")]
+    return [open_question("records", words, "a person must check how they were made")]
 
 
 def _find_rows(universe: Universe, other_frame: pl.DataFrame) -> pl.Series | None:
@@ -405,7 +403,7 @@ def _describe_pairs(kind: str, numbers: Sequence[int], rules: OutputRules) -> Ou
             " the records may differ by as few"
         )
         return open_question("difference", words, SAME_RECORDS)
-    words = f"cells that are left out may follow from {outputs} together with this one"
+    words = f"suppressed cells may follow from {outputs} together with this one"
     advice = "protect them together: sf.tabulate(data, [['a', 'b'], ['a']], ...).protect()"
     return open_question("linked", words, advice)
 

@@ -348,5 +348,5 @@ def unpack_sets(content: bytes, size: int) -> list[RecordSet]:
     except (zlib.error, ValueError, KeyError, TypeError):
         sound = False
     if not sound:
-        raise UnreadableInput("what is kept of the cells of an output is not as it was written")
+        raise UnreadableInput("the stored cells of an output were changed after they were written")
     return sets

@@ -76,7 +76,7 @@ def head_of(log: OutputLog, number: int, lines: int = MOST_LINES) -> str:
     try:
         text = log.content(number).decode("utf-8")
     except UnicodeDecodeError:
-        return "(this file is no text)"
+        return "(this file is not text)"
     text_lines = text.splitlines()
     head_lines = [line[:LINE_LENGTH] for line in text_lines[:lines]]
     if len(text_lines) > lines:
@@ -98,23 +98,19 @@ def release_outputs(
     folder: Path,
     *,
     accept_passes: Annotated[
-        bool, CommandOption("outputs that pass leave without a decision", ("--accept-passes",))
+        bool, CommandOption("release outputs that pass without a decision", ("--accept-passes",))
     ] = False,
-    partly: Annotated[
-        bool, CommandOption("leave behind what is not decided yet", ("--partly",))
-    ] = False,
+    partly: Annotated[bool, CommandOption("leave undecided outputs behind", ("--partly",))] = False,
     sign: Annotated[
         Path | None, CommandOption("a private key to sign the certificate with")
     ] = None,
     seal: Annotated[
         Path | None,
         CommandOption(
-            "where you keep the seal of the log; else it lies in the folder of the session"
+            "where you keep the seal of the log; by default in the folder of the session"
         ),
     ] = None,
-    key: Annotated[
-        Path | None, CommandOption("the public key that the log must have been sealed with")
-    ] = None,
+    key: Annotated[Path | None, CommandOption("the public key of the seal")] = None,
 ) -> dict[str, Any]:
     """Copy what may leave into a new folder with a certificate, or nothing; returns the
     certificate.
@@ -131,8 +127,8 @@ def release_outputs(
         later = unsealed_decisions(log, last_seal)
         if later:
             raise ReleaseRefused(
-                f"{later:,} decisions were written after the log was sealed; whoever made them"
-                " seals it again (sfumato outputs review --sign), or nothing leaves"
+                f"{later:,} decisions were written after the log was sealed; their author must "
+                "seal it again (sfumato outputs review --sign) before anything is released"
             )
     leaving = list(releasable(log, accept_passes=accept_passes))
     numbers = {output.logged.number for output, _ in leaving}
@@ -149,7 +145,9 @@ def release_outputs(
             f" {waiting_numbers}; decide first, or leave them behind with --partly"
         )
     if not leaving:
-        raise ReleaseRefused("nothing is approved, so there is nothing to release")
+        raise ReleaseRefused(
+            "no output is approved, so there is nothing to release; approve some first"
+        )
     # Looked at for just those that leave: together with others they may tell less, or more.
     unseen = unseen_differences(log, numbers).outputs
     if unseen:
@@ -162,7 +160,7 @@ def release_outputs(
         # Read back from disk before the folder takes its place.
         if verify(target).result == "false":
             raise InternalError(
-                "the folder does not hold what its certificate says; nothing was written"
+                "the folder does not contain what its certificate says; nothing was written"
             )
     return certificate
 
@@ -177,7 +175,7 @@ def _copy_output(log: OutputLog, output: ReviewedOutput, word: str, target: Path
     digest = hashlib.sha256(content).hexdigest()
     if digest != (logged.sha256 if decision is None else decision.sha256):
         raise ReleaseRefused(
-            f"output {logged.number} was changed just now; nothing was written, look again"
+            f"output {logged.number} changed just now; nothing was written, review it again"
         )
     replace_file(target / logged.file, content)
     entry = {

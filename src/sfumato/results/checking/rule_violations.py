@@ -44,15 +44,15 @@ SENTENCES = {
     "all_equal": ("{of} hold equal contributions only", COARSER),
     "share": ("{of} have fewer than {t} persons{nobody} on one side of the share", COARSER),
     "extreme": (
-        "{of} tell a value that fewer than {t} persons have",
-        "tell a percentile instead, rounded: the 5th and the 95th, say",
+        "{of} reveal a value that fewer than {t} persons have",
+        "release a percentile instead, rounded: the 5th and the 95th, for example",
     ),
     "bands": (
         "{of} leave fewer than {t} persons below, between or above percentiles",
-        "tell fewer percentiles, or make the groups coarser",
+        "release fewer percentiles, or make the groups coarser",
     ),
     "exact": (
-        "{of} tell percentiles so exactly that fewer than {t} persons are near",
+        "{of} give percentiles so exactly that fewer than {t} persons are near",
         "round them until enough persons share the rounded value",
     ),
 }
@@ -174,10 +174,10 @@ def differ_by_few(
             equal = ((contribution == later_cells) | ~common).all(axis=1) & common.any(axis=1)
             if (equal & (apart > 0) & (apart < rules.threshold)).any():
                 words = (
-                    f"two cells are of the same persons but for fewer than {rules.threshold}: their"
-                    " difference tells of these"
+                    f"two cells have the same persons except for fewer than {rules.threshold}: "
+                    "their difference reveals these"
                 )
-                return [violation("difference", words, "tell one of them only")]
+                return [violation("difference", words, "release one of them only")]
     return []
 
 

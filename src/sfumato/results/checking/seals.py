@@ -62,8 +62,7 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | 
         # none was made.
         if key is not None or (file is not None and not file.parent.is_dir()):
             raise UnreadableInput(
-                f"{path} is not there: the log of the session was not sealed, or its seal was"
-                " taken away"
+                f"{path} is missing: the log of the session was not sealed, or its seal was removed"
             )
         return None
     plain = dataclasses.asdict(seal)
@@ -74,8 +73,8 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | 
     # The log may have grown since, but must begin with what was sealed.
     if not log.journal.extends(Head(seal.entries, seal.head)):
         raise UnreadableInput(
-            f"the log of {log.folder} is not the one that was sealed: lines were cut off, changed"
-            f" or written anew; {SEALS.consequence} until the true one is back"
+            f"the log of {log.folder} is not the sealed one: lines were cut off, changed or "
+            f"rewritten; {SEALS.consequence} until the original is restored"
         )
     return seal
 
@@ -92,13 +91,11 @@ def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
     unsealed = [] if before is None else _decided_elsewhere(log, before.entries)
     if unsealed:
         raise ParameterError(
-            "decisions were written after the last seal: decide again of outputs"
-            f" {', '.join(map(str, unsealed))}, then seal"
+            "decisions were written after the last seal: decide outputs "
+            f"{', '.join(map(str, unsealed))} again, then seal"
         )
     if before is not None and before.signature is not None and sign is None:
-        raise ParameterError(
-            f"{path} is signed; give the key again (--sign) to seal what came after it"
-        )
+        raise ParameterError(f"{path} is signed; give the key again (--sign) to seal later entries")
     seal = Seal(environment.timestamp(), **head_of_log(log))
     if sign is not None:
         seal = dataclasses.replace(
@@ -141,25 +138,22 @@ def what_is_noticed(seal: Seal | None, *, key: bool, apart: bool) -> str:
     """In a sentence, what a look at the log can notice and what it cannot."""
     if seal is None:
         return (
-            "changed, moved, repeated and cut off lines of the log are noticed; that somebody wrote"
-            " the whole folder anew is not: seal it with a key (--sign), or in a file of your own"
-            " (--seal)"
+            "changed, moved, repeated and removed lines of the log are noticed, but not a "
+            "rewritten folder: seal it with a key (--sign), or in a file of your own (--seal)"
         )
-    message = f"the first {seal.entries:,} lines are those that were sealed"
+    message = f"the first {seal.entries:,} lines are the sealed ones"
     if key and apart:
         return (
-            f"{message} with this key; later ones may have been written by anybody who can write"
-            " the"
-            " folder"
+            f"{message} with this key; later lines may be from anybody who can write to the folder"
         )
     if key:
         return (
-            f"{message} with this key; later ones may be anybody's, and an older copy of the whole"
-            " folder with its seal is not noticed: keep the seal apart (--seal)"
+            f"{message} with this key; later lines may be from anybody, and an older copy of the "
+            "whole folder with its seal is not noticed: keep the seal elsewhere (--seal)"
         )
     if apart:
-        return f"{message} in this file; later ones may be anybody's"
+        return f"{message} in this file; later lines may be from anybody"
     return (
-        f"{message}, as a file says that lies beside them and may be anybody's: give the key that"
-        " signed it (--key), or keep the seal apart (--seal)"
+        f"{message}, according to a file beside them that anybody may have written: give the key "
+        "that signed it (--key), or keep the seal elsewhere (--seal)"
     )

@@ -97,7 +97,7 @@ def output_session(
         # Outputs can be compared only where persons are told apart alike.
         unit = earlier.terms.unit  # persons are told apart as they were
     if data is None and unit is not None:
-        raise ParameterError("unit is a column of the records: give data=... too")
+        raise ParameterError("unit is a column of the records, so give data=... too")
     records = None if data is None else ContributingRecords.of(data, unit=unit)
     universe = None if records is None else Universe(records)
     if earlier is not None:
@@ -108,7 +108,7 @@ def output_session(
             )
         if with_persons and records is not None and records.unit != earlier.terms.unit:
             raise ParameterError(
-                f"the session in {folder} tells persons apart by another column; start another one"
+                f"the session in {folder} identifies persons by another column; start another one"
             )
         return OutputSession(earlier, earlier_rules, universe)
     rules = rules or OutputRules()
@@ -195,7 +195,7 @@ class OutputSession(Reportable):
         never the object.
         """
         if not title.strip():
-            raise ParameterError("an output has a title that says what it shows")
+            raise ParameterError("an output needs a title that says what it shows")
         return self._add_judged(
             output, title, lambda: self._judge(output, data, where, options), comment, exception
         )
@@ -240,11 +240,11 @@ class OutputSession(Reportable):
         """The verdict on an output by itself, and beside all that were added before."""
         if session_options := {"rules", "unit"} & set(options):
             raise ParameterError(
-                f"{join_words(sorted(session_options))} belong to the session, not to an output of"
-                " it"
+                f"{join_words(sorted(session_options))} belong to the session, not to one of its "
+                "outputs; leave them out"
             )
         if data is None and self.universe is None and where is not None:
-            raise ParameterError("where is about the records: open the session with data")
+            raise ParameterError("where selects records, so open the session with data")
         dataset, unit = data, None
         if self.universe is not None:
             unit = self.records.unit
@@ -252,8 +252,8 @@ class OutputSession(Reportable):
                 dataset = self.records.dataset
             elif unit is not None and not self.universe.has_unit(data):
                 raise SchemaError(
-                    f"these records lack the column {unit!r}, which tells the persons of the"
-                    " session apart"
+                    f"these records lack the column {unit!r}, which identifies the persons of the "
+                    "session"
                 )
         verdict = check_output(output, dataset, unit=unit, where=where, rules=self.rules, **options)
         sample = self._find_sample(verdict, data, where)
@@ -298,8 +298,8 @@ class OutputSession(Reportable):
             return None, []
         if not self.same_records:
             words = (
-                "the session was started with other records, or none: what its outputs tell"
-                " together is not known"
+                "the session was started with other records, or none, so what its outputs reveal "
+                "together is unknown"
             )
             advice = "open the session with the records it was started with"
             return None, [open_question("records", words, advice)]
@@ -312,7 +312,7 @@ class OutputSession(Reportable):
         if rows is None and sample is None:
             return None, []  # asked about with the records that were given
         if rows is None:
-            words = "which records of the session are in which of its cells is not known"
+            words = "which records of the session are in which of its cells is unknown"
             advice = "give data with all columns of the session, or where=..."
             return whole, [open_question("difference", words, advice)]
         # Columns that lie on a line with another go by the name of the first.
@@ -323,10 +323,10 @@ class OutputSession(Reportable):
         sets = as_session_sets(verdict.cells(), rows, lines.get, once_each=once_each)
         if len(sets) > MOST_SETS:
             words = (
-                f"it has more than {MOST_SETS:,} cells: they were not compared with those of other"
-                " outputs"
+                f"it has more than {MOST_SETS:,} cells, so they were not compared with those of "
+                "other outputs"
             )
-            return whole, [open_question("difference", words, "tell fewer cells at a time")]
+            return whole, [open_question("difference", words, "release fewer cells at a time")]
         return sets, []
 
     def _judge_together(self, new: OutputSets) -> list[OutputReason]:
@@ -360,8 +360,8 @@ class OutputSession(Reportable):
         """
         if self.universe is None:
             words = (
-                "the session was opened without records: those given with this output are not known"
-                " to it"
+                "the session was opened without records, so those given with this output are not "
+                "known to it"
             )
             return [open_question("records", words, "open the session with its records")]
         reasons = judge_changes(self.universe, data, self.rules)
@@ -431,7 +431,7 @@ class OutputSession(Reportable):
         """
         if not levels or not all(0 < level < 1 for level in levels):
             raise ParameterError(
-                "levels of percentiles lie between 0 and 1, such as 0.25, 0.5, 0.75"
+                "levels of percentiles must be between 0 and 1, such as 0.25, 0.5, 0.75"
             )
         formulas: dict[str, pl.Expr] = {}
         tells = {"persons": f"count({column})"}
@@ -506,14 +506,14 @@ class OutputSession(Reportable):
         column; a cell of nobody is a row of it too.
         """
         if isinstance(by, str):
-            raise ParameterError("by is a list of columns: by=['region']")
+            raise ParameterError("by must be a list of columns: by=['region']")
         records = ContributingRecords.of(self.records.dataset, unit=self.records.unit, where=where)
         records.dataset.require([*by, *([] if column is None else [column])])
         results = {"persons", *(formula.meta.output_name() for formula in formulas)}
         if clashing := results & set(by):
             raise ParameterError(
-                f"a column called {min(clashing)!r} makes cells and would be told too; rename it"
-                " first"
+                f"a column called {min(clashing)!r} forms cells and would be shown too; rename it "
+                "first"
             )
         frame = records.dataset.to_polars().with_columns(pl.Series(PERSON, records.person_ids))
         rows = frame
@@ -606,7 +606,7 @@ def _content_of(output: Any, verdict: OutputVerdict) -> tuple[bytes, str]:
             return verdict.shown.write_csv().encode(), ".csv"
         except pl.exceptions.PolarsError:
             raise SchemaError(
-                "the output holds columns that CSV cannot hold; take them out, or make them text"
+                "the output holds columns that CSV cannot hold; remove them, or make them text"
             ) from None
     if isinstance(output, str):
         return output.encode(), ".txt"
@@ -615,6 +615,6 @@ def _content_of(output: Any, verdict: OutputVerdict) -> tuple[bytes, str]:
     except (TypeError, ValueError):
         note = {
             "kind": verdict.kind,
-            "written": "the object itself is never written; add what shall leave of it as a table",
+            "written": "the object itself is never written; add a table of what shall be released",
         }
         return (json.dumps(note, indent=2) + "\n").encode(), ".json"

@@ -115,7 +115,7 @@ class CellStatistic:
         if match is None or kind not in ARGUMENT_COUNTS:
             hint = did_you_mean(kind, ARGUMENT_COUNTS) if kind else ""
             raise ParameterError(
-                f"a column tells one of {', '.join(ARGUMENT_COUNTS)}, such as mean(cost).{hint}"
+                f"each column shows one of {', '.join(ARGUMENT_COUNTS)}, such as mean(cost).{hint}"
             )
         words = tuple(word.strip() for word in (match[2] or "").split(",") if word.strip())
         fewest_words, largest_count = ARGUMENT_COUNTS[kind]

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 THE_MODEL = (
-    "give the fitted model itself, not a table of it: sf.check_output(model, data); its"
-    " coefficients are what is written"
+    "give the fitted model itself, not a table of it: sf.check_output(model, data); its "
+    "coefficients are then written"
 )
 SOMEBODY = (
-    "somebody must look at it: session.add(table, 'what it shows', comment='how it was fitted, and"
-    " of how many') asks for that"
+    "a person must check it; session.add(table, 'what it shows', comment='how it was fitted, and "
+    "to how many persons') asks for that"
 )
 COEFFICIENTS = (
     "coef",
@@ -46,23 +46,25 @@ CONSTANTS = ("intercept", "const", "(intercept)")
 def ask_for_output(output: Any) -> OutputReason:
     """The question of an output whose kind is not known, with what to give instead."""
     if output is None:
-        words = "there is no output: nothing (None) was given"
-        return open_question("kind", words, "give what shall leave")
+        words = "there is no output: None was given"
+        return open_question("kind", words, "give what shall be released")
     if number_of(output) is not None:
-        advice = f"say what it tells, tells='mean(cost)', and {GIVE_DATA}"
-        return open_question("kind", "a number alone does not say what it tells", advice)
+        advice = f"say what it shows, tells='mean(cost)', and {GIVE_DATA}"
+        return open_question("kind", "a number alone does not say what it shows", advice)
     if isinstance(output, str | bytes):
         advice = (
             "give the table or model that it was printed from; text of your own is for the output"
             " checker"
         )
-        return open_question("kind", "text is not read here, so somebody must look at it", advice)
+        return open_question(
+            "kind", "text cannot be checked automatically, so a person must look at it", advice
+        )
     if isinstance(output, Mapping | list | tuple):
         advice = (
-            "make it a table, a column a statistic: pl.DataFrame({'mean(cost)': [...], 'n':"
-            " [...]}); or say kind=..."
+            "make it a table, with a column per statistic: pl.DataFrame({'mean(cost)': [...], "
+            "'n': [...]}); or give kind=..."
         )
-        return open_question("kind", "what these numbers tell is not known here", advice)
+        return open_question("kind", "the meaning of these numbers is unknown", advice)
     # The summaries of statsmodels, the figures and axes of matplotlib, other fits of lifelines.
     if peek(output, "as_latex") is not None or (peek(output, "as_csv") and peek(output, "as_html")):
         words = "this is the printed summary of a model, which cannot be computed again"
@@ -72,11 +74,11 @@ def ask_for_output(output: Any) -> OutputReason:
             "give the numbers that it shows: the table, (counts, edges) with kind='histogram', or"
             " the fitted curve"
         )
-        words = "a picture cannot be read here, so somebody must look at it"
+        words = "a picture cannot be checked automatically, so a person must look at it"
         return open_question("kind", words, advice)
     if peek(output, "params_") is not None and peek(output, "summary") is not None:
-        return open_question("kind", "fits of this kind are not computed again here", SOMEBODY)
-    words = "what this is is not known here, so somebody must look at it"
+        return open_question("kind", "fits of this kind cannot be computed again", SOMEBODY)
+    words = "the meaning of this is unknown, so a person must look at it"
     return open_question("kind", words, f"say it (kind=..., tells=...), or {GIVE_DATA}")
 
 
@@ -94,5 +96,5 @@ def ask_for_model(frame: pl.DataFrame) -> OutputReason | None:
         "this looks like coefficients of a model, which cannot be computed again from a table of"
         " them"
     )
-    advice = f"{THE_MODEL}; a model that is not known there is for review"
+    advice = f"{THE_MODEL}; a model of an unknown kind needs review"
     return open_question("kind", words, advice)

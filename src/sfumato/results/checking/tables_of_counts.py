@@ -63,7 +63,7 @@ def counts_of(counts: Any, table: OutputTable) -> Floats | None:
             persons = np.asarray(values, dtype=np.float64).reshape(-1)
         except Exception:  # noqa: BLE001 - of whatever class they are
             raise ParameterError(
-                "counts are the name of a column, a number, or a number of persons per row"
+                "counts must be the name of a column, a number, or a number of persons per row"
             ) from None
         if len(persons) == 1:
             persons = np.repeat(persons, rows)
@@ -102,7 +102,7 @@ def judge_with_counts(
     recognised = [(name, kind) for name, kind in statistics.items() if kind is not None]
     reasons += _judge_margins(table, recognised, rules)
     if not statistics:
-        words = "no column tells anything that could be judged"
+        words = "no column has a statistic that could be judged"
         reasons.append(open_question("columns", words, SAY_WHAT))
     return OutputVerdict(
         kind_of_table(recognised),
@@ -125,14 +125,14 @@ def _judge_margins(
                 remainders += _remainders(table, name, axis)
     if any(rules.small(abs(remainder)) for remainder in remainders):
         words = (
-            "totals are told, and what is left out beside them follows: fewer than"
-            f" {rules.threshold} persons"
+            "totals are shown, and what is missing beside them follows: fewer than "
+            f"{rules.threshold} persons"
         )
         return [violation("margins", words, PROTECT)]
     if any(remainders):
         words = (
-            "totals are told, and cells beside them are left out: whether they can be computed was"
-            " not looked at"
+            "totals are shown and cells beside them are missing: whether they can be computed was "
+            "not checked"
         )
         return [open_question("margins", words, PROTECT)]
     return []
@@ -184,7 +184,7 @@ def _judge_column(
     if statistic is not None and statistic.kind in COUNTS:
         counts = released
     if counts is None:
-        words = f"how many persons are behind {title} is not known"
+        words = f"the number of persons behind {title} is unknown"
         return [open_question("counts", words, f"give counts=..., or better {GIVE_DATA}")]
     if (counts < 0).any():
         raise ParameterError(f"{title} counts persons, and some counts are negative")
@@ -201,7 +201,7 @@ def _judge_column(
         words = f"counts of {title} are missing in some rows"
         reasons.append(open_question("counts", words, GIVE_DATA))
     if (counts[visible & ~np.isnan(counts)] % 1 != 0).any():
-        words = f"counts of {title} are no whole numbers: weights do not count persons"
+        words = f"counts of {title} are not whole numbers: weights do not count persons"
         reasons.append(open_question("counts", words, GIVE_DATA))
     # Of a count that is wrong already nothing more need be asked.
     if statistic is not None and statistic.kind in COUNTS and reasons:
@@ -218,9 +218,9 @@ def _judge_beyond_counts(
 ) -> list[OutputReason]:
     """What a statistic needs besides enough persons, and counts cannot show."""
     if statistic is None:
-        return [open_question("columns", f"what {title} tells is not known", SAY_WHAT)]
+        return [open_question("columns", f"the meaning of {title} is unknown", SAY_WHAT)]
     if statistic.kind in EXTREMES:
-        words = f"{title} tells single values; whether enough persons share them is not known"
+        words = f"{title} shows single values; whether enough persons share them is unknown"
         return [violation("extreme", words, GIVE_DATA)]
     visible = ~np.isnan(released)
     if statistic.kind == "sd" and (released == 0).any():
@@ -233,7 +233,7 @@ def _judge_beyond_counts(
         if small:
             return [describe_violation("bands", [title], small, cells, rules)]
     if statistic.kind in COUNTS:
-        words = f"that {title} counts persons is told, and cannot be confirmed without the records"
+        words = f"{title} is said to count persons, which cannot be confirmed without the records"
     else:
-        words = f"what persons contribute to {title} cannot be seen from counts"
+        words = f"the contributions of persons to {title} cannot be derived from counts"
     return [open_question("records", words, GIVE_DATA)]

@@ -50,10 +50,10 @@ def judge_tree(
     counts = vector_of(peek(tree, "n_node_samples"))
     if left_child is None or counts is None or len(left_child) != len(counts):
         words = "the leaves of the tree cannot be counted"
-        advice = "give out its rules as a table with counts"
+        advice = "release its rules as a table with counts"
         return OutputVerdict("tree", (open_question("marks", words, advice),))
     if not (counts >= 0).all():
-        words = "the tree tells numbers of records that are none"
+        words = "the tree contains numbers of records that are not valid"
         return OutputVerdict("tree", (open_question("marks", words, "fit it again"),))
     is_leaf = left_child < 0
     leaf_counts = counts[is_leaf]
@@ -69,7 +69,7 @@ def judge_tree(
         node = _find_leaves(tree, records, names)
     cells: CellSource | None = None
     if records is None or node is None:
-        words = "how many persons a leaf holds is told by the tree, and was not counted"
+        words = "the number of persons per leaf is taken from the tree, and was not counted"
         advice = "give the records and columns: data=..., features=[...]"
         reasons.append(open_question("records", words, advice))
     else:
@@ -129,10 +129,10 @@ def _judge_classes(
     if not small_leaves:
         return []
     words = (
-        f"{small_leaves:,} leaves hold fewer than {rules.threshold} records of a class: their"
-        " shares tell of these"
+        f"{small_leaves:,} leaves hold fewer than {rules.threshold} records of a class: their "
+        "shares reveal these"
     )
-    return [open_question("share", words, "tell the rules without the shares of classes")]
+    return [open_question("share", words, "release the rules without the shares of classes")]
 
 
 def _find_leaves(tree: Any, records: ContributingRecords, names: Sequence[str]) -> Codes | None:
@@ -168,7 +168,7 @@ def _judge_leaves(
     """Leaves by the records: persons in each, and whether the tree counted the same."""
     reasons = _judge_small_leaves(members.persons(records), rules, "persons")
     if not np.array_equal(np.bincount(members.cell, minlength=members.size), counts):
-        words = "the tree counts other numbers of records in its leaves than these records give"
+        words = "the tree has other numbers of records in its leaves than these records give"
         advice = "give the records it was fitted to (where=...)"
         reasons.append(open_question("recomputed", words, advice))
     return reasons
@@ -179,8 +179,8 @@ def _judge_means(
 ) -> list[OutputReason]:
     """What persons contribute to the averages in the leaves of a regression tree."""
     if column is None:
-        words = "what persons contribute to the means of leaves was not looked at"
-        return [open_question("contributions", words, "say what the tree tells: column='cost'")]
+        words = "contributions of persons to the means of leaves were not checked"
+        return [open_question("contributions", words, "say what the tree predicts: column='cost'")]
     cells = members.contributions(records, records.numbers(column), max(2, rules.dominant))
     unsafe = np.zeros(members.size, dtype=bool)
     for rule in rules.of_amounts:
@@ -188,7 +188,7 @@ def _judge_means(
     if not unsafe.any():
         return []
     words = (
-        f"{int(unsafe.sum()):,} of {members.size:,} leaves are means that few contributions make up"
+        f"{int(unsafe.sum()):,} of {members.size:,} leaves are means dominated by few contributions"
     )
     return [violation("contributions", words, "fit it with larger leaves")]
 
@@ -226,7 +226,8 @@ def judge_clusters(output: Any, rules: OutputRules) -> OutputVerdict:
             )
             reasons.append(violation("marks", words, "make fewer clusters"))
     words = (
-        "the centres of clusters are means, and what persons contribute to them was not looked at"
+        "the centres of clusters are means, and the contributions of persons to them "
+        "were not checked"
     )
-    advice = "add the cluster to the data and give a table of means by it: by=['cluster']"
+    advice = "add the cluster to the data and release a table of means by it: by=['cluster']"
     return OutputVerdict("clusters", (*reasons, open_question("records", words, advice)))

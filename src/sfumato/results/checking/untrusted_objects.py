@@ -106,8 +106,7 @@ def frame_of(output: Any) -> pl.DataFrame | None:
     """
     if isinstance(output, pl.LazyFrame):
         raise ParameterError(
-            "the output is a lazy frame; collect() it first, so that what is checked is what is"
-            " given out"
+            "the output is a lazy frame; collect() it first, so that the released table is checked"
         )
     if isinstance(output, pl.Series):
         output = output.to_frame(output.name or "value")
@@ -117,8 +116,8 @@ def frame_of(output: Any) -> pl.DataFrame | None:
         return None
     if len(frame) * max(1, len(frame.columns)) > MOST_CELLS:
         raise SchemaError(
-            f"the output has {len(frame):,} rows and {len(frame.columns):,} columns: no table of"
-            " results is as large"
+            f"the output has {len(frame):,} rows and {len(frame.columns):,} columns, too many for "
+            "a table of results"
         )
     return Table(frame).to_polars()
 

@@ -167,8 +167,8 @@ class OutputVerdict(Reportable):
                 "histogram": " with the records (data=..., column=...)",
             }
             advice.append(
-                "verdict.suggestion is a version that can be given out instead: check"
-                f" it{options.get(self.kind, '')}, then add it"
+                "verdict.suggestion is a version that may be released instead: check "
+                f"it{options.get(self.kind, '')}, then add it"
             )
         return tuple(dict.fromkeys(advice))
 

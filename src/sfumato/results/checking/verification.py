@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Fields = Mapping[str, Any]
 
 OUTPUTS = "outputs"
-GIVE_SESSION = "not looked at: give the folder of the session (--session)"
+GIVE_SESSION = "not checked: give the folder of the session (--session)"
 
 
 def released_files(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
@@ -49,8 +49,8 @@ def unsigned(certificate: Fields, shared: SharedFolder, original: Original) -> C
     if "signature" in certificate:
         return None
     words = (
-        "none: whoever can write here can make a folder that holds; sign it when it is released"
-        " (--sign)"
+        "none: anybody who can write here could have made the folder; sign it when it is released "
+        "(--sign)"
     )
     return Claim("signature", "needs original", words)
 
@@ -59,7 +59,9 @@ def log_continued(certificate: Fields, shared: SharedFolder, original: Original)
     """The session's log still begins with what it held at the release."""
     logged = certificate[OUTPUTS]["log"]
     if original.owner is None:
-        words = f"{GIVE_SESSION}; lines that were cut, changed or added there since are not noticed"
+        words = (
+            f"{GIVE_SESSION}; lines that were removed, changed or added there later are not noticed"
+        )
         return Claim("log", "needs original", words)
     try:
         log = OutputLog.at(original.owner)
@@ -68,8 +70,8 @@ def log_continued(certificate: Fields, shared: SharedFolder, original: Original)
     # The log may have grown since the release; what was there must be unchanged.
     if logged["entries"] < 1 or not log.journal.extends(Head(logged["entries"], logged["head"])):
         words = (
-            "the session's log is not the one that was released from: lines were cut off, changed"
-            " or written anew"
+            "the session's log is not the one of the release: lines were removed, changed or "
+            "rewritten"
         )
         return Claim("log", "fails", words)
     first = log.journal.entries[: logged["entries"]]
@@ -144,11 +146,11 @@ def outputs_together(certificate: Fields, shared: SharedFolder, original: Origin
         return Claim(name, "fails", together_in_words(log, unseen.outputs))
     if unseen.unknown:
         words = (
-            f"of {len(unseen.unknown):,} outputs the session does not know which records are in"
-            " which cell"
+            f"for {len(unseen.unknown):,} outputs the session does not know which records are in "
+            "which cell"
         )
         return Claim(name, "needs original", words)
-    words = "every output was compared with all others here; its reasons say what was found"
+    words = "every output was compared with all others here; its reasons state the results"
     return Claim(name, "holds", words)
 
 
@@ -157,8 +159,8 @@ def together_in_words(log: OutputLog, unseen: tuple[tuple[int, ...], ...]) -> st
     threshold = OutputRules(**log.terms.rules).threshold
     outputs = "; ".join(in_ranges(numbers) for numbers in unseen[:20])
     return (
-        f"outputs tell of fewer than {threshold} persons together, or may, which nobody was told"
-        f" when they were checked: {outputs}"
+        f"outputs describe fewer than {threshold} persons together, or may, which was not known "
+        f"when they were checked: {outputs}"
     )
 
 

@@ -101,8 +101,8 @@ def complete_numbers(dataset: Table, name: str) -> NDArray[np.float64]:
     gaps = int(np.isnan(values).sum())
     if gaps:
         raise SchemaError(
-            f"column {name!r} has {gaps:,} missing value(s); a result needs all: leave these"
-            " records out first"
+            f"column {name!r} has {gaps:,} missing value(s), but a result needs all values; remove "
+            "these records first"
         )
     return values
 
@@ -187,7 +187,9 @@ class RegressionOf(Computed):
 
     def __post_init__(self) -> None:
         if self.target in self.by:
-            raise ParameterError("RegressionOf: a column cannot explain itself")
+            raise ParameterError(
+                "RegressionOf: a column cannot explain itself; remove it from the predictors"
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -274,8 +276,8 @@ def classes_of(dataset: Table, name: str) -> tuple[NDArray[np.int64], tuple[str,
     if None in encoded.labels:
         gaps = int(encoded.counts[encoded.labels.index(None)])
         raise SchemaError(
-            f"column {name!r} has {gaps:,} missing value(s); a result needs all: leave these"
-            " records out first"
+            f"column {name!r} has {gaps:,} missing value(s), but a result needs all values; remove "
+            "these records first"
         )
     return encoded.codes, tuple(text for text in encoded.labels if text is not None)
 
@@ -309,7 +311,8 @@ class StumpOf(Computed):
         codes, labels = classes_of(dataset, self.target)
         if len(labels) != 2:
             raise SchemaError(
-                f"a stump tells two classes apart; column {self.target!r} has {len(labels)}"
+                f"a stump separates two classes, but column {self.target!r} has "
+                f"{len(labels)}; choose another column"
             )
         return StumpRuns(complete_numbers(dataset, self.by), codes, labels, self)
 
@@ -392,7 +395,9 @@ class TreeOf(Computed):
 
     def __post_init__(self) -> None:
         if self.target in self.by:
-            raise ParameterError("TreeOf: a column cannot predict itself")
+            raise ParameterError(
+                "TreeOf: a column cannot predict itself; remove it from the predictors"
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -404,8 +409,8 @@ class TreeOf(Computed):
         codes, labels = classes_of(dataset, self.target)
         if len(labels) > MOST_BINS:
             raise SchemaError(
-                f"a tree tells at most {MOST_BINS} classes apart; column {self.target!r} has"
-                f" {len(labels)}"
+                f"a tree separates at most {MOST_BINS} classes, but column {self.target!r} has "
+                f"{len(labels)}; join rare ones"
             )
         return TreeRuns([_bins(dataset, name, self.grid) for name in self.by], codes, labels, self)
 
@@ -424,8 +429,7 @@ def _bins(dataset: Table, name: str, grid: float) -> tuple[NDArray[np.uint8], li
         width, ends = len(labels), [f"{name} <= {text}" for text in labels]
     if width > MOST_BINS:
         raise SchemaError(
-            f"column {name!r} has {width:,} bins; a tree takes at most {MOST_BINS}: use a wider"
-            " grid"
+            f"column {name!r} has {width:,} bins, but a tree allows {MOST_BINS}; use a wider grid"
         )
     return codes.astype(np.uint8), ends
 

@@ -180,7 +180,7 @@ class IntegralPrivacy(Reportable):
                 if self.exact
                 else "draw more samples, coarsen the grid, or lower k"
             )
-            return [head, f"no result may be published: {why}"]
+            return [head, f"no result may be published; {why}"]
         sure = (
             ""
             if outcome.at_least is None
@@ -208,12 +208,12 @@ def integral_privacy(
         int, CommandOption("records of each set: as many as the result is computed from")
     ],
     samples: Annotated[
-        int | None, CommandOption("draw so many sets at random instead of counting all")
+        int | None, CommandOption("draw this many sets at random instead of counting all")
     ] = None,
     background: Annotated[
         Iterable[int],
         CommandOption(
-            "rows that the intruder knows to be used, from 1, with commas between",
+            "rows that the intruder knows to be used, from 1, separated by commas",
             ("--known",),
             typed=str,
         ),
@@ -297,7 +297,7 @@ def integral_privacy(
 def _known_rows(dataset: Table, background: Iterable[int]) -> NDArray[np.int64]:
     rows = np.unique(np.array(list(background), dtype=np.int64))
     if len(rows) and (rows[0] < 0 or rows[-1] >= len(dataset)):
-        raise ParameterError(f"background: rows are numbers from 0 to {len(dataset) - 1:,}")
+        raise ParameterError(f"background: rows must be numbers from 0 to {len(dataset) - 1:,}")
     return rows
 
 
@@ -325,8 +325,8 @@ def _require_sense(
     person = dataset.schema.person
     if person is not None and len(set(dataset.encoded(person).codes.tolist())) < len(dataset):
         raise SchemaError(
-            f"integral privacy counts records, and persons ({person!r}) have several; keep one row"
-            " a person"
+            f"integral privacy counts records, but persons ({person!r}) have several; keep one row "
+            "per person"
         )
 
 
@@ -404,8 +404,8 @@ def _by_listing(
     total = math.comb(len(free), free_count)
     if total > MOST_SETS:
         raise ParameterError(
-            f"integral privacy: there are {told_count(total)} sets of records, and at most"
-            f" {MOST_SETS:,} are tried one by one; draw samples instead"
+            f"integral privacy: there are {told_count(total)} sets of records, and at most "
+            f"{MOST_SETS:,} can be tried one by one; draw samples instead"
         )
     sets = np.array(
         list(itertools.combinations(free.tolist(), free_count)), dtype=np.int64

@@ -48,8 +48,9 @@ def subset_sums(values: Sequence[int], size: int) -> SubsetSums:
     steps = (len(values) + len(set(values))) * size * (top + 1)
     if steps > MOST_STEPS:
         raise ParameterError(
-            f"counting all subsets exactly would take {steps:,} additions; at most {MOST_STEPS:,}"
-            " are made: draw samples, use fewer records, or write the values with fewer digits"
+            f"counting all subsets exactly would take {steps:,} additions, and at most "
+            f"{MOST_STEPS:,} are possible; draw samples, use fewer records, or write the values "
+            "with fewer digits"
         )
     # objects, since the counts soon exceed 64 bits
     table = np.zeros((size + 1, top + 1), dtype=object)

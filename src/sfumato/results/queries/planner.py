@@ -56,7 +56,7 @@ def epsilon_for_belief(prior: float, belief: float) -> float:
     """
     _require(0.0, prior)
     if not prior < belief < 1:
-        raise ParameterError("the belief that is still acceptable must lie between the prior and 1")
+        raise ParameterError("the acceptable belief must be between the prior and 1")
     return math.log(belief / (1 - belief)) - math.log(prior / (1 - prior))
 
 
@@ -86,7 +86,7 @@ def _require(epsilon: float, prior: float) -> None:
         raise ParameterError("epsilon must be 0 or more")
     if not 0 < prior < 1:
         raise ParameterError(
-            "the prior, how sure the attacker is before, must lie between 0 and 1, both excluded"
+            "the prior (how sure the attacker is before) must be between 0 and 1, both excluded"
         )
 
 
@@ -109,9 +109,9 @@ class Choice:
 
     def __str__(self) -> str:
         return (
-            f"ε = {self.epsilon:g}: somebody who thought it as likely as not that a person is in"
-            f" the table can be {percent(self.belief)} sure; the answer is within ±{self.error:.3g}"
-            f" ({percent(self.relative_error)})"
+            f"ε = {self.epsilon:g}: somebody who first gives a person's presence in the table a "
+            f"chance of one half can become {percent(self.belief)} sure; the answer is within "
+            f"±{self.error:.3g} ({percent(self.relative_error)})"
         )
 
 
@@ -137,7 +137,7 @@ def expected_error(
     if statistic not in STATISTICS:
         raise ParameterError(f"statistic must be one of {', '.join(STATISTICS)}")
     if not rows >= 1:
-        raise ParameterError("rows, how many rows you expect, must be at least 1")
+        raise ParameterError("rows (how many rows you expect) must be at least 1")
     if bounds is None and statistic != "count":
         raise ParameterError(f"a {statistic} needs the bounds of its column")
     loss, neighbours = PrivacyLoss.of(epsilon=epsilon), relation or Relation()
@@ -201,7 +201,7 @@ def epsilon_for(
     """
     if not 0 < within < 1:
         raise ParameterError(
-            "within, the acceptable share of error, must lie between 0 and 1 (0.02 is ±2 %)"
+            "within (the acceptable share of error) must be between 0 and 1 (0.02 is ±2 %)"
         )
     allowed = within * _size(statistic, rows, value)
 
@@ -212,8 +212,8 @@ def epsilon_for(
 
     if not good(LARGEST):
         raise Unsatisfiable(
-            f"no ε up to {LARGEST:g} makes this {statistic} so exact; accept more error or ask of"
-            " more rows"
+            f"no ε up to {LARGEST:g} makes this {statistic} so exact; accept more error, or ask "
+            "about more rows"
         )
     # halved on a log scale: ε spans nine orders of magnitude, and 22 halvings leave a relative
     # error of 5e-6, less than the third digit
@@ -258,7 +258,7 @@ def _size(statistic: str, rows: float, value: float | None) -> float:
         return 1.0
     if not value:
         raise ParameterError(
-            f"say what {statistic} you expect (value=…, not 0): the error is a share of it"
+            f"give the {statistic} you expect (value=…, not 0), since the error is a share of it"
         )
     return abs(value)
 

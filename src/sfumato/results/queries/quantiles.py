@@ -95,7 +95,7 @@ def exact_level(level: Any) -> Fraction:
     """
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
         raise ParameterError(
-            "a quantile's level must lie between 0 and 1, both excluded (0.5 is the median)"
+            "a quantile's level must be between 0 and 1, both excluded (0.5 is the median)"
         )
     share = Fraction(str(float(level)))
     if share.denominator > FINEST_LEVEL:

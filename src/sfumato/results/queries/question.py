@@ -83,8 +83,9 @@ def condition(column: str, operator: str, value: Any, declared: Declared) -> Con
         return Condition(column, name, _words(column, name, values_given, declared))
     if column not in declared.bounds:
         raise ParameterError(
-            f"column {column!r} cannot be filtered by: it has neither declared bounds nor a"
-            " declared domain." + did_you_mean(column, [*declared.bounds, *declared.domains])
+            f"column {column!r} cannot be filtered by, since it has neither declared bounds nor a "
+            "declared domain; declare one."
+            + did_you_mean(column, [*declared.bounds, *declared.domains])
         )
     if not all(_is_finite(v) for v in values_given):
         raise ParameterError(f"column {column!r} has bounds, so it is compared with finite numbers")
@@ -96,7 +97,7 @@ def _words(
 ) -> tuple[str, ...]:
     if operator in COMPARISONS:
         raise ParameterError(
-            f"column {column!r} has a domain of words: it is compared by =, !=, in and not in"
+            f"column {column!r} has a domain of words, so it is compared by =, !=, in and not in"
         )
     words = {
         ("true" if v else "false") if isinstance(v, bool) else _value_text(v) for v in values_given
@@ -247,15 +248,15 @@ class Answer:
         """The answer in words."""
         if self.rank_error is not None:
             error = (
-                f"at {percent(CONFIDENCE)} its rank is at most {self.rank_error:.3g} rows worse"
-                " than the grid's best"
+                f"at {percent(CONFIDENCE)} its rank is at most {self.rank_error:.3g} rows worse "
+                "than the best of the grid"
             )
         elif self.by:
-            error = f"behind each the interval that holds the noise at {percent(CONFIDENCE)}"
+            error = f"behind each, the interval that holds the noise at {percent(CONFIDENCE)}"
         else:
             error = (
-                f"at {percent(CONFIDENCE)}, without noise, it lies in [{self.low[0]:.6g},"
-                f" {self.high[0]:.6g}]"
+                f"at {percent(CONFIDENCE)}, without noise, it is in [{self.low[0]:.6g}, "
+                f"{self.high[0]:.6g}]"
             )
         value_text = f"{self.values[0]:.6g}" if not self.by else f"{len(self.values)} groups"
         name = f"{self.label} ({self.question})" if self.label else self.question

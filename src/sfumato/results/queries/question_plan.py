@@ -169,5 +169,5 @@ def scan(
 
 def _made(statistic: Statistic | None) -> Statistic:
     if statistic is None:
-        raise InternalError("a quantile is chosen, not added up")
+        raise InternalError("a quantile is selected, not summed")
     return statistic

@@ -43,8 +43,8 @@ class SlowReply(UserWarning):
 def warn_operator(quanta: int) -> None:
     """Tell the operator that a reply took several quanta."""
     warnings.warn(
-        f"a reply took {quanta} time quanta instead of 1; raise the quantum so that every question"
-        " is done within it",
+        f"a reply took {quanta} time quanta instead of 1; raise the quantum so that every question "
+        "finishes within it",
         SlowReply,
         stacklevel=3,
     )
@@ -141,7 +141,7 @@ class Session:
             self.table.declared.domain_of(column)
         axes = (*self.axes, *(GroupAxis(column) for column in columns))
         if len({axis.column for axis in axes}) < len(axes):
-            raise ParameterError("group_by names a column twice")
+            raise ParameterError("group_by names a column twice; name it once")
         return dataclasses.replace(self, axes=axes)
 
     def count(self, *, epsilon: Any = None, rho: Any = None, fresh: bool = False) -> Answer:
@@ -386,7 +386,7 @@ def session(
     budget: Budget | float | None = None,
     protects: Annotated[
         str | None,
-        CommandOption("the column that names persons, or 'row'", panel=SessionOptions.panel),
+        CommandOption("the column that identifies persons, or 'row'", panel=SessionOptions.panel),
     ] = None,
     contributions: Annotated[
         int | None,
@@ -456,8 +456,7 @@ def _ledger(
     if total is None:
         where = "" if path is None else f" and there is no ledger {path} yet"
         raise ParameterError(
-            f"a budget is missing{where}: say what may be lost in total, e.g. budget=1.0 (--budget"
-            " 1.0)"
+            f"a budget is missing{where}; give the total loss, e.g. budget=1.0 (--budget 1.0)"
         )
     ledger_name = name or _name_of(dataset)
     relation = _relation(dataset, protects, neighbours or "add_remove", contributions)
@@ -486,22 +485,22 @@ def _relation(
     unit = protects or person or ROW
     if unit == ROW and person is not None:
         raise SchemaError(
-            f"column {person!r} names persons with several rows; protecting one row would not"
-            " protect them"
+            f"column {person!r} identifies persons with several rows, so protecting one row would "
+            "not protect them; protect the person"
         )
     if unit != ROW:
         dataset.require([unit])
     if person is not None and unit not in dataset.schema.units:
         raise SchemaError(
-            f"column {person!r} names persons; {unit!r} has no role 'person' or 'household', so"
-            " it may split them up"
+            f"column {person!r} identifies persons; {unit!r} has no role 'person' or 'household', "
+            "so it may split them; protect the person"
         )
     if unit == ROW:
         return Relation(ROW, neighbours, 1 if contributions is None else contributions)
     if contributions is None:
         raise ParameterError(
-            f"say how many rows of one {unit} count, e.g. contributions=3; the rest is left out at"
-            " random"
+            f"give the number of rows of one {unit} that count, e.g. contributions=3; the others "
+            "are removed at random"
         )
     return Relation(unit, neighbours, contributions)
 
@@ -532,5 +531,6 @@ def _agree(
     ]
     if differences:
         raise ParameterError(
-            f"the ledger {ledger.path} was started otherwise: {'; '.join(differences)}"
+            f"the ledger {ledger.path} was started with other terms: "
+            f"{'; '.join(differences)}; use the same or another ledger"
         )

@@ -110,7 +110,7 @@ def _quoted(dataset: str) -> str:
 def _select(statement: str, dataset: str) -> Any:
     sqlglot = require("sqlglot", extra="dp", to="read SQL")
     if len(statement) > LONGEST:
-        raise ParameterError(f"a statement has at most {LONGEST:,} characters")
+        raise ParameterError(f"a statement may have at most {LONGEST:,} characters; shorten it")
     try:
         with _unlogged():
             parsed = [tree for tree in sqlglot.parse(statement) if tree is not None]
@@ -120,7 +120,7 @@ def _select(statement: str, dataset: str) -> Any:
             f" at line {position['line']}, column {position['col']}" if position.get("line") else ""
         )
         raise ParameterError(
-            f"the SQL cannot be read{where}; the table is written {_quoted(dataset)}"
+            f"the SQL cannot be read{where}; the table is called {_quoted(dataset)}"
         ) from None
     except RecursionError:
         raise ParameterError("the SQL is nested too deeply") from None
@@ -219,7 +219,7 @@ def _groups(select: Any, declared: Declared) -> tuple[GroupAxis, ...]:
         raise _outside(f"GROUP BY {extra[0].replace('_', ' ').upper()}", "group by columns")
     columns = [_column(expression, "GROUP BY") for expression in group.expressions]
     if len(set(columns)) < len(columns):
-        raise ParameterError("GROUP BY names a column twice")
+        raise ParameterError("GROUP BY names a column twice; name it once")
     for column in columns:
         declared.domain_of(column)
     return tuple(GroupAxis(column) for column in columns)
@@ -264,7 +264,7 @@ def _question(
         return _quantile(_column(order[0].this, "ORDER BY"), level, declared, by, where)
     raise _outside(
         f"{tree.sql()!r} in SELECT",
-        "known are COUNT(*), SUM, AVG, VARIANCE, MEDIAN, MIN, MAX, PERCENTILE_CONT",
+        "supported are COUNT(*), SUM, AVG, VARIANCE, MEDIAN, MIN, MAX, PERCENTILE_CONT",
     )
 
 
@@ -300,7 +300,7 @@ def _conditions(tree: Any, declared: Declared) -> Iterator[Condition]:
         yield _listed(tree.this, "not in", declared)
     else:
         raise _outside(
-            f"{tree.sql()!r} in WHERE", "known are comparisons, BETWEEN, [NOT] IN and AND"
+            f"{tree.sql()!r} in WHERE", "supported are comparisons, BETWEEN, [NOT] IN and AND"
         )
 
 
@@ -320,7 +320,7 @@ def _listed(tree: Any, operator: str, declared: Declared) -> Condition:
 
 def _column(tree: Any, where: str) -> str:
     if type(tree).__name__ != "Column" or type(tree.this).__name__ != "Identifier":
-        raise _outside(f"{tree.sql()!r} in {where}", "a plain column is needed there")
+        raise _outside(f"{tree.sql()!r} in {where}", "use a plain column there")
     return str(tree.name)
 
 
@@ -331,7 +331,7 @@ def _value(tree: Any, where: str) -> Any:
     if kind == "Boolean":
         return bool(tree.this)
     if kind != "Literal":
-        raise _outside(f"{tree.sql()!r} in {where}", "a plain number or 'word' is needed there")
+        raise _outside(f"{tree.sql()!r} in {where}", "use a plain number or 'word' there")
     if tree.is_string:
         return str(tree.this)
     number = float(tree.this)
@@ -340,4 +340,4 @@ def _value(tree: Any, where: str) -> Any:
 
 
 def _outside(part: str, advice: str) -> ParameterError:
-    return ParameterError(f"{part} is outside the SQL that is answered here: {advice}")
+    return ParameterError(f"{part} is not supported in SQL here; {advice}")

@@ -184,6 +184,6 @@ def _middle(bounds: tuple[float, float]) -> tuple[float, float]:
 def _positive(step: float) -> float:
     if not (0 < step < math.inf):
         raise ParameterError(
-            "the bounds are too wide or too narrow to compute with; change the unit of the column"
+            "the bounds are too wide or too narrow to compute with; use another unit for the column"
         )
     return step

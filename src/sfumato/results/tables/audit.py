@@ -94,7 +94,9 @@ class TableAudit:
         """The least and the most that a suppressed cell can be."""
         at = np.flatnonzero(self.hidden == cell)
         if not len(at):
-            raise InternalError("an interval was asked for of a cell that is published")
+            raise InternalError(
+                "the interval of a published cell was requested; ask for a suppressed one"
+            )
         return float(self.low[at[0]]), float(self.high[at[0]])
 
     def __repr__(self) -> str:

@@ -368,13 +368,13 @@ def amounts(dataset: Table, measure: TableMeasure, weight: str | None, negatives
     amount = np.ones(len(dataset)) if measure.column is None else _numbers(dataset, measure.column)
     if measure.column is None and weight is not None:
         raise ParameterError(
-            f"a weight goes with sum(column); to publish weighted counts write sum({weight})"
+            f"a weight needs sum(column); to publish weighted counts write sum({weight})"
         )
     if weight is not None:
         factors = _numbers(dataset, weight)
         if np.isnan(factors).any() or (factors < 0).any():
             raise SchemaError(
-                f"the weight {weight!r} is missing or negative in some rows; fill it in first"
+                f"the weight {weight!r} is missing or negative in some rows; correct it first"
             )
         with np.errstate(over="ignore"):
             amount = amount * factors
@@ -386,9 +386,9 @@ def amounts(dataset: Table, measure: TableMeasure, weight: str | None, negatives
     below = int((amount < 0).sum())
     if below and negatives == "refuse":
         raise SchemaError(
-            f"{below:,} contributions to {measure} are negative, and the rules are about positive"
-            " ones; say how they count: --negatives, in Python negatives='absolute', takes them by"
-            " their size"
+            f"{below:,} contributions to {measure} are negative, but the rules assume positive "
+            "ones; say how they count: --negatives, in Python negatives='absolute', uses their "
+            "size"
         )
     return amount
 

@@ -75,7 +75,7 @@ def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_00
     )
     if solution.x is None:
         advice = (
-            "allow cells to go one multiple further (reach=2), or"
+            "allow cells to move one multiple further (reach=2), or"
             if reach == 1
             else "choose another base, or"
         )
@@ -231,8 +231,8 @@ def adjusted(
     )
     if solution.x is None:
         raise Unsatisfiable(
-            f"adjustment: no table with the right sums has all {count:,} sensitive cells as far"
-            " away as they must be; suppress instead, or make the table coarser",
+            f"adjustment: no table with the right sums moves all {count:,} sensitive cells far "
+            "enough; suppress instead, or make the table coarser",
             closest={"sensitive": count},
         )
     change = solution.x[:size] - solution.x[size : 2 * size]

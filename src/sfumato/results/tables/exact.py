@@ -175,9 +175,9 @@ def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
 def impossible(lost: int, primaries: int) -> Unsatisfiable:
     """What is said where suppression cannot protect some cells."""
     return Unsatisfiable(
-        f"suppression: {lost:,} of {primaries:,} sensitive cells can be computed, or narrowed down"
-        " too far, even when every cell that may be is suppressed; make the table coarser, weaken"
-        " the rule, or let empty cells be suppressed (--free-zeros, in Python zeros='free')",
+        f"suppression: {lost:,} of {primaries:,} sensitive cells can be computed, or estimated too "
+        "closely, even if every possible cell is suppressed; make the table coarser, weaken the "
+        "rule, or let empty cells be suppressed (--free-zeros, in Python zeros='free')",
         closest={"sensitive": primaries, "unprotected": lost},
     )
 
@@ -185,9 +185,9 @@ def impossible(lost: int, primaries: int) -> Unsatisfiable:
 def not_found(primaries: int) -> Unsatisfiable:
     """What is said where the search in a large table came to no end."""
     return Unsatisfiable(
-        f"suppression: no cells were found that protect all {primaries:,} sensitive cells, and the"
-        " table is too large to tell whether there are any; make the table coarser, weaken the"
-        " rule, or let empty cells be suppressed (--free-zeros, in Python zeros='free')",
+        f"suppression: no cells were found that protect all {primaries:,} sensitive cells, and the "
+        "table is too large to know whether there are any; make the table coarser, weaken the "
+        "rule, or let empty cells be suppressed (--free-zeros, in Python zeros='free')",
         closest={"sensitive": primaries},
     )
 

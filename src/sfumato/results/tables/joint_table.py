@@ -277,7 +277,7 @@ def _extended(
     before, count = joint.problem, len(part.place)
     size = before.size + count
     if not np.isin(cell_numbers, part.place).all():
-        raise InternalError("a joint table holds what no cell of its margins does")
+        raise InternalError("the joint table and its margins disagree")
     value = np.zeros(count)
     value[np.searchsorted(part.place, cell_numbers)] = holds
     rows = [

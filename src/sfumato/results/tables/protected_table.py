@@ -190,7 +190,7 @@ class ProtectedTable(Reportable):
         summary = self.summary()
         head = f"{summary['sensitive']:,} of {summary['cells']:,} cells are sensitive; "
         if self.suppression is None:
-            sums = "sums are as they must be" if self.additive else "sums need not fit"
+            sums = "sums are exact" if self.additive else "sums may be inexact"
             return [
                 head + f"{summary['changed']:,} cells were changed ({self.method}), {sums}",
                 *self._audited(),
@@ -208,12 +208,12 @@ class ProtectedTable(Reportable):
         """
         gap = None if self.suppression is None else self.suppression.gap
         if gap is None and self.method == "heuristic":
-            return "by the heuristic; how near that is to the least is not known"
+            return "by the heuristic; the distance to the minimum is unknown"
         if gap is None:
-            return "how near that is to the least for all tables together is not known"
+            return "the distance to the minimum for all tables together is unknown"
         if gap < 1e-6:
             return "proved the least"
-        return f"at most {percent(gap)} above the least"
+        return f"at most {percent(gap)} above the minimum"
 
     def _audited(self) -> list[str]:
         table_audit = self.audited
@@ -246,9 +246,9 @@ class ProtectedTable(Reportable):
         if self.audited.scope != "each table by itself":
             return None
         return (
-            "whether the tables hold together is unknown: their joint table has"
-            f" {self.joint.left_out:,} cells, and it is looked at up to {MOST_JOINT:,} that could"
-            " hold somebody; publish fewer tables at once, or coarser ones"
+            "whether the tables hold together is unknown: their joint table has "
+            f"{self.joint.left_out:,} cells, and at most {MOST_JOINT:,} cells that could hold "
+            "somebody are audited; publish fewer tables at once, or coarser ones"
         )
 
     def __repr__(self) -> str:
@@ -286,16 +286,17 @@ class ProtectOptions:
     zeros: Zeros = "known"
     singles: bool | None = None
     rounds: int = 200
-    reach: Annotated[int, CommandOption("rounding: so many multiples away at most")] = 1
+    reach: Annotated[int, CommandOption("rounding: at most so many multiples away")] = 1
     slide: Annotated[
         float,
         CommandOption(
-            "width of a sensitive interval, in multiples of what is asked on both sides", minimum=0
+            "width of a sensitive interval, in multiples of the required one, on both sides",
+            minimum=0,
         ),
     ] = 0.0
     prior: Annotated[
         float | None,
-        CommandOption("percent within which an intruder knows cells before", minimum=0),
+        CommandOption("percent within which an intruder already knows cells", minimum=0),
     ] = None
 
 
@@ -340,8 +341,8 @@ def protect(
             raise
         words, cells = ", ".join(alternative["by"]), alternative["cells"]
         raise Unsatisfiable(
-            f"{error}; the nearest that can be published: {words} ({alternative['published']:,} of"
-            f" {count_of(cells, 'cell')})",
+            f"{error}; the nearest possible table: {words} ({alternative['published']:,} of "
+            f"{count_of(cells, 'cell')})",
             closest={**(error.closest or {}), "nearest": alternative},
         ) from None
 
@@ -349,10 +350,10 @@ def protect(
 def _require_sense(options: dict[str, Any]) -> None:
     """Numbers that mean something."""
     if (options["base"] is not None and options["base"] < 1) or options["reach"] < 1:
-        raise ParameterError("base and reach of a rounding are whole numbers from 1 on")
+        raise ParameterError("base and reach of a rounding must be whole numbers from 1 on")
     for name in ("slide", "prior"):
         if options[name] is not None and not 0 <= options[name] < float("inf"):
-            raise ParameterError(f"{name} is a number from 0 on")
+            raise ParameterError(f"{name} must be a number from 0 on")
 
 
 def nearest(sensitive_table: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] | None:
@@ -400,7 +401,7 @@ def _protected(
     progress: Progress,
 ) -> ProtectedTable:
     if method not in METHODS:
-        raise ParameterError(f"a table is protected by one of {', '.join(METHODS)}")
+        raise ParameterError(f"a table is protected by one of {', '.join(METHODS)}; choose one")
     sensitive_table.require_some_safe()
     problem_options = {
         name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")
@@ -409,7 +410,9 @@ def _protected(
     joint = with_joint_table(sensitive_table.table, problem)
     if method in ("rounding", "cta", "perturb"):
         if options["slide"] or options["prior"] is not None:
-            raise ParameterError(f"slide and prior go with suppression, not with {method}")
+            raise ParameterError(
+                f"slide and prior belong to suppression, not to {method}; leave them out"
+            )
         return _changed(sensitive_table, method, joint, options, Seed.of(seed))
     method_used = method
     if method == "auto":
@@ -533,9 +536,9 @@ def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
         if count
     ]
     return Unsatisfiable(
-        f"{error}; that is together with what was published before of the same records:"
-        f" {', '.join(table_names) or 'all tables together'}; tabulate by the same columns and"
-        " records as before, by coarser ones, or records that are in no earlier table",
+        f"{error}; that is together with earlier tables of the same records: "
+        f"{', '.join(table_names) or 'all tables together'}; tabulate by the same columns and "
+        "records as before, by coarser ones, or records that are in no earlier table",
         closest={**(error.closest or {}), "given_away": dict(beside.given_away)},
     )
 
@@ -573,8 +576,8 @@ def _all_intervals(joint: JointTable, hidden: Mask) -> bool:
 def _require_something(published: Floats, problem: Problem) -> None:
     if not (~np.isnan(published) & problem.free).any():
         raise Unsatisfiable(
-            "every cell with anybody in it would have to be suppressed: nothing can be published;"
-            " make the table coarser, or weaken the rules",
+            "every nonempty cell would have to be suppressed, so nothing can be published; make "
+            "the table coarser, or weaken the rules",
             closest={"cells": problem.size, "sensitive": int(problem.primary.sum())},
         )
 
@@ -616,10 +619,10 @@ def say_if_long(problem: Problem, task: str) -> None:
     sensitive, work = int(problem.primary.sum()), int(problem.primary.sum()) * problem.size
     if work > BY_PROGRAMS / (10 if problem.owned else 1):
         warnings.warn(
-            f"{task} go by linear programs, for each of {sensitive:,} sensitive cells over all"
-            f" {problem.size:,} unknowns, and may take minutes or hours. That is for some thousand"
-            " cells; coarser columns or fewer tables take less, and a single table without a"
-            " register needs none",
+            f"{task} use linear programs, for each of {sensitive:,} sensitive cells over all "
+            f"{problem.size:,} unknowns, and may take minutes or hours. That is for some thousand "
+            "cells; coarser columns or fewer tables take less, and a single table without a "
+            "register needs none",
             SlowTable,
             stacklevel=2,
         )
@@ -637,7 +640,7 @@ def _changed(
     options = {**options, "base": base, "seed": seed}
     beside = _none_before(sensitive_table, method, problem)
     if method != "cta" and not sensitive_table.table.whole:
-        raise ParameterError(f"{method} goes with counts; protect sums by suppression or cta")
+        raise ParameterError(f"{method} is for counts; protect sums by suppression or cta")
     if method != "cta":
         _refuse_small_base(sensitive_table, method, problem, options)
     if method == "rounding":
@@ -652,9 +655,9 @@ def _changed(
     table_audit = _audit_changed(sensitive_table, method, joint, published, options)
     if not table_audit.holds:
         raise ReleaseRefused(
-            f"{method}: the audit tells {len(table_audit.exposed):,} sensitive cells too narrowly,"
-            " so nothing is published;"
-            f" {'' if method == 'cta' else 'choose a larger base, or '}suppress instead"
+            f"{method}: the audit estimates {len(table_audit.exposed):,} sensitive cells too "
+            "closely, so nothing is published; "
+            f"{'' if method == 'cta' else 'choose a larger base, or '}suppress instead"
         )
     return ProtectedTable(
         sensitive_table,
@@ -717,10 +720,9 @@ def _refuse_small_base(
         2 * reach
     )  # 2 · base · reach − 1 is then the threshold at least
     raise ReleaseRefused(
-        f"{method}: {count:,} sensitive cells would be told to be small whatever they become, for a"
-        f" multiple of {options['base']:g} tells them within {options['base'] * reach - 1:g} and"
-        f" the threshold is {threshold}; choose a base of {smallest_base} or more, or a lower"
-        " threshold"
+        f"{method}: {count:,} sensitive cells would always be recognisable as small: a multiple of "
+        f"{options['base']:g} reveals them within {options['base'] * reach - 1:g}, and the "
+        f"threshold is {threshold}; choose a base of {smallest_base} or more, or a lower threshold"
     )
 
 

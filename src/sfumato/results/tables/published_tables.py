@@ -114,7 +114,7 @@ class TableMemory:
             if entry.table is None:
                 if not self._concerns_others(entry):
                     unknown[entry.number] = (
-                        "it is a release of records, whose classes are not put beside cells"
+                        "it is a release of records, whose classes are not compared with cells"
                     )
                 continue
             registered_rows = self.register.rows(entry.number)
@@ -162,7 +162,7 @@ class TableMemory:
             return "its cells were changed, not suppressed"
         missing = int((~is_here).sum())
         return (
-            f"{missing:,} of its {len(is_here):,} records are not here, or say something else now"
+            f"{missing:,} of its {len(is_here):,} records are missing here, or have changed values"
             if missing
             else ""
         )
@@ -369,8 +369,8 @@ class Beside:
         for entry in self.earlier:
             count = self.given_away.get(entry.number, 0)
             exposure_words = (
-                f"{self.words(entry.number)} could be computed, or narrowed down too far; more"
-                " cells are suppressed, and none can be now"
+                f"{self.words(entry.number)} could be computed, or estimated too closely; more "
+                "cells are suppressed, and none can be now"
             )
             effect = exposure_words if count else "nothing more can be computed from both"
             sentences.append(
@@ -379,7 +379,7 @@ class Beside:
             )
         if self.added is not None:
             sentences.append(
-                f"what is suppressed because of earlier tables was found by the method {self.added}"
+                f"cells suppressed because of earlier tables were found by the method {self.added}"
             )
         sentences += [
             f"beside release {number} of the register: unknown, not audited together ({why})"

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from sfumato.results.tables.arrays import Codes, Mask
 
 GRAMMAR = (
-    "where: COLUMN OPERATOR VALUE, with 'and' between conditions; OPERATOR is = != < <= > >=, or"
-    " 'in' and 'not in' with values and commas between: \"year = 2024 and region in n1, n2\"; a"
-    " name or value that holds a sign, a comma or one of the words and, or, not, in stands in"
-    " quotes: town != 'Brighton and Hove'"
+    "where: COLUMN OPERATOR VALUE, with 'and' between conditions; OPERATOR is = != < <= > >=, or "
+    "'in' and 'not in' with values separated by commas: \"year = 2024 and region in n1, n2\"; "
+    "quote a name or value that contains an operator, a comma or a word of and, or, not, in: "
+    "town != 'Brighton and Hove'"
 )
 COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -96,8 +96,7 @@ class RecordCondition:
         kind = column.dtype
         if kind.is_nested():
             raise ParameterError(
-                f"column {self.column!r} holds lists, which no value is compared with; name another"
-                " column"
+                f"column {self.column!r} holds lists, which cannot be compared; name another column"
             )
         if kind.is_integer() and all(_is_whole(value.text) for value in self.values):
             return column.cast(pl.Int128), [
@@ -121,8 +120,8 @@ class RecordCondition:
             and _is_number(self.values[0].text)
         ):
             raise ParameterError(
-                f"column {self.column!r} holds text, in which 9 comes after 18; read it as numbers,"
-                " or put the value in quotes to compare text"
+                f"column {self.column!r} holds text, in which 9 comes after 18; read it as "
+                "numbers, or quote the value to compare text"
             )
         return column.cast(pl.String), [value.text for value in self.values]
 
@@ -152,7 +151,7 @@ class RecordCondition:
     def _truth(self, text: str) -> bool:
         if text.lower() not in ("true", "false"):
             raise ParameterError(
-                f"column {self.column!r} holds true and false; compare it with one of them"
+                f"column {self.column!r} holds true and false; compare it with true or false"
             )
         return text.lower() == "true"
 
@@ -161,7 +160,7 @@ class RecordCondition:
             return datetime.datetime.fromisoformat(text)
         except ValueError:
             raise ParameterError(
-                f"column {self.column!r} holds dates; compare it with one, written as 2024-12-31"
+                f"column {self.column!r} holds dates; compare it with a date, written as 2024-12-31"
             ) from None
 
 
@@ -231,7 +230,7 @@ def _condition(tokens: list[_Token]) -> RecordCondition:
     elif tokens[at].is_word("not") and after < len(tokens) and tokens[after].is_word("in"):
         how, after = "not in", after + 1
     if how not in (*COMPARED, *LISTED):
-        raise ParameterError(f"{how!r} is no operator; {GRAMMAR}")
+        raise ParameterError(f"{how!r} is not an operator; {GRAMMAR}")
     column = _text_of(tokens[:at], "a column")
     values: list[list[_Token]] = [[]]
     for token in tokens[after:]:
@@ -253,7 +252,9 @@ def _text_of(tokens: list[_Token], part: str) -> ConditionValue:
         quote = tokens[0].text[0]
         return ConditionValue(tokens[0].text[1:-1].replace(quote * 2, quote), quoted=True)
     if any(token.kind != "word" or token.is_word(*WORDS) for token in tokens):
-        raise ParameterError(f"{part} holds a sign, a quote or a word of the grammar; {GRAMMAR}")
+        raise ParameterError(
+            f"{part} contains an operator, a quote or a word of the grammar; {GRAMMAR}"
+        )
     return ConditionValue(" ".join(token.text for token in tokens))
 
 

@@ -66,8 +66,8 @@ class TableMeasure:
         match = MEASURE.fullmatch(text)
         if match is None:
             raise ParameterError(
-                "a table says 'count' (persons), 'rows', or 'sum(column)'; write for example"
-                " sum(cost)"
+                "a table shows 'count' (persons), 'rows', or 'sum(column)'; write for example "
+                "sum(cost)"
             )
         return cls("sum", match[2].strip()) if match[2] else cls(match[1])  # type: ignore[arg-type]
 
@@ -93,7 +93,7 @@ class CountOptions:
     )
     negatives: Literal["refuse", "absolute"] = "refuse"
     missing_counts: Annotated[
-        bool, CommandOption("count persons with no contribution", ("--missing-counts",))
+        bool, CommandOption("count persons without a contribution", ("--missing-counts",))
     ] = False
 
 
@@ -104,7 +104,9 @@ def tabulate(
     *,
     unit: Annotated[
         str | None,
-        CommandOption("column of the person; else every row is one", panel=CountOptions.panel),
+        CommandOption(
+            "column of the person; else every row counts as one", panel=CountOptions.panel
+        ),
     ] = None,
     where: Annotated[
         str | None,
@@ -163,8 +165,8 @@ def tabulate(
         rows = selected(full, where)
         if not len(rows):
             raise SchemaError(
-                f"no record of {full.source.name} fulfils the condition; there is nothing to"
-                " tabulate"
+                f"no record of {full.source.name} satisfies the condition, so there is nothing to "
+                "tabulate; change the condition"
             )
         dataset = full.take(rows)
     amount = amounts(dataset, table_measure, options.weight, options.negatives)
@@ -219,7 +221,7 @@ def _memory(
 
 def _groups(by: Sequence[Any]) -> list[list[str]]:
     if isinstance(by, str):
-        raise ParameterError("by is a list of columns: by=['region', 'diagnosis']")
+        raise ParameterError("by must be a list of columns: by=['region', 'diagnosis']")
     groups = (
         [list(by)]
         if all(isinstance(column, str) for column in by)
@@ -228,7 +230,7 @@ def _groups(by: Sequence[Any]) -> list[list[str]]:
     if not groups or not all(groups):
         raise ParameterError("a table needs at least one column to be tabulated by")
     if any(len(set(group)) < len(group) for group in groups):
-        raise ParameterError("a table is tabulated by each column once")
+        raise ParameterError("the table names a column twice; name each once")
     return groups
 
 
@@ -248,9 +250,9 @@ def _require_one_place(codes: Codes, respondents: Codes) -> None:
     persons_in_many = len(np.unique(person[1:][is_second_cell]))
     if persons_in_many:
         raise SchemaError(
-            f"{persons_in_many:,} persons have rows in several cells, so that counts of persons do"
-            " not add up to their margins; count rows ('region: rows' on the command line,"
-            " measure='rows' in Python; judged by persons), or keep one row a person"
+            f"{persons_in_many:,} persons have rows in several cells, so counts of persons do not "
+            "add up to their margins; count rows ('region: rows' on the command line, "
+            "measure='rows' in Python; judged by persons), or keep one row per person"
         )
 
 
@@ -580,7 +582,7 @@ class SensitiveTable:
             "log": np.log1p(np.abs(value)),
         }
         if weight not in weights:
-            raise ParameterError("the weight of a cell is 'value', 'one' or 'log'")
+            raise ParameterError("the weight of a cell must be 'value', 'one' or 'log'")
         # of a count one less is enough downwards: small counts are hidden by what they could be
         # upwards
         protection = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
@@ -627,9 +629,9 @@ class SensitiveTable:
         )
         if lost:
             raise Unsatisfiable(
-                f"an intruder who knows every cell within {percent(prior / 100)} knows {lost:,} of"
-                f" {len(self):,} sensitive cells too well already, whatever is suppressed; weaken"
-                " the rules, or assume an intruder who knows less (a larger percentage)",
+                f"an intruder who knows every cell within {percent(prior / 100)} already knows "
+                f"{lost:,} of {len(self):,} sensitive cells too well, whatever is suppressed; "
+                "weaken the rules, or assume an intruder who knows less (a larger percentage)",
                 closest={"sensitive": len(self), "unprotected": lost, "prior": prior},
             )
         return lower, upper
@@ -642,14 +644,14 @@ class SensitiveTable:
             return
         largest, cells = int(count.max(initial=0)), int(is_occupied.sum())
         all_of = (
-            f"all {cells:,} cells of the table are sensitive, the total too"
+            f"all {cells:,} cells of the table are sensitive, including the total"
             if cells > 1
             else "the only cell of the table is sensitive"
         )
         raise Unsatisfiable(
-            f"{all_of}: nothing can be published; the largest cell holds"
-            f" {count_of(largest, 'person')}"
-            " (ask for fewer persons or weaken the rule, or tabulate more records)",
+            f"{all_of}, so nothing can be published; the largest cell holds "
+            f"{count_of(largest, 'person')} (ask for fewer persons, weaken the rule, or tabulate "
+            "more records)",
             closest={
                 "cells": cells,
                 "sensitive": len(self),

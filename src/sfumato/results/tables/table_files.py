@@ -56,8 +56,8 @@ def publish(
     memory = protected_table.judged.table.memory
     if (memory is None) != (to is None):
         raise ParameterError(
-            "a register wants to know who receives the table, and nobody else does: give both or"
-            " neither"
+            "a register records who receives the table; give both register and recipient, or "
+            "neither"
         )
     if memory is None:
         return _write(protected_table, folder, force=force, sign=sign)
@@ -286,7 +286,7 @@ def owner_page(protected_table: ProtectedTable, created: str) -> str:
         (plain_name(rule.name), counts[rule.name], parameters_of(rule.said()))
         for rule in judged.rules
     ]
-    bounds = "Intervals may be wider than shown: the audit stops where a cell is wide enough."
+    bounds = "Intervals may be wider than shown: the audit stops when a cell is wide enough."
     if audit.exact:
         bounds = "Every interval is the tightest that an intruder can compute."
     blocks: list[Block] = [
@@ -358,9 +358,9 @@ def _row(protected_table: ProtectedTable, at: int) -> tuple[str, float, float, f
 MEANINGS = {
     "threshold": "too few persons are in it",
     "dominance": "a few contribute most of it",
-    "p_percent": "one who contributes could estimate the largest contribution",
-    "pq": "one who knows the others roughly could estimate the largest contribution",
-    "group_disclosure": "it tells something of a whole group",
+    "p_percent": "one contributor could estimate the largest contribution",
+    "pq": "somebody who knows the others approximately could estimate the largest contribution",
+    "group_disclosure": "it reveals something about a whole group",
     "all_equal": "all in it contribute the same",
 }
 
@@ -374,11 +374,13 @@ def page(certificate: Mapping[str, Any]) -> str:
     cells, suppressed = summary["cells"], summary["suppressed"]
     if table["method"] in ("rounding", "perturb", "cta"):
         title = f"{number(cells)} cells, changed so that nobody can be computed from them."
-        method = f"Sensitive cells were moved, and others so that sums fit ({table['method']})."
+        method = (
+            f"Sensitive cells were moved, and others so that sums are exact ({table['method']})."
+        )
         if table["base"]:
             base = f"Cells were rounded to multiples of {table['base']}"
             method = f"{base} ({table['method']})."
-        sums = "Cells were rounded one by one: sums need not fit."
+        sums = "Cells were rounded one by one, so sums may be inexact."
         if table["additive"]:
             sums = "Cells add up to their margins."
         sentences = [f"{method} {sums}"]
@@ -399,13 +401,13 @@ def page(certificate: Mapping[str, Any]) -> str:
         )
     elif audit["scope"] == "each table by itself":
         sentences.append(
-            f"Each table was audited by itself ({audit['bounds']} bounds). Whether they hold"
-            " together is unknown: the table of all their columns is too large."
+            f"Each table was audited separately ({audit['bounds']} bounds). Whether they hold "
+            "together is unknown: the table of all their columns is too large."
         )
     if table["counts_persons_by"] == "unit":
         sentences.append("Persons were counted, however many rows they have.")
     else:
-        sentences.append("Every row was taken for a person.")
+        sentences.append("Every row counted as a person.")
     files = []
     for file in table["tables"]:
         by = " × ".join(column["column"] for column in file["columns"])

@@ -61,7 +61,7 @@ def other_files(certificate: Fields, shared: SharedFolder, original: Original) -
     """The folder holds no file but tables and the page."""
     known_files = {REPORT, *(section["file"] for section in certificate[AGGREGATES]["tables"])}
     loose = [file for file in certificate["files"] if file not in known_files]
-    words = f"{len(loose):,} more file(s) in the folder, which no promise is about"
+    words = f"{len(loose):,} more file(s) in the folder, which no promise covers"
     return Claim("tables judged", "fails", words) if loose else None
 
 
@@ -140,7 +140,7 @@ def _read(folder: Path, certificate: Fields) -> PublishedCells:
     if not np.array_equal(np.isnan(values_again), np.isnan(together)) or not np.array_equal(
         values_again[~np.isnan(values_again)], together[~np.isnan(together)]
     ):
-        raise UnreadableInput("cells that hold the same are told differently")
+        raise UnreadableInput("equal cells have different values in different tables")
     return PublishedCells(table, published)
 
 
@@ -152,7 +152,7 @@ def _dimension(column_fields: Mapping[str, Any]) -> Dimension:
     sound = len(labels) == len(parent) > 0 and parent[0] == -1 and len(set(labels)) == len(labels)
     # parents before children, as in a table that was made here: so no node is its own ancestor
     if not sound or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, len(parent))).any():
-        raise UnreadableInput("a column of the certificate is no tree of values")
+        raise UnreadableInput("the values of a column of the certificate do not form a tree")
     return Dimension(column_fields["column"], labels, parent, ())
 
 
@@ -167,7 +167,7 @@ def _values(
     )
     rows = list(csv.reader(io.StringIO(text)))
     if len(rows) != count + 1 or any(len(row) != len(dimensions) + 1 for row in rows):
-        raise UnreadableInput(f"{name} does not hold the cells that its certificate describes")
+        raise UnreadableInput(f"{name} does not contain the cells that its certificate describes")
     nodes = np.unravel_index(np.arange(count), [dimension.size for dimension in dimensions])
     # cells are compared by their labels too: rows in another order would move values
     for axis_number, (dimension, at) in enumerate(zip(dimensions, nodes, strict=True)):
@@ -183,7 +183,7 @@ def _values(
             f"{name} holds a cell that is neither a number nor {MARK!r}"
         ) from None
     if np.isinf(values).any():
-        raise UnreadableInput(f"{name} holds a cell that is no number")
+        raise UnreadableInput(f"{name} holds a cell that is not a number")
     return values
 
 
@@ -200,7 +200,7 @@ def _summed(table: MagnitudeTable, published: np.ndarray[Any, Any], certificate:
     bad = int(((whole == 0) & (np.abs(sums) > near)).sum())
     checked = int((whole == 0).sum())
     if bad:
-        return Claim(name, "fails", f"{bad:,} of {checked:,} sums do not fit", promise=True)
+        return Claim(name, "fails", f"{bad:,} of {checked:,} sums are wrong", promise=True)
     return Claim(name, "holds", f"{checked:,} sums fit", promise=True)
 
 
@@ -216,8 +216,8 @@ def _check_counts(published: np.ndarray[Any, Any], certificate: Fields) -> Claim
     return Claim(
         "suppressed cells",
         "fails",
-        f"{suppressed_count:,} of {len(published):,} are suppressed, the certificate says"
-        " otherwise",
+        f"{suppressed_count:,} of {len(published):,} are suppressed, but the certificate has "
+        "another number",
     )
 
 
@@ -252,7 +252,7 @@ def _audited(
     try:
         lock = read_json(owner / LOCK)
         if lock["certificate"] != certificate["digest"]:
-            return [Claim(name, "fails", "the lock is of another table", promise=True)]
+            return [Claim(name, "fails", "the lock belongs to another table", promise=True)]
         joint = _locked_problem(table, published, lock)
         if isinstance(joint, str):
             return [Claim(name, "fails", joint)]
@@ -264,8 +264,8 @@ def _audited(
         "bounds": table_audit.bounds,
     }:
         message = (
-            f"the audit looks at {table_audit.scope} with {table_audit.bounds} bounds, the"
-            " certificate says otherwise"
+            f"the audit covers {table_audit.scope} with {table_audit.bounds} bounds, but the "
+            "certificate says otherwise"
         )
         return [Claim(name, "fails", message, promise=True)]
     if not table_audit.holds:
@@ -274,24 +274,24 @@ def _audited(
             Claim(
                 name,
                 "fails",
-                f"{count:,} cells can be narrowed down too far ({table_audit.scope})",
+                f"{count:,} cells can be estimated too closely ({table_audit.scope})",
                 promise=True,
             )
         ]
     coverage = (
-        f"{len(table_audit.hidden):,} cells looked at"
-        f" ({table_audit.scope}, {table_audit.bounds} bounds)"
+        f"{len(table_audit.hidden):,} cells audited ({table_audit.scope}, {table_audit.bounds} "
+        "bounds)"
     )
-    claims = [Claim(name, "holds", f"{coverage}, none can be narrowed down too far", promise=True)]
+    claims = [Claim(name, "holds", f"{coverage}, none can be estimated too closely", promise=True)]
     if table_audit.scope == "each table by itself":
-        why = f"unknown: their joint table is too large to be looked at ({joint.left_out:,} cells)"
+        why = f"unknown: their joint table is too large to audit ({joint.left_out:,} cells)"
         claims.append(Claim("tables together", "needs original", why, promise=True))
     # older locks do not say it; what everybody finds out was audited, what single respondents do
     # was not
     if "joint" not in lock and lock["alone"] and table_audit.scope != "one table":
         why = (
-            "unknown to lone respondents: the lock does not say what the joint table holds; protect"
-            " the tables again"
+            "unknown for single respondents: the lock does not contain the joint table; protect "
+            "the tables again"
         )
         claims.append(Claim("tables together", "needs original", why, promise=True))
     return claims
@@ -313,7 +313,7 @@ def _with_earlier(owner: Path | None) -> Claim | None:
     return Claim(
         name,
         "needs original",
-        "audited together when it was made; again with the register and the records",
+        "audited together when it was made; repeat it with the register and the records",
     )
 
 
@@ -327,7 +327,7 @@ def _locked_problem(
     value = published.copy()
     value[np.array(lock["cells"], dtype=np.int64)] = lock["values"]
     if np.isnan(value).any():
-        return "the lock does not know all suppressed cells"
+        return "the lock does not contain all suppressed cells"
     needs = {int(cell): (float(low), float(high)) for cell, (low, high) in lock["needs"].items()}
     alone = {int(cell): int(who) for cell, who in lock["alone"].items()}
     problem = problem_of(
@@ -363,7 +363,7 @@ def _locked_problem(
         or float(np.abs(joint.problem.matrix @ joint.problem.value).max(initial=0.0))
         > 10 * problem.slack
     ):
-        return "the values of the lock do not fit the sums"
+        return "the values of the lock do not match the sums"
     return joint
 
 

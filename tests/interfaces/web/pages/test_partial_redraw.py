@@ -360,7 +360,7 @@ HEARS_EARLIER = (
 @pytest.mark.parametrize(
     ("path", "opens"),
     [
-        ("/write", "Remember it in a register"),
+        ("/write", "Record it in a register"),
         ("/policies", ""),
         ("/questions", ""),
         ("/explore", "Pin another recipe"),
@@ -434,7 +434,7 @@ def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_
         expect(page.get_by_label("Who receives it")).to_have_value("the university")
 
         tab.go("/write")
-        page.get_by_text("Remember it in a register").click()
+        page.get_by_text("Record it in a register").click()
         slowly(page.get_by_label("Who receives the release"), "the university")
         page.get_by_role("button", name="Ask the register first").click()
         page.locator("[role=alert]", has_text="name the file").wait_for()
@@ -488,5 +488,5 @@ def test_a_text_that_was_begun_before_a_change_is_told_so_whatever_comes_first(
         area.fill(area.input_value() + "# mine\n")
         page.keyboard.press("Tab")
         page.evaluate(HEARS)
-        tab.sees("changed since you began to type")
+        tab.sees("changed while you were typing")
         expect(area).to_have_value(re.compile("# mine"))

@@ -241,9 +241,9 @@ def test_a_policy_is_opened_judged_and_compiled(name: str, tab: Tab) -> None:
     page.locator("#policy-path").fill(str(path))
     page.locator("#policy-path").press("Tab")
     page.get_by_role("button", name="Open the file").click()
-    page.get_by_role("button", name="Hold the release against it").wait_for()
+    page.get_by_role("button", name="Compare the release with it").wait_for()
     if name in ("special.owl", "dpv.jsonld", "odrl.jsonld"):
-        tab.sees("You have to say this")
+        tab.sees("You have to answer this")
         headings = page.locator(".card h3").all_inner_texts()
         assert headings == sorted(
             headings, key=lambda words: ("No", "Yo", "Th", "Ta", "Go").index(words[:2])
@@ -252,16 +252,16 @@ def test_a_policy_is_opened_judged_and_compiled(name: str, tab: Tab) -> None:
         for field, words in {"recipient": "", **said}.items():
             page.locator(f"#comply-{field}").fill(words)
             page.locator(f"#comply-{field}").press("Tab")
-        page.get_by_role("button", name="Hold the release against it").click()
+        page.get_by_role("button", name="Compare the release with it").click()
         verdict = (
             "keeps what the policy asks for" if holds else "does not keep what the policy asks for"
         )
         page.locator(".headline", has_text=f"The release of version 1 {verdict}").wait_for()
     if name in COMPILED:
-        page.get_by_role("button", name="Compile to a recipe").click()
+        page.get_by_role("button", name="Compile it to a recipe").click()
         page.get_by_text("The recipe it makes").wait_for()
     else:
-        assert page.get_by_role("button", name="Compile to a recipe").count() == (
+        assert page.get_by_role("button", name="Compile it to a recipe").count() == (
             name == "odrl.jsonld"
         )
     tab.clean()

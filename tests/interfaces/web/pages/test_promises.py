@@ -205,7 +205,7 @@ def test_a_run_goes_on_without_its_tab_and_stays_with_its_version(
         other.page.keyboard.press("ArrowRight")
         version_is(other, 2)
         other.go("/run")
-        other.sees("for version 1; the recipe was changed since")
+        other.sees("for version 1; the recipe changed meanwhile")
         assert '"suppressed"' in (bench.project / "log.jsonl").read_text(encoding="utf-8")
 
 
@@ -246,10 +246,10 @@ def test_a_policy_becomes_one_version(
         page.locator("#policy-path").fill(str(file))
         page.get_by_role("button", name="Open the file").press("Enter")
         tab.sees("what has no counterpart here")
-        page.get_by_role("button", name="Compile to a recipe").click()
+        page.get_by_role("button", name="Compile it to a recipe").click()
         page.get_by_role("button", name="Use this recipe").wait_for()
         page.locator(".diffline.added", has_text="k_anonymity: {k: 12}").first.wait_for()
         tab.clean()
         page.get_by_role("button", name="Use this recipe").click()
         version_is(tab, 2)
-        tab.sees("It is the recipe in use already.")
+        tab.sees("It is already the recipe in use.")

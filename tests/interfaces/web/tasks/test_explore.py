@@ -129,7 +129,7 @@ def test_an_older_landscape_is_told_to_be_one(explored: Any) -> None:
     assert (
         front["known"] and not front["fresh"] and front["version"] == 1 and front["in_use"] is None
     )
-    with pytest.raises(ParameterError, match="have not been looked at yet"):
+    with pytest.raises(ParameterError, match="have not been examined yet"):
         do(bench, "nodes_near", recipe=other, open_recipe=other, at=(0.5, 0.1), **AXES)
 
 

@@ -117,7 +117,7 @@ def test_the_register_is_asked_before_anything_is_written(
     assert not entries(clinic / "releases.db"), "what is refused is not even planned"
     written = write.write(bench, quietly, request=WriteRequest(str(clinic / "out")), **given)
     texts = [block.text for block in written["blocks"] if isinstance(block, Paragraph)]
-    assert "Kept as release 1 of the register, to the press." in texts
+    assert "Registered as release 1, to the press." in texts
     assert entries(clinic / "releases.db")[0][0]["state"] == "released"
     with pytest.raises(ParameterError, match="name the register under Write"):
         bench_of(clinic, RECIPE.format(hidden="town") + LIMIT)
@@ -249,7 +249,7 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
     ):
         page = tab.page
         tab.go("/write")
-        page.get_by_text("Remember it in a register").click()
+        page.get_by_text("Record it in a register").click()
         page.get_by_label("Who receives the release").fill("the newspaper")
         page.get_by_label("Register", exact=True).fill("new.db")
         page.get_by_role("button", name="Ask the register first").click()
@@ -289,11 +289,11 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
         page.keyboard.press("Escape")
         expect(page.get_by_label("Who receives the release")).to_have_value("the newspaper")
         page.get_by_role("button", name="Ask the register first").click()
-        tab.sees("25 people stand alone in all of them together")
+        tab.sees("people are unique in all of them together")
         tab.sees("Nothing was written yet")
         page.get_by_label("Folder", exact=True).fill(str(clinic / "out"))
         page.get_by_role("button", name="Write the release of version 2").click()
-        tab.sees("Kept as release 3 of the register, to the newspaper.")
+        tab.sees("Registered as release 3, to the newspaper.")
         tab.clean()
         recipe = bench.project / "recipe.yaml"
         seed = json.loads((clinic / "out" / "owner" / "lock.json").read_text())["seed"]
@@ -385,7 +385,7 @@ def test_candidates_are_held_against_the_register_as_write_holds_them(
                 word.lower() for word in told
             ], name
     lines = {title: cells for title, cells, _ in figures_of(asked)}
-    assert "25 people stand alone" in lines["with the 1 release of the register"][0]
+    assert "people are unique" in lines["with the 1 release of the register"][0]
     lines = {title: cells for title, cells, _ in figures_of(alone)}
     assert set(lines["with earlier releases"]) == {"not asked: no register is named under Write"}
     assert len(entries(clinic / "releases.db")) == 1

@@ -285,7 +285,7 @@ def test_parameters_that_contradict_each_other():
         LocalRecoding(suppress="none", budget=0.1)
     with pytest.raises(ParameterError, match="levels"):
         LocalRecoding(method="mondrian", levels={"age": 1})
-    with pytest.raises(ParameterError, match="drops no records"):
+    with pytest.raises(ParameterError, match="suppresses no records"):
         LocalRecoding(method="k_member", suppress="tuple", budget=0.1)
     with pytest.raises(ParameterError, match="meet"):
         LocalRecoding().plan(people([30], "m"), Goal())

@@ -104,7 +104,7 @@ def test_units_rows_and_missing_units():
     made = run(sf.ShiftDates(["came"], 100), missing)[1]
     assert made.column("came").n_unique() > 20  # who is not known is alone
     plan, made = run(sf.ShiftDates(["seen", "left"], 100, unit="row"), people())
-    assert "average tells the true date" in plan.warnings[0]
+    assert "average reveals the true date" in plan.warnings[0]
     shifts = made.column("left") - people().column("left")
     assert shifts.n_unique() > 30
 

@@ -53,7 +53,7 @@ def test_quantiles_and_means_are_weighted(values, weights, share):
     weights = weights.draw(st.lists(st.integers(1, 5), min_size=len(values), max_size=len(values)))
     top = oracle.weighted_quantile(values, weights, share)
     if top <= min(values):
-        with pytest.raises(ParameterError, match="nothing of column 'x' would stay"):
+        with pytest.raises(ParameterError, match="no value of column"):
             coded(values, weights, top_quantile=share, replacement="mean")
         return
     plan, made = coded(values, weights, top_quantile=share, replacement="mean")
@@ -143,7 +143,7 @@ def test_nothing_coded_is_warned_of_and_nothing_left_is_refused():
 
 
 def test_bad_columns():
-    with pytest.raises(SchemaError, match="no values at all"):
+    with pytest.raises(SchemaError, match="no values; drop it"):
         run(sf.TopBottomCoding(["x"], top=1), Table(pl.DataFrame({"x": [None, None]})))
     with pytest.raises(SchemaError, match="must hold numbers"):
         run(sf.TopBottomCoding(["x"], top=1), Table(pl.DataFrame({"x": ["a", "b"]})))

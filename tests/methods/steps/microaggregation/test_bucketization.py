@@ -234,7 +234,7 @@ def test_wrong_tables():
         step.plan(table(10).drop(["salary"]), Goal())
     with pytest.raises(SchemaError, match="role quasi"):
         step.plan(table(10).with_roles(keep=["age", "zip"]), Goal())
-    with pytest.raises(SchemaError, match="both make classes"):
+    with pytest.raises(SchemaError, match="both form classes"):
         sf.Bucketize(["age"], t=2, k=5).plan(table(10), Goal())
 
 

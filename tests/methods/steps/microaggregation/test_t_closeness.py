@@ -78,7 +78,7 @@ def test_wrong_parameters_and_tables():
         step.plan(table(4), Goal())
     with pytest.raises(SchemaError, match="no rows"):
         step.plan(table(4).take(np.array([], dtype=np.int64)), Goal())
-    with pytest.raises(SchemaError, match="must have an order"):
+    with pytest.raises(SchemaError, match="must be ordered"):
         sf.TClosenessMicroaggregate("zip", t=0.1, k=5, quasi=["age"]).plan(table(20), Goal())
     with pytest.raises(SchemaError, match="role quasi"):
         step.plan(table(20).with_roles(keep=["age", "zip"]), Goal())

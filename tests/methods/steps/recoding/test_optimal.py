@@ -443,7 +443,7 @@ def test_what_is_searched_is_what_is_measured(objective, metric, part):
 
 def test_a_label_goes_with_its_objective():
     for wrong in ({"objective": "classification"}, {"label": "diagnosis"}):
-        with pytest.raises(ParameterError, match="label goes with the objective classification"):
+        with pytest.raises(ParameterError, match="label belongs to the objective classification"):
             GlobalRecoding(**wrong)
     step = GlobalRecoding(objective="classification", label="age")
     with pytest.raises(SchemaError, match="would predict itself"):

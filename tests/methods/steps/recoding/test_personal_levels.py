@@ -105,7 +105,7 @@ def test_what_does_not_fit_is_refused_without_values(step, told):
 def test_parameters(fields):
     with pytest.raises(ParameterError):
         sf.PersonalLevels(**fields)
-    with pytest.raises(ParameterError, match="cannot be raised itself"):
+    with pytest.raises(ParameterError, match="cannot be generalised itself"):
         sf.PersonalLevels(own={"a": {"policy": 1}}, by="policy")
 
 

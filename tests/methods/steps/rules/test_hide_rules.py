@@ -132,7 +132,9 @@ def test_a_release_whose_rules_stay_with_the_owner(tmp_path):
 
 
 def test_what_is_refused():
-    with pytest.raises(ParameterError, match="values that are not true"):
+    with pytest.raises(
+        ParameterError, match="isl adds items to records, which in a table would be false values"
+    ):
         sf.HideRules("a -> c", 2, 0.5, method="isl")
     with pytest.raises(ParameterError, match="effort is for the method exact"):
         sf.HideRules("a -> c", 2, 0.5, effort=5)

@@ -502,9 +502,7 @@ def test_values_keep_their_types_in_every_kind_of_frame():
     assert released.schema == numbers.schema
     assert released["age"].null_count() + released["x"].null_count() > 0
     assert not released["x"].drop_nulls().is_nan().any(), "NaN would tell what was missing before"
-    assert not np.signbit(released["x"].drop_nulls().to_numpy()).any(), (
-        "minus zero would tell rows apart"
-    )
+    assert not np.signbit(released["x"].drop_nulls().to_numpy()).any(), "that distinguish rows"
 
 
 # ---------------------------------------------------------------------------------- what is refused

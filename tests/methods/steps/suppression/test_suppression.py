@@ -429,9 +429,7 @@ def with_wildcards(cells):
 def test_a_refusal_says_where_missing_values_were_not_counted_as_they_are_judged(step):
     table = with_wildcards(["x", "x", None])
     assert all(verdict.holds for verdict in sf.judge(table, [KAnonymity(3)]))
-    with pytest.raises(
-        Unsatisfiable, match="Missing values of home were counted as a category of their own"
-    ):
+    with pytest.raises(Unsatisfiable, match="counted as a category of their own"):
         step.plan(table, goal(KAnonymity(3)))
     with pytest.raises(Unsatisfiable) as refused:
         step.plan(with_wildcards(["x", "y", "z"]), goal(KAnonymity(3)))

@@ -74,7 +74,7 @@ def test_a_matrix_may_lead_to_values_that_do_not_occur_yet():
     assert set(made) == {1, 2}
     assert made.dtype == pl.Int64
     with pytest.raises(
-        ParameterError, match="1 label\\(s\\) in the matrix of 'x' are no values of its type"
+        ParameterError, match=r"1 label\(s\) in the matrix of 'x' are not values of its type"
     ):
         run(sf.Pram(["x"], matrix={"x": {1: {1: 1}, "one": {"one": 1}}}), plain(x=[1] * 60))
 

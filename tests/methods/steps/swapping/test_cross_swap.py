@@ -147,7 +147,7 @@ def test_wrong_input():
         run(step, plain(x=[1], g=[1]))
     with pytest.raises(SchemaError, match="lacks the column\\(s\\) x"):
         run(step, plain(x=[1], g=[1]), 5, plain(g=[1]))
-    with pytest.raises(SchemaError, match="no record that knows all columns"):
+    with pytest.raises(SchemaError, match="no record with values in all columns"):
         run(step, plain(x=[1], g=[1]), 5, plain(g=[1], x=pl.Series([None], dtype=pl.Int64)))
     with pytest.raises(ParameterError, match="cannot be in columns and in match"):
         sf.SwapAcross(["x"], match=["x"])

@@ -158,7 +158,7 @@ def test_households_without_a_donor_are_counted():
     )
     assert plan.owner["without_donor"]["land"] == 3
     assert "3 household(s) at risk in 'land' found no donor" in plan.warnings[0]
-    assert "lacking to the rate" in plan.warnings[1]
+    assert "missing to reach the rate" in plan.warnings[1]
     assert made.column("town").equals(table.column("town"))
 
 
@@ -171,7 +171,7 @@ def test_households_that_lack_an_area_stay():
     )
     assert (made.column("town").is_null() == table.column("town").is_null()).all()
     assert made.column("land").filter(gone).equals(table.column("land").filter(gone))
-    assert "20 household(s) lack an area" in plan.warnings[-1]
+    assert "have no area" in plan.warnings[-1]
 
 
 def test_rate_and_k_are_not_told():

@@ -133,11 +133,11 @@ def test_other_numbers_of_records_interpolate_between_values():
 
 def test_columns_without_an_order_and_households_are_refused():
     words = Table(pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})).with_roles(keep=["x", "y"])
-    with pytest.raises(SchemaError, match="x have no order: take method: trees"):
+    with pytest.raises(SchemaError, match="have no order; use method: trees"):
         run(sf.Synthesize("copula"), words)
     homes = pl.DataFrame(
         {"home": [i // 2 for i in range(100)], "y": range(100), "z": [i * i for i in range(100)]}
     )
     grouped = Table(homes).with_roles(keep=["y", "z"], person=["home"])
-    with pytest.raises(SchemaError, match="take method: trees for households"):
+    with pytest.raises(SchemaError, match="use method: trees for households"):
         run(sf.Synthesize("copula"), grouped)

@@ -166,7 +166,7 @@ def test_rules_that_are_not_written_well_are_refused_at_once(rule):
 def test_rules_compare_what_has_an_order_only():
     with pytest.raises(ParameterError, match="no order"):
         run(sf.Synthesize(rules=["job < office => married = single"]), workers())
-    with pytest.raises(ParameterError, match="no number or date"):
+    with pytest.raises(ParameterError, match="neither a number nor a date"):
         run(sf.Synthesize(rules=["born < soon => married = single"]), workers())
     with pytest.raises(ParameterError, match="does not list"):
         run(sf.Synthesize(rules=["school < top => married = single"]), workers())

@@ -57,7 +57,7 @@ def enter(app: Any, workbench: Workbench) -> None:
         def answer() -> Response:
             if not workbench.project.has_recipe:
                 return Response(
-                    "There is no recipe yet: open a table first.",
+                    "There is no recipe yet; open a table first.",
                     media_type="text/plain",
                     status_code=404,
                 )

@@ -43,9 +43,9 @@ def pin(page: Page, candidate: Pin) -> None:
     """Keep a candidate; the same one twice is one."""
     pins = page.workbench.project.pins
     if candidate in pins:
-        page.say("This is pinned already.")
+        page.say("This candidate is pinned already.")
     elif len(pins) >= MOST_PINS:
-        page.say(f"At most {MOST_PINS} candidates can be pinned. Take one out first.")
+        page.say(f"At most {MOST_PINS} candidates can be pinned. Remove one first.")
     else:
         page.workbench.project.set_pins((*pins, candidate))
 
@@ -176,5 +176,5 @@ def _compared(page: Page, comparison: Mapping[str, Any]) -> None:
     old = comparison["about"] != digest_of(project.pins, project.register)
     with element("div", "compared", old and "old"):
         if old:
-            badge("for the candidates or the register of before")
+            badge("for the candidates or the register as they were")
         draw_blocks(comparison_blocks(comparison))

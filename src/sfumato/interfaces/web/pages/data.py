@@ -109,8 +109,8 @@ class DataStage(StageView):
             self.columns.on("kind", lambda event: self.page.attempt(lambda: self._kind(event.args)))
             self.columns.on("accept", lambda event: self._accept(event.args))
             hint(
-                "On a tick box, the keys d, q, s and k give a role, and ↑ and ↓ go to the next."
-                " Shift and click select a range."
+                "On a tick box, the keys d, q, s and k give a role, and ↑ and ↓ move to the next. "
+                "Shift and click select a range."
             )
         with section("Rows") as below:
             below.props["id"], below.props["tabindex"] = "rows", -1
@@ -175,9 +175,9 @@ class DataStage(StageView):
         """The first sentence: how far the quasi-identifiers single people out."""
         count = 0 if single is None else single["columns"]
         if single is None:
-            words = "How far the columns single people out is not known yet."
+            words = "How much the columns single people out is not known yet."
         elif not count:
-            words = "No column is a quasi-identifier yet: nobody outside is taken to know anything."
+            words = "No column is a quasi-identifier yet, so outsiders are assumed to know nothing."
         else:
             share = 0.0
             if single["records"]:
@@ -201,28 +201,30 @@ class DataStage(StageView):
         absent = [name for name in schema.attributes if name not in names]
         with redrawn(self.notes):
             if opened.get("changed"):
-                change = "The table changed since the project was open last"
+                change = "The table changed since the project was last open"
                 if opened["other"]:
                     change = "This is another table than before"
-                text(f"{change}. The recipe is as it was; numbers are new.", "p", "problem")
+                text(f"{change}. The recipe is unchanged; the numbers are new.", "p", "problem")
             if undecided:
                 waits = "1 column waits"
                 if len(undecided) != 1:
                     waits = f"{len(undecided)} columns wait"
-                text(f"{waits} for your decision (role ask). Nothing runs before.", "p", "problem")
+                text(
+                    f"{waits} for your decision (role ask). Decide before you run.", "p", "problem"
+                )
             if absent:
                 lacks = "1 column that the table lacks"
                 if len(absent) != 1:
                     lacks = f"{len(absent)} columns that the table lacks"
                 text(f"The recipe names {lacks}.", "p", "problem")
                 button(
-                    "Take them out of the recipe",
+                    "Remove them from the recipe",
                     lambda: self.page.edit(*edits.without_columns(self.recipe, absent)),
                     key="drop columns",
                 )
             if absent or len(undecided) > len(schema.columns(Role.ASK)):
                 button(
-                    "Look at all columns anew",
+                    "Look at all columns again",
                     lambda: self.page.wait_for(self._anew()),
                     key="propose anew",
                 )
@@ -258,7 +260,7 @@ class DataStage(StageView):
     async def _role(self, gesture: Any) -> None:
         columns, choice = self._columns_of(gesture), str(gesture.get("role"))
         if choice not in edits.CHOICES:
-            raise ParameterError("there is no such role")
+            raise ParameterError("this role does not exist")
         suggested = {}
         if Role.QUASI in edits.CHOICES[choice][0]:
             old = self.recipe.schema.attributes
@@ -282,7 +284,7 @@ class DataStage(StageView):
         old = self.recipe
         fresh = dataclasses.replace(proposed["recipe"], limits=old.limits, contract=())
         forget(self.project)
-        self.page.edit(fresh, "Looked at all columns anew")
+        self.page.edit(fresh, "Looked at all columns again")
 
     def _columns_of(self, gesture: Any) -> list[str]:
         table_columns = (self.workbench.opened or {}).get("columns", ())

@@ -112,7 +112,7 @@ class Drawer(StageView):
             text("Take it away" if self.shown == "recipe" else "History", "h2")
             button("Close", self.close, "quiet", key="close drawer", label="Close the panel")
         if not self.project.has_recipe:
-            text("There is no recipe yet: open a table first.", "p", "soft")
+            text("There is no recipe yet; open a table first.", "p", "soft")
         elif self.shown == "recipe":
             self._draw_kinds()
         else:
@@ -144,7 +144,7 @@ class Drawer(StageView):
                 button("Apply", self._apply, "strongly", key="apply")
                 if self.draft is not None:
                     button(
-                        "Take it as it is now",
+                        "Load the current recipe",
                         lambda: self.change_view(draft=None),
                         key="forget draft",
                     )
@@ -166,8 +166,8 @@ class Drawer(StageView):
         changed = self.draft is not None and self.begun != project.version
         if changed:
             self.page.complain(
-                "The recipe was changed since you began to type. Apply is refused until you take it"
-                " as it is now."
+                "The recipe changed while you were typing. Apply is refused until you load the "
+                "current recipe."
             )
         current = words if self.draft is None else self.draft
         about = {
@@ -295,7 +295,7 @@ class Drawer(StageView):
     def _draw_comparison(self, version: int) -> None:
         project = self.project
         with element("section", "comparison"):
-            text(f"Version {version} and now, version {project.version}", "h3")
+            text(f"Version {version} and the current version {project.version}", "h3")
             then = next(entry for entry in project.log if entry.version == version)
             now = project.entry
             if then.effect or (now is not None and now.effect):
@@ -303,7 +303,7 @@ class Drawer(StageView):
                 text(f"now: {said_of(now, clock=False) if now else ''}", "p", "small")
             differences = changes(project.recipe_of(version), project.recipe)
             if not differences:
-                text("They say the same.", "p")
+                text("They are the same.", "p")
             self._draw_changes(differences, MANY)
             button(
                 "Close the comparison",

@@ -101,9 +101,9 @@ class Explore(StageView):
 
     async def draw(self) -> None:
         """Draw all of it; what is selected stays so."""
-        text("Which trade do you want?", "h1")
+        text("Which trade-off do you want?", "h1")
         if not self.workbench.ready:
-            text("Open a table first: there is nothing to trade yet.", "p")
+            text("Open a table first; there is nothing to trade off yet.", "p")
             text("Open a table", "a", "button", href="./", key="to data")
             return
         landscape = await self.ask("front", axes=self.axes)
@@ -122,8 +122,8 @@ class Explore(StageView):
     def _no_lattice(self) -> None:
         names = ", ".join(title_of(step.name) for step in self.recipe.steps) or "no step"
         text(
-            f"This recipe works by {names}. No step of it gives whole columns a level, so there are"
-            " no levels to choose from.",
+            f"This recipe works by {names}. None of its steps gives whole columns a level, so "
+            "there are no levels to choose from.",
             "p",
         )
         text(
@@ -135,7 +135,9 @@ class Explore(StageView):
             recode = edits.with_recoding(self.recipe)
             button("Recode whole columns instead", lambda: self.page.edit(*recode), key="recode")
             button(
-                "Pin this, and the same by recoding whole columns", self._pin_both, key="pin both"
+                "Pin this recipe, and the same with recoding of whole columns",
+                self._pin_both,
+                key="pin both",
             )
 
     def _pin_both(self) -> None:
@@ -150,8 +152,7 @@ class Explore(StageView):
 
     def _not_yet(self) -> None:
         text(
-            "Every combination of levels costs something and risks something. Nothing has been"
-            " looked at yet.",
+            "Every combination of levels has a cost and a risk. None has been examined yet.",
             "p",
         )
         button("Look at all combinations", self.survey, "strongly", key="survey")
@@ -170,8 +171,8 @@ class Explore(StageView):
                 )
         if self.recipe.limits or self.recipe.contract:
             words = (
-                "Limits and the contract are not asked of these points: a run asks them, and so"
-                " does the comparison of candidates below."
+                "Limits and the contract are not checked for these points: a run checks them, and "
+                "so does the comparison of candidates below."
             )
             hint(words)
         self._choose_first()
@@ -189,16 +190,16 @@ class Explore(StageView):
         promise = join_words(model.promise for model in self.recipe.meet) or "what is promised"
         if not landscape["whole"]:
             return (
-                "There are too many combinations to look at all of them: here are the one in use"
-                f" and its neighbours. At most {landscape['budget']:,} records may be lost."
+                "There are too many combinations to examine all: these are the current one and "
+                f"its neighbours. At most {landscape['budget']:,} records may be lost."
             )
         within = (
-            f"{landscape['within']:,} keep {promise} and lose no more than the"
-            f" {landscape['budget']:,} records you allow"
+            f"{landscape['within']:,} hold {promise} and lose no more than the "
+            f"{landscape['budget']:,} records you allow"
         )
-        ways = "look at those that lose more, or promise less"
+        ways = "look at combinations that lose more, or promise less"
         if landscape["front"]:
-            ways = f"{len(landscape['front']):,} of them nothing beats"
+            ways = f"{len(landscape['front']):,} of them are beaten by none"
         return (
             f"Of {landscape['nodes']:,} combinations of levels, {within}; {ways}. Further left"
             " keeps more, further down risks less."
@@ -273,8 +274,8 @@ class Explore(StageView):
         front = self.found["front"] if self.found["whole"] else []
         groups = self._groups(list(self.found["dots"]), front)
         words = (
-            f"{len(self.found['dots'])} dots for {self.found['nodes']:,} combinations by"
-            f" {across.title} and {up.title}; the table below has the points that nothing beats"
+            f"{len(self.found['dots'])} dots for {self.found['nodes']:,} combinations by "
+            f"{across.title} and {up.title}; the table below lists the points that none beats"
         )
         x = dataclasses.replace(across, title=f"{across.title} (worse →)")
         y = dataclasses.replace(up, title=f"{up.title} (worse ↑)")
@@ -299,8 +300,8 @@ class Explore(StageView):
         self.drawn.append(edges)
         lines = Series("", tuple(corners), "line")
         words = (
-            f"The lattice of {len(nodes)} combinations, finest below; the table has the points"
-            " that nothing beats"
+            f"The lattice of {len(nodes)} combinations, finest below; the table lists the points "
+            "that none beats"
         )
         series = (lines, *self._groups(list(nodes), []))
         y = ChartAxis("sum of levels (coarser ↑)")
@@ -331,7 +332,7 @@ class Explore(StageView):
         best_nodes = self.found["front"][:MOST_SHOWN]
         if not best_nodes:
             return
-        with table("Points that nothing beats", heads):
+        with table("Points that none beats", heads):
             for rank, at in enumerate(best_nodes, 1):
                 self._row(rank, at, self.found["points"][at])
         if len(self.found["front"]) > MOST_SHOWN:
@@ -438,7 +439,7 @@ class Explore(StageView):
         )
         hint(f"{summary} · best guess for the least protected {percent(point['prosecutor_risk'])}")
         if not point["classes"]:
-            text("Nothing would be left to release.", "p", "alarm")
+            text("Nothing would remain to release.", "p", "alarm")
         elif not point["within_budget"]:
             over = point["suppressed"] - self.found["budget"]
             text(f"This loses {over:,} records more than you allow.", "p", "alarm")
@@ -468,7 +469,7 @@ class Explore(StageView):
         with element("div", "row"):
             words = "Use"
             if not point["within_budget"]:
-                words = f"Use, and allow {point['suppressed']:,} lost records"
+                words = f"Use it, and allow {point['suppressed']:,} lost records"
             if self.found["fresh"] and point["classes"]:
                 button(
                     words,
@@ -505,10 +506,10 @@ class Explore(StageView):
 
     def _use(self, point: Node) -> None:
         if not self.found["fresh"]:
-            self.page.say("These are the figures of an older version. Look again first.")
+            self.page.say("These figures are of an older version. Look again first.")
             return
         if not point["classes"]:
-            self.page.say("Nothing would be left to release at these levels.")
+            self.page.say("At these levels nothing would remain to release.")
             return
         self.levels = dict(point["levels"])
         recipe = self.recipe

@@ -51,7 +51,7 @@ class GroupEditor:
             if self.arrives:
                 container.props["data-arrives"] = self.arrives
             if groups == "":
-                button("Change the groups by hand", lambda: self._begin(column), key="by hand")
+                button("Edit the groups by hand", lambda: self._begin(column), key="by hand")
             elif isinstance(groups, str):
                 text(groups, "p", "soft")
             else:
@@ -71,7 +71,7 @@ class GroupEditor:
         box.on("rename", lambda event: self._rename(event.args))
 
     def _draw_levels(self, groups: Fields) -> None:
-        with element("div", "tools", role="group", aria_label="which level is grouped"):
+        with element("div", "tools", role="group", aria_label="the level to group"):
             for level in range(1, groups["levels"] + 1):
                 words = "Put groups together"
                 if level != groups["levels"]:

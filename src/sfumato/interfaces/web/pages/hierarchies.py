@@ -70,7 +70,7 @@ class HierarchyStage(StageView):
         if not names:
             self._nothing(
                 lambda: self.page.ask_for_table(
-                    "No column is a quasi-identifier yet. Say on the stage Data which ones are."
+                    "No column is a quasi-identifier yet. Choose them on the stage Data."
                 )
             )
             return
@@ -183,7 +183,7 @@ class HierarchyStage(StageView):
                                 lost,
                                 "span",
                                 "alarm",
-                                aria_label=f"{line['uncovered']:,} values have no place",
+                                aria_label=f"{line['uncovered']:,} values are in no group",
                             )
                         text(words, "span", aria_label=self._spoken(has_level, levels[name], top))
                 pick.on("click", lambda n=name: self._pick(n))
@@ -308,7 +308,7 @@ class HierarchyStage(StageView):
         """What has no place, before it fails; and what a draft would do."""
         with redrawn(self.notice):
             if self.draft is not None:
-                text("This is a preview. The recipe is as it was.", "p", "lead")
+                text("This is a preview. The recipe is unchanged.", "p", "lead")
             if problem:
                 self.page.complain(problem)
             lost = 0
@@ -319,7 +319,7 @@ class HierarchyStage(StageView):
                 if lost != 1:
                     have = f"{lost:,} values have"
                 self.page.complain(
-                    f"{have} no place ({answer['records_lost']:,} records). A run refuses them."
+                    f"{have} in no group ({answer['records_lost']:,} records). A run refuses them."
                 )
             with element("div", "tools") as tools:
                 if self.draft is not None:
@@ -345,7 +345,7 @@ class HierarchyStage(StageView):
         button("List them", lambda: self.page.wait_for(self._list_lost()), key="list lost")
 
     async def _adopt(self, hierarchy: Any) -> None:
-        words = "values without a place are under Other"
+        words = "values in no group are under Other"
         if self.draft is not None:
             words = self.draft_words
         await self._try(registry.write(hierarchy), words)
@@ -355,7 +355,7 @@ class HierarchyStage(StageView):
             "without_place", column=self.column, hierarchy=self.draft
         )
         with self.page.client, redrawn(self.listed):
-            with element("ul", "entries", tabindex=0, aria_label="values without a place"):
+            with element("ul", "entries", tabindex=0, aria_label="values in no group"):
                 for value, count in answer["values"]:
                     with element("li"):
                         text(value if value else "(empty)", "span")
@@ -374,15 +374,15 @@ class HierarchyStage(StageView):
             self._choice(column)
             # classes of this column alone tell what its hierarchy does by itself
             scopes = {
-                "all": "all quasi-identifiers, the others as they are chosen now",
-                "alone": f"{column} alone, as if nothing else were known",
+                "all": "all quasi-identifiers, the others at their current levels",
+                "alone": f"{column} alone, as if no other column were known",
             }
             now = "alone" if self.alone else "all"
             choice("Classes of", scopes, now, self._count, key="classes of")
             self.levels = Levels(levels=[], k=answer["k"], records=answer["records"], bands=[])
             self.levels.on("use", lambda event: self._use_level(int(event.args)))
             self._fill(answer)
-            hint("Bars are records. Values are shown for the owner's eyes only.")
+            hint("Bars count records. Values are shown to the owner only.")
 
     async def _count(self, which: str) -> None:
         self.alone = which == "alone"

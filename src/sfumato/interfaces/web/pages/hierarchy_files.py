@@ -37,7 +37,7 @@ class HierarchyFiles:
     def draw(self, column: str) -> None:
         """Draw it."""
         with section("As a file"):
-            hint("One line a value: value;level 1;…;top, as ARX writes it.")
+            hint("One line per value: value;level 1;…;top, as ARX writes it.")
             with element("form", "tools") as form:
                 field = element(
                     "input",
@@ -97,7 +97,9 @@ class HierarchyFiles:
     async def _import(self, path: Path) -> None:
         """Look at a file: it is copied into the project, and in use only when somebody says so."""
         if not path.is_file():
-            raise UnreadableInput(f"{path.name or 'this'}: there is no such file; check the path")
+            raise UnreadableInput(
+                f"{path.name or 'this'}: this file does not exist; check the path"
+            )
         how = await self.stage.workbench.answer("delimiter_of", path=str(path.absolute()))
         copy = await asyncio.to_thread(self._copied, path)
         options = {
@@ -135,7 +137,8 @@ class HierarchyFiles:
 
         with self.stage.page.client, redrawn(self.more):
             text(
-                f"Wrote {answer['values']:,} values to {answer['path']}. It holds values: keep it.",
+                f"Wrote {answer['values']:,} values to {answer['path']}. It contains "
+                "values of the data, so keep it private.",
                 "p",
             )
             button("Download it", lambda: ui.download.file(path), key="download hierarchy")

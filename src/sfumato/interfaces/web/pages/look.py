@@ -62,7 +62,7 @@ class LookStage(StageView):
         if outcome is None:
             return
         if not outcome.get("made", True):
-            message = outcome.get("message", "Nothing could be made.")
+            message = outcome.get("message", "Nothing could be released.")
             self.page.say(f"{message} The stage Run says what would help.")
             return
         self.version = version
@@ -83,7 +83,7 @@ class LookStage(StageView):
         drawn_for = (self.tab, project.version)
         text("What would others get?", "h1")
         if not self.workbench.ready:
-            self.page.ask_for_table("Open a table first: there is nothing to look at yet.")
+            self.page.ask_for_table("Open a table first; there is nothing to look at yet.")
             return
         with until_drawn():
             versions = await self.workbench.worker.ask("made_versions")
@@ -95,8 +95,8 @@ class LookStage(StageView):
                 self.release = await self.ask("look")
         if not versions:
             text(
-                "Nothing has been made yet. A release is made from the recipe as it is; nothing is"
-                " written.",
+                "There is no release yet. A release is made from the current recipe; nothing is "
+                "written.",
                 "p",
             )
             button("Make the release", self.make, "strongly", key="make")
@@ -126,8 +126,8 @@ async def _columns(stage: LookStage) -> None:
     if len(names) > AT_ONCE:
         pager("columns", (first, AT_ONCE, len(names)), lambda at: turn(stage, "columns", at))
     hint(
-        "Grey outline: before. Blue: after; what was made coarser is spread over what it may stand"
-        " for."
+        "Grey outline: before. Blue: after; coarse values are spread over the values they may "
+        "stand for."
     )
     with element("div", "cards"):
         for blocks in cards:
@@ -144,7 +144,7 @@ async def _pairs(stage: LookStage) -> None:
     """Two columns together, before and after."""
     names = stage.release["shown"]
     if len(names) < 2:
-        text("There are no two columns to look at together.", "p")
+        text("Two columns are needed to look at them together.", "p")
         return
     if len(set(stage.pair)) != 2 or not set(stage.pair) <= set(names):
         stage.pair = names[:2]

@@ -50,7 +50,7 @@ class Opening(StageView):
 
     def draw(self) -> None:
         """The page of a workbench without a table."""
-        text("Which table shall be safe to share?", "h1")
+        text("Which table do you want to make safe to share?", "h1")
         text("It is read on this machine and stays here.", "p", "soft")
         if self.workbench.trouble:
             self.page.complain(self.workbench.trouble)
@@ -83,14 +83,14 @@ class Opening(StageView):
             self._options("Read it otherwise", opened)
         with element("details", "options"):
             text("Open another table", "summary", key="another table")
-            hint("The recipe stays. Columns that it does not know will wait for a role.")
+            hint("The recipe stays. New columns will wait for a role.")
             self._path(empty=True)
             self.folder = element("div", "folder")
             self._drop()
         if recent(besides=self.project.folder):
             with element("details", "options"):
                 text("Open another project", "summary", key="another project")
-                hint("This one is kept as it is.")
+                hint("The current project is kept.")
                 self._projects()
 
     # parts
@@ -144,7 +144,7 @@ class Opening(StageView):
                 if isinstance(records, int):
                     text(f"{records:,} records", "span", "soft", "small")
             else:
-                text(f"{name}: the project is not there any more, or was moved", "span", "soft")
+                text(f"{name}: the project no longer exists, or was moved", "span", "soft")
                 button(
                     "Forget it",
                     lambda: self._forget(folder),
@@ -214,7 +214,7 @@ class Opening(StageView):
                 self._part_of(opened)
             options = FormOptions(values=self.values, folded=False)
             DrawnForm(ReadingRequest, None, "reading", lambda *_: None, options).draw()
-            hint("Where nothing is said, sfumato finds out.")
+            hint("Where you choose nothing, sfumato finds out.")
             if opened is not None:
                 button("Read it again", self._open_path, key="read again")
 

@@ -152,7 +152,10 @@ class PolicyStage(StageView):
         with section("What the table is for"):
             form.draw()
             button(
-                "Compile to a recipe", lambda: self.compile(form), "strongly", key="policy-compile"
+                "Compile it to a recipe",
+                lambda: self.compile(form),
+                "strongly",
+                key="policy-compile",
             )
 
     def _changed_use(self, _: PolicyRequest, field: Any) -> None:
@@ -177,7 +180,7 @@ class PolicyStage(StageView):
             draw_blocks(compiled["blocks"])
             lines = changed_lines(self.recipe, compiled["recipe"])
             if not lines:
-                text("It is the recipe in use already.", "p")
+                text("It is already the recipe in use.", "p")
                 return
             label = "What changes in the recipe"
             with element("pre", "diff", "mono", tabindex=0, role="region", aria_label=label):
@@ -191,7 +194,7 @@ class PolicyStage(StageView):
         if self.compiled is None or self.policy is None:
             return
         if self.version != self.project.version:
-            self.page.say("The recipe was changed since. Compile the policy again.")
+            self.page.say("The recipe changed meanwhile. Compile the policy again.")
             return
         self.page.edit(self.compiled["recipe"], f"as the policy {self.policy['name']} asks")
 
@@ -211,9 +214,9 @@ class PolicyStage(StageView):
             suggestions=policy["suggestions"],
         )
         form = DrawnForm(ComplianceRequest, None, "comply", self.judge, options)
-        with section("Does a release keep it?"):
+        with section("Does a release comply with it?"):
             form.draw()
-            button("Hold the release against it", form.submit, "strongly", key="policy-comply")
+            button("Compare the release with it", form.submit, "strongly", key="policy-comply")
             if self.verdict is not None:
                 draw_blocks(self.verdict["blocks"])
 
@@ -225,7 +228,7 @@ class PolicyStage(StageView):
         project = self.project
         self.verdict = await self._work(
             "comply_policy",
-            "Holding the release against the policy",
+            "Comparing the release with the policy",
             key=str(project.version),
             within=str(project.folder),
             source=policy["source"],

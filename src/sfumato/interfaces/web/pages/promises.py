@@ -65,7 +65,7 @@ SECTIONS = {
     "steps": RecipeSection(
         "Steps, in this order",
         "steps",
-        "No step yet: nothing is changed but that direct identifiers are dropped.",
+        "No step yet: only direct identifiers are dropped.",
         "Add a step",
     ),
     "contract": RecipeSection(
@@ -171,7 +171,7 @@ class PromiseStage(StageView):
 
     def _published(self) -> None:
         """Published thresholds, each with its source; they set the class size."""
-        hint("None makes a release lawful; they say what others take.")
+        hint("None makes a release lawful; they show what others use.")
         with element("ul", "plainlist"):
             for rule in published_thresholds():
                 risk = ""
@@ -348,7 +348,7 @@ class PromiseStage(StageView):
         try:
             number = float(entered)
         except ValueError:
-            self.page.say(f"A limit of {title_of(limit.name)} is a number.")
+            self.page.say(f"The limit of {title_of(limit.name)} must be a number.")
             return
         self.set_limit(position, dataclasses.replace(limit, bound=number))
 
@@ -505,8 +505,8 @@ def records_under(today: Fields, largest: int) -> list[int]:
 def implied(verdict: Fields) -> str:
     """What follows from a promise."""
     names = [title_of(name) for name in verdict["strong_enough"]]
-    general = f"When strong enough it implies {', '.join(names) or 'no other model'}."
+    general = f"At sufficient strength it implies {', '.join(names) or 'no other model'}."
     if not verdict["implies"]:
         return general
     promised = ", ".join(verdict["implies"])
-    return f"It makes {promised} hold too, which need not be promised. {general}"
+    return f"It implies {promised}, which need not be promised. {general}"

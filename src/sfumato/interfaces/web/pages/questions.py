@@ -63,7 +63,7 @@ class QuestionStage(StageView):
         """Draw all of it."""
         text("What do you want to know?", "h1")
         if not self.workbench.ready:
-            self.page.ask_for_table("Open a table first: there is nobody to ask about yet.")
+            self.page.ask_for_table("Open a table first; there is nobody to ask about yet.")
             return
         self.state = await self.ask("budget_state")
         if not self.state["started"]:
@@ -78,9 +78,9 @@ class QuestionStage(StageView):
 
     def _draw_start(self) -> None:
         text(
-            "Answers carry noise, so that nobody can tell from them whether one person is in the"
-            " table. Each answer costs a part of a budget; what is spent stays spent, also at the"
-            " command line.",
+            "Answers carry noise, so that nobody can infer from them whether a person is in the "
+            "table. Each answer costs a part of a budget; what is spent stays spent, also on the "
+            "command line.",
             "p",
             "lead",
         )

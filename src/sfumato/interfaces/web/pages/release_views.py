@@ -44,7 +44,7 @@ async def rows(stage: LookStage) -> None:
         if answer["aligned"]:
             choice("show", WHICH, stage.which, choose, key="which rows")
     if answer["aligned"]:
-        words = "Each record as it was, and below it what is released of it; ● marks what changed."
+        words = "Each original record, and below it what is released of it; ● marks what changed."
     else:
         words = "The rows are synthetic: there is no original row to show beside them."
     hint(words)
@@ -136,9 +136,9 @@ async def attacks(stage: LookStage) -> None:
         button("Let the intruders try", lambda: _attack(stage), "strongly", key="attack")
     longest = by_the_clock(stage.seconds)
     hint(
-        "Seconds of computing, by all processors together, so that a busy machine finds the same."
-        f" By the clock it may last longer: no attack is begun after {longest:.0f} seconds. Cancel,"
-        " at the foot, ends it; then nothing was tried."
+        "Seconds of computing, summed over all processors, so that a busy machine finds the same. "
+        f"The clock may show more: no attack starts after {longest:.0f} seconds. Cancel, at the "
+        "foot, ends it; then no attack counts."
     )
     draw_blocks(blocks)
 
@@ -160,7 +160,7 @@ async def utility(stage: LookStage) -> None:
         button(words, lambda: _measure(stage, False), "strongly", key="measure")
         button("Measure thoroughly", lambda: _measure(stage, True), key="measure thoroughly")
         text(
-            "thoroughly: every metric, with fitted models; this takes longer",
+            "thorough: every metric, with fitted models; this takes longer",
             "span",
             "small",
             "soft",
@@ -189,8 +189,8 @@ async def report(stage: LookStage) -> None:
     draft = stage.workbench.findings.get(REPORTS, {}).get(stage.version, {})
     if draft.get("about") != stage.known_as("reports"):
         text(
-            "The reports are drawn from a draft of the release: it is written to a private folder,"
-            " read back, judged and removed.",
+            "The reports show a draft of the release: it is written to a private folder, read "
+            "back, judged and removed.",
             "p",
         )
         button("Draw the reports", lambda: _draft_reports(stage), "strongly", key="draw reports")
@@ -241,7 +241,7 @@ def enter(app: Any, workbench: Workbench) -> None:
         report_page = workbench.findings.get(REPORTS, {}).get(version, {}).get(kind)
         if report_page is None or kind not in KINDS:
             return Response(
-                "This report is not there any more.", status_code=404, media_type="text/plain"
+                "This report no longer exists.", status_code=404, media_type="text/plain"
             )
         heads = {"content-security-policy": POLICY, "cache-control": "no-store"}
         return Response(report_page, media_type="text/html; charset=utf-8", headers=heads)

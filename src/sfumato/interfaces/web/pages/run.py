@@ -72,7 +72,7 @@ class RunStage(StageView):
         with element("div", old and "old"):
             if old:
                 text(
-                    f"for version {number}; the recipe was changed since",
+                    f"for version {number}; the recipe changed meanwhile",
                     "p",
                     "soft",
                     role="status",
@@ -101,9 +101,7 @@ class RunStage(StageView):
     def take(self, way: Fields, number: int) -> None:
         """Make one of the offered changes; only to the version it was worked out for."""
         if number != self.project.version:
-            self.page.say(
-                "The recipe was changed since. Run it again, and changes for it are worked out."
-            )
+            self.page.say("The recipe changed meanwhile. Run it again to get its changes.")
             return
         self.page.edit(way["recipe"], way["sentence"])
 
@@ -164,7 +162,7 @@ class RunUnderWay(UnderWay):
         begun = time.time() - (time.monotonic() - job.started)
         with element("div", "card", "runjob"):
             text(f"Making the release for version {job.version}", "h2")
-            self.bar = element("progress", max=1, aria_label="How far the run is")
+            self.bar = element("progress", max=1, aria_label="Progress of the run")
             with element("p"):
                 with element("span"):
                     self.words = Words("")

@@ -180,7 +180,7 @@ class Page:
         """Say in place that there is no table yet and what to do, or that it is being read."""
         if self.workbench.reading:
             text(
-                "The table is being read. This page shows it as soon as it is there.",
+                "The table is being read. This page shows it when it is ready.",
                 "p",
                 "soft",
                 role="status",
@@ -298,7 +298,7 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
         colours.value = COLOURS[workbench.colours]
 
     with element("footer", "foot", "soft", "small"):
-        where = "Who has this address can work with these data."
+        where = "Everybody with this address can work with these data."
         if workbench.local:
             where = "Everything stays on this machine."
         page.live(lambda: _said_of_data(page, where), classes="where")

@@ -35,8 +35,8 @@ MEANT = frozenset(
 # Gestures that could still arrive.
 KEPT = 5_000
 TOO_LATE = (
-    "That part of the page changed in the same moment, so nothing was done. Please look at it and"
-    " try once more."
+    "That part of the page changed at the same moment, so nothing was done. Please look at it and "
+    "try again."
 )
 
 

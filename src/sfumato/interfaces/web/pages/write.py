@@ -46,7 +46,7 @@ class WriteForm(StageView):
 
     def draw(self) -> None:
         """Draw the page; the form and the result are drawn anew apart from each other."""
-        text("Where shall the release go?", "h1")
+        text("Where do you want to write the release?", "h1")
         self.place = element("div")
         self.page.live(self._changed)
         self.result = self.page.live(self._draw_result)
@@ -73,7 +73,7 @@ class WriteForm(StageView):
         workbench = self.workbench
         version = workbench.project.version
         if not workbench.ready:
-            text("Open a table first: there is nothing to write yet.", "p", "soft")
+            text("Open a table first; there is nothing to write yet.", "p", "soft")
             return
         if self.values.get("folder", "") in ("", self.suggested):
             folder = workbench.project.folder / "releases" / f"version-{version}"
@@ -93,10 +93,10 @@ class WriteForm(StageView):
         self.open = self.open or bool(self.register)
         attributes: Fields = {"open": True} if self.open else {}
         with element("details", "options", **attributes):
-            text("Remember it in a register", "summary", key="register")
+            text("Record it in a register", "summary", key="register")
             hint(
-                "What this release reveals together with all earlier ones is looked at first, and"
-                " it is added to them."
+                "sfumato first checks what this release reveals together with all earlier ones, "
+                "then adds it to them."
             )
             options = FormOptions(values=self.register, folded=False)
             DrawnForm(RegisterRequest, None, "register", self._registered, options).draw()

@@ -89,7 +89,7 @@ def _read(path: str, recipe: Recipe | None, options: Fields) -> Table:
     except UnreadableInput as error:
         if Path(path).is_dir():
             raise UnreadableInput(
-                f"{one_table_hint(Path(path), 'is no table in parts')} ({error})"
+                f"{one_table_hint(Path(path), 'is not a table in parts')} ({error})"
             ) from None
         raise
 

@@ -60,7 +60,7 @@ def survey(
     """
     if choices.lattice_step(open_recipe) is None:
         raise ParameterError(
-            "no step of this recipe chooses from a lattice; global_recoding is such a step"
+            "no step of this recipe chooses from a lattice; add global_recoding, for example"
         )
     survey_recipe = choices.to_survey(open_recipe)
     table = bench.data.described_by(survey_recipe)
@@ -217,7 +217,7 @@ def reasons(
 def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
     survey_kept = bench.recall(_key(open_recipe))
     if survey_kept is None:
-        raise ParameterError("the combinations of this version have not been looked at yet")
+        raise ParameterError("the combinations of this version have not been examined yet")
     landscape: Landscape = survey_kept.landscape
     return dataclasses.replace(landscape, budget=choices.records_allowed(recipe, landscape.records))
 

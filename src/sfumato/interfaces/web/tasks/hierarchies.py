@@ -521,7 +521,7 @@ def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> Fields:
                 problem = problem or error
                 continue
             return {"delimiter": delimiter, "encoding": encoding, "listed": len(table.listed())}
-    raise problem or ParameterError("this is no hierarchy file")
+    raise problem or ParameterError("this is not a hierarchy file")
 
 
 def export_hierarchy(
@@ -533,7 +533,7 @@ def export_hierarchy(
     table = describe_table(bench, recipe)
     hierarchy = table.schema[column].hierarchy
     if hierarchy is None:
-        raise ParameterError(f"column {column!r} has no hierarchy to write down")
+        raise ParameterError(f"column {column!r} has no hierarchy to save")
     counts = _counts(table, column)
     lost = uncovered(hierarchy, list(counts))
     covered = {value: count for value, count in counts.items() if value not in lost}

@@ -56,8 +56,8 @@ MOST_SETS = 20_000
 MOST_ROWS = 100
 LONGEST = 60
 NOT_TRIED = (
-    "Nobody has tried this release yet: how it withstands intruders is unknown. Unknown is not a"
-    " pass."
+    "Nobody has attacked this release yet: how it withstands intruders is unknown. Unknown is not "
+    "a pass."
 )
 NO_PROMISE = "Nothing was promised."
 # Where groups of class sizes begin.
@@ -68,9 +68,7 @@ def release_of(bench: Bench, version: int) -> TableRelease:
     """The release of a version, where it is kept."""
     release: TableRelease | None = bench.recall(f"release {version}")
     if release is None:
-        raise ParameterError(
-            f"the release of version {version} is not there any more; make it again"
-        )
+        raise ParameterError(f"the release of version {version} no longer exists; make it again")
     return release
 
 
@@ -271,7 +269,7 @@ def _which(release: TableRelease, pair: TablePair, which: str) -> Any:
             changed |= ~pair.as_it_was(name)[pair.joint(name).which]
         return np.unique(pair.rows[changed])
     if which != "all":
-        raise ParameterError(f"{which!r} are no rows that can be asked for")
+        raise ParameterError(f"{which!r} are not rows that can be shown")
     return every
 
 
@@ -320,9 +318,9 @@ def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> list[Bl
     column_sets = why_alone(release.original, row, most=largest_set)
     if not column_sets:
         most = min(largest_set, len(quasi))
-        words = f"No {most} columns or fewer single it out in the original."
+        words = f"No {most} columns or fewer make it unique in the original."
         return [*blocks, Paragraph(words)]
-    words = "Whoever knows this of the person finds the record in the original:"
+    words = "Somebody who knows this of the person finds the record in the original:"
     return [*blocks, Paragraph(words), ListBlock(tuple(map(" + ".join, column_sets)))]
 
 
@@ -357,7 +355,7 @@ def look_classes(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     if risks:
         header = ("risk", "before", "after", "meaning")
         return [*blocks, Heading("Risks that follow"), TableBlock(header, tuple(risks))]
-    synthetic = "The rows are synthetic and belong to nobody: class sizes tell nothing about risk."
+    synthetic = "The rows are synthetic: class sizes say nothing about the risk of a person."
     return [*blocks, Paragraph(synthetic)]
 
 
@@ -368,7 +366,7 @@ def look_contract(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     blocks += [verdict.verdict_block for verdict in release.verdicts] or [Paragraph(NO_PROMISE)]
     for title, checks, empty in (
         ("Limits", release.limits, "The recipe sets no limit."),
-        ("Contract", release.contract, "Nobody agreed on what must survive."),
+        ("Contract", release.contract, "Nothing was agreed on what must survive."),
     ):
         blocks.append(Heading(title))
         for check in checks:

@@ -64,9 +64,9 @@ NOTHING: Fields = {
     "numbers": False,
 }
 COUNTERPARTS = {
-    "none": "No counterpart: nothing of a release answers this",
-    "said": "You have to say this: a table does not know it",
-    "release": "The release itself tells",
+    "none": "No counterpart: nothing in a release answers this",
+    "said": "You have to answer this: a table cannot",
+    "release": "The release itself answers it",
 }
 SEVERITIES = {"error": "It cannot be used", "warning": "Take care", "note": "Good to know"}
 
@@ -110,7 +110,7 @@ def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> Fi
         )
     read = PolicySource(path=path, text=text, name=name)
     slow = UnreadableInput(
-        f"{name} takes more than {SECONDS:g} seconds to be understood; that is no policy"
+        f"{name} takes more than {SECONDS:g} seconds to parse and cannot be a policy"
     )
     return within(
         SECONDS, lambda: _understood(read, today, columns), too_long=slow, progress=progress
@@ -173,7 +173,7 @@ def _blocks(
         compiled = ", not what a table must look like: nothing to compile"
         if prescribes:
             compiled = ""
-        words = f"It says what may be done with data{compiled}. A release is held against it below."
+        words = f"It says what may be done with data{compiled}. Compare a release with it below."
         blocks.append(Paragraph(words, "strong"))
     elif not findings:
         blocks.append(Paragraph("Everything in it has a counterpart in this table."))
@@ -270,7 +270,7 @@ def comply_policy(
     is judged is what would be shared.
     """
     if not request.purpose.strip():
-        raise ParameterError("say the purpose of the use: a policy speaks of purposes")
+        raise ParameterError("give the purpose of the use: a policy speaks of purposes")
     progress(0.0, "judging what would be shared")
     with tempfile.TemporaryDirectory(prefix="sfumato-", dir=within) as draft:
         folder, original = request.folder.strip(), None
@@ -311,9 +311,8 @@ def comply_policy(
 def _on_the_table(command: str, act: Callable[[], Answer], progress: Progress) -> Answer:
     """What comes of a policy and the table, unless that takes too long."""
     long = ParameterError(
-        f"this takes more than {SECONDS_ON_THE_TABLE:g} seconds of computing: make columns coarser"
-        f" or quasi-identifiers fewer first, or let 'sfumato policy {command}' work on it, which"
-        " has no limit"
+        f"this takes more than {SECONDS_ON_THE_TABLE:g} seconds of computing; make columns coarser "
+        f"or quasi-identifiers fewer first, or use 'sfumato policy {command}', which has no limit"
     )
     return within(SECONDS_ON_THE_TABLE, act, too_long=long, progress=progress)
 

@@ -179,7 +179,7 @@ def _session(
     if not path.exists():
         start["options"] = SessionOptions(name=path.stem)
     elif start:
-        raise ParameterError("there is a ledger already; what was spent stays spent")
+        raise ParameterError("there already is a ledger; what was spent stays spent")
     return session(table.with_schema(recipe.schema), ledger=path, **start)
 
 

@@ -56,8 +56,8 @@ def make(
     asks = NAME in recipe.limits
     if asks and not register:
         raise ParameterError(
-            f"the recipe limits what all releases of the same people tell together ({NAME}): name"
-            " the register under Write, then make the release"
+            f"the recipe limits what all releases of the same people reveal together ({NAME}); "
+            "name the register under Write, then make the release"
         )
     memory = None
     if asks and register:
@@ -73,7 +73,7 @@ def make(
     bench.keep(f"release {key}", release)
     if asks:
         bench.keep(f"register {key}", register)
-    progress(1.0, "looking at the neighbours")
+    progress(1.0, "examining the neighbours")
     blocks = [*release.blocks(), *reason_blocks(release)]
     return {"made": True, "blocks": blocks, "effect": effect_of(release)}
 
@@ -88,7 +88,7 @@ def reason_blocks(release: TableRelease) -> list[Block]:
     reasons = alternatives.reasons()
     blocks: list[Block] = []
     for heading, sentences in (
-        ("Why this and not another", (reasons.choice,)),
+        ("Why this and not another?", (reasons.choice,)),
         ("One level finer or coarser", reasons.neighbours),
         ("Another budget, or less risk", reasons.outlook),
     ):

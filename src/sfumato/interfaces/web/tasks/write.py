@@ -45,12 +45,12 @@ HISTORY = "history.jsonl"
 
 # What the files of a release hold; the data themselves have names of their own.
 FILES = {
-    "certificate.json": "what is promised, and every file of this folder",
+    "certificate.json": "the promises, and every file of this folder",
     "report.html": "the same for people, with charts",
-    "lock.json": "what is needed to make it again",
-    "alignment.parquet": "which row came from which",
-    "release.json": "all that was found",
-    HISTORY: "how the recipe came to be what it is",
+    "lock.json": "everything needed to make it again",
+    "alignment.parquet": "the original row of each row",
+    "release.json": "all results",
+    HISTORY: "how the recipe was made",
 }
 
 
@@ -72,7 +72,7 @@ def write(
     """
     release = _require_made(bench, key, register)
     if not request.folder.strip():
-        raise ParameterError("name the folder that the release is written to")
+        raise ParameterError("name the folder for the release")
     sign = request.sign or None
     if sign is not None:
         require_plain(sign, limit=MEGABYTE, purpose="a key")
@@ -122,10 +122,10 @@ def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]
     key_path = key_file(file) if key is None else key.absolute()
     blocks: list[Block] = [
         Heading("A new register", 1),
-        Paragraph(f"{file} was started. It holds no release yet."),
+        Paragraph(f"{file} was started. It has no release yet."),
         Paragraph(
-            f"Keep {key_path} apart from the register if others can read your folders, and"
-            " keep a copy: with another key no person would be recognised again."
+            f"Keep {key_path} apart from the register if others can read your folders, and keep a "
+            "copy: with another key nobody would be recognised again."
         ),
         *(Paragraph(note, "quiet") for note in cannot_promise("modes")),
     ]
@@ -140,7 +140,9 @@ def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[s
     release = _require_made(bench, key, register)
     with remembering(register) as remembered:
         remembered.found = remembered.together(release)
-    nothing = Paragraph("Nothing was written yet, neither here nor in the register.", "quiet")
+    nothing = Paragraph(
+        "Nothing was written yet, neither the release nor the entry in the register.", "quiet"
+    )
     return {"blocks": [*_register_blocks(remembered), nothing]}
 
 
@@ -150,7 +152,7 @@ def _require_made(bench: Bench, key: str, register: dict[str, str] | None) -> Ta
     """
     release = made_release(bench, key)
     if register and NAME in release.recipe.limits and bench.recall(f"register {key}") != register:
-        raise NotMade("the release of this version was made without this register: make it again")
+        raise NotMade("the release of this version was made without this register; make it again")
     return release
 
 
@@ -172,7 +174,7 @@ def _for_format(
     )
     if made_for.equals(frame_for_format):
         return release
-    progress(0.05, "making it again for this format, under the same seed")
+    progress(0.05, "making it again for this format, with the same seed")
     context = Context(
         release.seed,
         format=format,
@@ -190,10 +192,7 @@ def made_release(bench: Bench, key: str) -> TableRelease:
     """The release that was made of a version."""
     release: TableRelease | None = bench.recall(f"release {key}")
     if release is None:
-        raise NotMade(
-            "the release of this version is not made yet, or was forgotten meanwhile: make it"
-            " under Run"
-        )
+        raise NotMade("the release of this version does not exist, or no longer; make it under Run")
     return release
 
 
@@ -213,11 +212,11 @@ def opened_register(register: dict[str, str]) -> Remembering:
     """The register that the page names."""
     file, key = _register_files(register)
     if not register.get("to"):
-        raise ParameterError("name who receives the release: a register wants to know")
+        raise ParameterError("a register records the recipient; name who receives the release")
     if not file.exists():
         raise UnreadableInput(
-            f"there is no register {file}: start it there, under Write or by 'sfumato register"
-            " start'"
+            f"register {file} does not exist; start it there, under Write or by 'sfumato register "
+            "start'"
         )
     return remember(file, to=register["to"], person=register.get("person", ""), key=key)
 
@@ -240,7 +239,7 @@ def _register_blocks(remembered: Remembering) -> list[Block]:
     blocks += [VerdictBlock(not alarm, sentence) for sentence in sentences]
     if remembered.number is not None:
         number = remembered.number
-        blocks.append(Paragraph(f"Kept as release {number} of the register, to {remembered.to}."))
+        blocks.append(Paragraph(f"Registered as release {number}, to {remembered.to}."))
     return blocks
 
 

@@ -25,8 +25,8 @@ class ProsecutorRisk(Risk):
 
     name: ClassVar[str] = "prosecutor_risk"
     line: ClassVar[str] = (
-        "the highest chance that someone who knows a person is in the file picks that person's"
-        " record"
+        "the highest chance that somebody who knows a person is in the file picks that person's "
+        "record"
     )
 
     def measure(self, evidence: ClassEvidence) -> Measure:
@@ -57,8 +57,8 @@ class JournalistRisk(Risk):
 
     name: ClassVar[str] = "journalist_risk"
     line: ClassVar[str] = (
-        "the highest chance that someone who does not know who is in the file picks the right"
-        " person"
+        "the highest chance that somebody who does not know who is in the file picks the right "
+        "person"
     )
 
     def measure(self, evidence: ClassEvidence) -> Measure:
@@ -72,7 +72,7 @@ class JournalistRisk(Risk):
             value = float(len(sizes) > 0)
         basis = "population estimated by the weights"
         if weights is None:
-            basis = "the table is taken as the population"
+            basis = "the table counts as the population"
         return Measure(
             self.name, value, self.better, f"highest chance of picking the right person; {basis}"
         )
@@ -143,7 +143,9 @@ class UniqueRecords(Risk):
     """The share of records that nobody shares their quasi-identifiers with."""
 
     name: ClassVar[str] = "unique_records"
-    line: ClassVar[str] = "the share of records that share their quasi-identifiers with nobody"
+    line: ClassVar[str] = (
+        "the share of records that share their quasi-identifiers with no other record"
+    )
 
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The share of unique records."""

@@ -105,9 +105,9 @@ def refusal(scene: Scene) -> str | None:
     if not len(scene.pair.released):
         return NothingToAttack("nothing was released")
     if len(scene.intruder.truth) != len(scene.intruder.file):
-        return "the truth does not have one entry for every row of the intruder's file"
+        return "the truth needs one entry for every row of the intruder's file"
     if not common_columns(scene):
-        return NothingToAttack("the intruder knows no column that was released")
+        return NothingToAttack("the intruder knows no released column")
     if not (scene.intruder.truth >= 0).any():
         return "nobody in the intruder's file is in the original table"
     return None

@@ -164,7 +164,7 @@ class DistanceLinkage(Attack):
 
     direction: Annotated[
         Literal["intruder", "released", "both"],
-        Field(description="whose records seek their nearest in the other file"),
+        Field(description="which records search their nearest in the other file"),
     ] = "intruder"
     standard: Annotated[
         Standard,
@@ -196,7 +196,9 @@ class DistanceLinkage(Attack):
         COLUMNS,
         Field(description="weights of columns, 1 where none is given"),
     ] = Field(default_factory=dict)
-    one_to_one: Annotated[bool, Field(description="whether no record may be linked twice")] = False
+    one_to_one: Annotated[bool, Field(description="whether a record may be linked only once")] = (
+        False
+    )
 
     name: ClassVar[str] = "linkage"
     follows_rows: ClassVar[bool] = True
@@ -312,14 +314,14 @@ class DistanceLinkage(Attack):
             truth = scene.intruder.truth
         else:
             truth = scene.pair.rows
-        how, assumption = "taking the nearest record", ""
+        how, assumption = "choosing the nearest record", ""
         if best == "classes":
             how, assumption = (
-                "taking a random record of the right class",
+                "choosing a random record of the right class",
                 " and which values each class stands for",
             )
         if best == "implied":
-            how = f"taking the record of the right class that other columns fit best ({implied})"
+            how = f"choosing the record of the right class that other columns fit best ({implied})"
             assumption = ""
         sentence = (
             f"By {how}, an intruder who knows {', '.join(files.names)}{assumption} links"

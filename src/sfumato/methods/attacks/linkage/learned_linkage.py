@@ -256,16 +256,16 @@ class LearnedLinkage(Attack):
     ] = "weighted_mean"
     restarts: Annotated[int, Field(ge=1, le=100, description="descents from different starts")] = 8
     steps: Annotated[int, Field(ge=1, le=10_000, description="steps of each descent")] = 300
-    nodes: Annotated[
-        int, Field(ge=0, description="nodes of the solver's search, each time it is called")
-    ] = 100_000
+    nodes: Annotated[int, Field(ge=0, description="most nodes of the solver's search per call")] = (
+        100_000
+    )
     solver: Annotated[
-        Solver, Field(description="highspy or scipy; auto takes highspy where it is installed")
+        Solver, Field(description="highspy or scipy; auto uses highspy if it is installed")
     ] = "auto"
 
     name: ClassVar[str] = "worst_case_linkage"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A person's own record is found with the best comparison there is"
+    line: ClassVar[str] = "A person's own record is found with the best possible comparison"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
     turn: ClassVar[int] = 1
 
@@ -410,19 +410,20 @@ class LearnedLinkage(Attack):
             )
         if result.implied > max(worst.linked, result.by_classes) + 1e-9:
             certain = (
-                "but who takes the record of the right class that other columns fit best"
-                f" ({result.implied_by}) links {percent(value)}"
+                "but choosing the record of the right class that other columns fit best "
+                f"({result.implied_by}) links {percent(value)}"
             )
         elif linked > worst.linked + 1e-9:
             certain = (
-                f"but who knows which values each class stands for links {percent(value)}; "
-                "nobody links more by these columns alone, as records of one class are equal"
+                "but somebody who knows which values each class stands for links "
+                f"{percent(value)}; nobody links more by these columns alone, as records of one "
+                "class are equal"
             )
         sentence = (
-            f"With the {self.aggregator.replace('_', ' ')} of differences in"
-            f" {', '.join(sorted(arrays.names))} that is worst for them,"
-            f" {percent(min(1.0, worst.linked / people))} of {round(people):,} people are nearest"
-            f" to their own released record, ties shared out, {certain}."
+            f"With the {self.aggregator.replace('_', ' ')} of differences in "
+            f"{', '.join(sorted(arrays.names))} that is worst for them, "
+            f"{percent(min(1.0, worst.linked / people))} of {round(people):,} people are nearest "
+            f"to their own released record, ties shared, {certain}."
         )
         return Finding(
             self.name,

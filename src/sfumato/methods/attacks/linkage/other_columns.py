@@ -87,7 +87,7 @@ class OtherColumnsLinkage(Attack):
 
     follows_rows: ClassVar[bool] = True
     name: ClassVar[str] = "other_columns_linkage"
-    line: ClassVar[str] = "A person's own record is found by columns that the release does not have"
+    line: ClassVar[str] = "A person's own record is found by columns that are not in the release"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
     turn: ClassVar[int] = 4
 
@@ -95,8 +95,8 @@ class OtherColumnsLinkage(Attack):
         """None for an intruder who has columns of its own, and a table to learn from."""
         if not scene.intruder.others:
             return NothingToAttack(
-                "the intruder has no column but the release's own, or no table of other people that"
-                " has it (aux)"
+                "the intruder has no column beyond those of the release, or no table of other "
+                "people with such a column (aux)"
             )
         if scene.aux is None:
             return "there is no table of other people to learn from (aux)"

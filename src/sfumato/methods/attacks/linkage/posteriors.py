@@ -74,8 +74,8 @@ class WeighedPosterior:
         pairs = len(self.files.intruder.records) * len(self.files.released.records)
         if pairs > MOST_PAIRS:
             raise ParameterError(
-                f"probabilistic linkage gives probabilities of up to {MOST_PAIRS:,} pairs of"
-                f" records, these are {pairs:,}; limit linkage instead"
+                f"probabilistic linkage gives probabilities for up to {MOST_PAIRS:,} pairs of "
+                f"records, and these are {pairs:,}; limit linkage instead"
             )
 
     @property

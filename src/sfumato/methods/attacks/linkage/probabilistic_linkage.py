@@ -286,14 +286,14 @@ class ProbabilisticLinkage(Attack):
         Literal["random_pairs", "estimated"],
         Field(
             description=(
-                "how often others agree is taken from random pairs, or estimated with the rest"
+                "whether agreement of other people is estimated from random pairs, or with the rest"
             )
         ),
     ] = "random_pairs"
 
     name: ClassVar[str] = "probabilistic_linkage"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A person's own record is found by weighing what agrees"
+    line: ClassVar[str] = "A person's own record is found by weighing agreement"
     turn: ClassVar[int] = 1
 
     def applies(self, scene: Scene) -> str | None:
@@ -377,10 +377,10 @@ class ProbabilisticLinkage(Attack):
                 f" (by weights of {details['rounds']} rounds of estimation, to bound the work)"
             )
         sentence = (
-            f"By weighing agreement in {', '.join(files.names)}, an intruder links {percent(rate)}"
-            f" of {len(credit.rows):,} people to their own released record{sampled}; of"
-            f" {details['people_with_a_link']:,} links that look certain,"
-            f" {percent(details['precision'])} are right."
+            f"By weighing agreement in {', '.join(files.names)}, an intruder links {percent(rate)} "
+            f"of {len(credit.rows):,} people to their own released record{sampled}; of "
+            f"{details['people_with_a_link']:,} links that look certain, "
+            f"{percent(details['precision'])} are correct."
         )
         everybody = credit.complete and not scene.intruder.sampled
         certain_people = credit.credit == 1.0

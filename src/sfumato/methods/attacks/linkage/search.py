@@ -53,7 +53,7 @@ class Credits:
         """What a sentence adds where not everybody was looked for."""
         if self.complete:
             return ""
-        return f" (a random sample of {len(self.rows):,}, to bound the work)"
+        return f" (a random sample of {len(self.rows):,}, to limit the work)"
 
 
 def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:

@@ -128,8 +128,8 @@ def axes_of(
     if unknown:
         raise SchemaError(
             [
-                f"order names a column {n!r} that is no"
-                f" quasi-identifier.{did_you_mean(n, classes.columns)}"
+                f"order names a column {n!r} that is not a "
+                f"quasi-identifier.{did_you_mean(n, classes.columns)}"
                 for n in unknown
             ]
         )
@@ -174,8 +174,7 @@ def _axis(
             )
     if step is not None:
         raise SchemaError(
-            f"grid names column {column!r}, which holds neither numbers nor dates; leave it out"
-            " there"
+            f"grid names column {column!r}, which holds neither numbers nor dates; remove it there"
         )
     if attribute.order is not None and (kind is Kind.ORDINAL or not hanging):
         return _ordered(column, ladder, attribute.order)

@@ -72,8 +72,8 @@ Steps = Annotated[
     COLUMNS,
     Field(
         description=(
-            "step at which numbers (5) or dates (month) are cut; else level 1 of the hierarchy,"
-            " else a round step"
+            "step at which numbers (5) or dates (month) are cut; by default level 1 of the "
+            "hierarchy, else a round step"
         )
     ),
 ]
@@ -139,7 +139,7 @@ def contradict_grid(
 ) -> str | None:
     """That a plan tells of other grids than the recipe declares; None where it does not."""
     grids = plan_section.get("grid", {})
-    problem = f"the plan of {step} tells of other grids than the recipe declares"
+    problem = f"the plan of {step} names other grids than the recipe declares"
     if not isinstance(grids, Mapping):
         return problem
     for name, grid in grids.items():

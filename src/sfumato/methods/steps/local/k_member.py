@@ -78,7 +78,7 @@ class KMember(Step):
 
     weights: ColumnWeights = Field(default_factory=dict)
     start: Annotated[
-        Start, Field(description="where the next cluster starts, seen from the last one")
+        Start, Field(description="where the next cluster starts, relative to the last one")
     ] = "nearest"
     pool: Annotated[
         int,

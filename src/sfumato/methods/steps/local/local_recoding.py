@@ -119,7 +119,7 @@ class LocalRecoding(Step):
     ] = "respecialise"
     suppress: Annotated[
         Literal["tuple", "attribute", "cell", "none"],
-        Field(description="what may be suppressed besides"),
+        Field(description="what may be suppressed in addition"),
     ] = "none"
     budget: SuppressionBudget = 0.0
     weights: ColumnWeights = Field(default_factory=dict)
@@ -140,11 +140,12 @@ class LocalRecoding(Step):
             raise ParameterError("LocalRecoding: a budget of records needs suppress='tuple'")
         if self.method == "k_member" and self.suppress == "tuple":
             raise ParameterError(
-                "LocalRecoding: k_member drops no records; use respecialise or mondrian"
+                "LocalRecoding: k_member suppresses no records; use respecialise or mondrian"
             )
         if self.method != "respecialise" and (self.levels or self.suppress == "attribute"):
             raise ParameterError(
-                f"LocalRecoding: {self.method} has no levels and drops no columns; use respecialise"
+                f"LocalRecoding: {self.method} has no levels and suppresses no columns; "
+                "use respecialise"
             )
         if self.method == "respecialise" and self.grid:
             raise ParameterError(
@@ -186,7 +187,7 @@ class LocalRecoding(Step):
         than its budget allows.
         """
         if not str(plan_section["method"]).replace("-", "_").startswith(self.method):
-            return f"the plan of {self.name} tells of another method than {self.method}"
+            return f"the plan of {self.name} names another method than {self.method}"
         return over_budget(plan_section, self.budget, schema, records) or contradict_grid(
             self.name, plan_section, self.grid
         )

@@ -171,10 +171,10 @@ class Promises:
                 models.append(m)
         verdicts = tuple(m.judge(evidence) for m in models)
         broken = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
-        advice = "lower the promise, or give the table more records"
+        advice = "lower the promise, or give a table with more records"
         return Unsatisfiable(
-            f"{step}: even with all records in one region the promise is not kept ({broken});"
-            f" {advice}",
+            f"{step}: even one region of all records does not hold the promise ({broken}); "
+            f"{advice}",
             closest=verdicts,
         )
 

@@ -577,8 +577,8 @@ def _why_not(lattice: Lattice) -> str:
             " suppress='cell'."
         )
     return (
-        f"no local recoding was found that keeps {promises} and drops at most {lattice.budget:,} of"
-        f" {lattice.records:,} records: not even the most general table"
-        f" does.{lattice.hopeless()}{lattice.caveat()} Lower the promise, raise the budget, or"
-        f" allow higher levels.{stuck}"
+        f"no local recoding was found that reaches {promises} and suppresses at most "
+        f"{lattice.budget:,} of {lattice.records:,} records: even the most general table does "
+        f"not.{lattice.hopeless()}{lattice.caveat()} Lower the promise, raise the budget, or allow "
+        f"higher levels.{stuck}"
     )

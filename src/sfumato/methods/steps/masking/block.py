@@ -85,7 +85,9 @@ def block_of(
     elif weights_column.sum() > 0:
         weights = weights_column[order]
     else:
-        raise SchemaError(f"the weights of {dataset.source.name} sum to 0; somebody must count")
+        raise SchemaError(
+            f"the weights of {dataset.source.name} sum to 0; at least one must be positive"
+        )
     strata = strata_of(dataset, within)[0][order]
     units = dict(zip(unit_kinds(dataset), units_in_order(dataset, order), strict=True))
     # Rows of a person with one value share its draw; otherwise their noise would average out.
@@ -109,8 +111,7 @@ def computable(column: Floats, name: str) -> Floats:
     largest = float(np.fmax.reduce(np.abs(column), initial=0.0))
     if largest and not SMALLEST < largest < LARGEST:
         raise SchemaError(
-            f"column {name!r} holds numbers too large or too small to compute with; write it in"
-            " other units"
+            f"column {name!r} holds numbers too large or too small to compute with; use other units"
         )
     return column
 
@@ -124,8 +125,8 @@ def require_numbers(dataset: Table, columns: Sequence[str], goal: Goal, step: st
     texts = [name for name in columns if not dataset.dtype(name).is_numeric()]
     if texts:
         raise SchemaError(
-            f"{step}: {', '.join(texts[:5])} holds labels once the steps before it were taken, and"
-            " no numbers; change the order of the steps"
+            f"{step}: after the steps before it, {', '.join(texts[:5])} holds labels instead of "
+            "numbers; change the order of the steps"
         )
 
 

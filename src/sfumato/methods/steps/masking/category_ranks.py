@@ -43,7 +43,8 @@ def ranks_of(dataset: Table, name: str) -> Floats:
     unknown = [text for text in encoded.labels if text is not None and text not in rank]
     if unknown:
         raise SchemaError(
-            f"column {name!r} holds {len(unknown):,} value(s) that its order does not list"
+            f"column {name!r} holds {len(unknown):,} value(s) that its order does not "
+            "list; add them"
         )
     ranks = [np.nan if text is None else rank[text] for text in encoded.labels]
     return np.array(ranks)[encoded.codes]

@@ -65,17 +65,17 @@ class ShiftDates(ColumnStep):
     """
 
     columns: Annotated[Names, Field(description="columns that hold dates")]
-    days: Annotated[int, Field(ge=1, le=365_000, description="how many days a date moves at most")]
+    days: Annotated[int, Field(ge=1, le=365_000, description="most days a date moves")]
     keep_weekday: Annotated[bool, Field(description="move by whole weeks")] = False
     earliest: Annotated[
-        datetime.date | None, Field(description="no date is moved before this one")
+        datetime.date | None, Field(description="no date moves before this one")
     ] = None
-    latest: Annotated[
-        datetime.date | None, Field(description="no date is moved behind this one")
-    ] = None
+    latest: Annotated[datetime.date | None, Field(description="no date moves after this one")] = (
+        None
+    )
     unit: Annotated[
         Literal["person", "household", "row"] | None,
-        Field(description="whose dates move together; None: units if any"),
+        Field(description="whose dates move together; by default the units, if any"),
     ] = None
 
     name: ClassVar[str] = "shift_dates"
@@ -96,7 +96,7 @@ class ShiftDates(ColumnStep):
     def __post_init__(self) -> None:
         if self.keep_weekday and self.days < 7:
             raise ParameterError(
-                "ShiftDates: keep_weekday moves by whole weeks; days must be 7 at least"
+                "ShiftDates: keep_weekday moves by whole weeks; set days to 7 or more"
             )
         if self.earliest is not None and self.latest is not None and self.earliest > self.latest:
             raise ParameterError("ShiftDates: earliest must not be after latest")
@@ -168,13 +168,13 @@ class ShiftDates(ColumnStep):
         choices = 2 * (self.days // 7 if self.keep_weekday else self.days)
         if choices < FEW:
             warnings.append(
-                f"there are only {choices} possible shifts: whoever knows about when something was"
-                " can try them all"
+                f"only {choices} shifts are possible: somebody who knows a date approximately can "
+                "try them all"
             )
         if kind == "row" and dataset.schema.units:
             warnings.append(
-                "rows of one unit move apart: intervals between them are lost, and their average"
-                " tells the true date"
+                "rows of one unit move apart: intervals between them are lost, and their average "
+                "reveals the true date"
             )
         return warnings
 

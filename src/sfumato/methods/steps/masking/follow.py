@@ -121,7 +121,8 @@ class Follow(ColumnStep):
         for name, quasi in self.columns.items():
             if quasi in attributes and not attributes[quasi].has(Role.QUASI):
                 raise SchemaError(
-                    f"follow: {quasi!r} is no quasi-identifier, so {name!r} cannot follow it"
+                    f"follow: {quasi!r} is not a quasi-identifier, so {name!r} cannot "
+                    "follow it; name one that is"
                 )
             if name in attributes and {Role.QUASI, *UNITS, Role.DROP} & set(attributes[name].roles):
                 role = join_words(attributes[name].roles)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _once(names: Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
-        raise ValueError("names a column twice")
+        raise ValueError("names a column twice; name it once")
     return tuple(names)
 
 
@@ -26,7 +26,7 @@ Names = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(_o
 
 Strata = Annotated[
     Names | None,
-    Field(description="columns that make the strata; None: those with that role"),
+    Field(description="columns that define the strata; by default those with that role"),
 ]
 
 

@@ -40,7 +40,8 @@ TITLES = {"kim": "Kim", "sullivan": "Sullivan", "outliers": "outliers only"}
 LITTLE = 0.01
 CLOSE = 0.9
 ATTACK = (
-    "who knows alpha can link by likelihood (Mahalanobis distance with the covariance of the noise)"
+    "anyone who knows alpha can link by likelihood (Mahalanobis distance with the "
+    "covariance of the noise)"
 )
 
 
@@ -140,12 +141,14 @@ class AddNoise(ColumnStep):
     ] = None
     quantile: Annotated[
         float | None,
-        Field(gt=0, lt=1, description="outliers: share of records that lie near enough; 0.95"),
+        Field(gt=0, lt=1, description="outliers: share of records that count as near; 0.95"),
     ] = None
     redraw: Annotated[
         float | None,
         Field(
-            ge=0, le=0.5, description="sullivan: share of records drawn anew for being near; 0.05"
+            ge=0,
+            le=0.5,
+            description="sullivan: share of records redrawn because they are near; 0.05",
         ),
     ] = None
 
@@ -179,7 +182,7 @@ class AddNoise(ColumnStep):
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
         if len(dataset) < 2 and goal.facts is None:
             raise SchemaError(
-                "add_noise: one row has no variance to measure noise by; there must be two at least"
+                "add_noise: one row has no variance to scale noise by; give at least two"
             )
         moments: Moments = self.facts(dataset, goal)
         return _Adding(self, dataset, goal=goal, block=self._block(dataset), moments=moments).plan()
@@ -357,7 +360,7 @@ class _Adding:
         if method == "multiplicative":
             always = ["signs", "zeros"]
         else:
-            always = ["all values but the outlying ones"]
+            always = ["all values but the outliers"]
         return [
             preserved_numbers.means(),
             *(preserved_numbers.exact(statistic) for statistic in always if free),
@@ -371,28 +374,27 @@ class _Adding:
         warnings += self._still()
         if self.pooled:
             warnings.append(
-                f"{self.pooled:,} strata are too small for moments of their own; they were put"
-                " together"
+                f"{self.pooled:,} strata are too small for moments of their own and were pooled"
             )
         if self.mended:
             warnings.append(
-                f"missing values made the correlations of {self.mended:,} strata impossible; they"
-                " were mended"
+                f"missing values made the correlations of {self.mended:,} strata impossible; they "
+                "were corrected"
             )
         if self.step.alpha < LITTLE:
             warnings.append(f"alpha is below {LITTLE}: such noise hides little")
         strong = correlation_of(preserved_numbers.before) - np.eye(len(self.step.columns))
         if self.step.method == "uncorrelated" and np.abs(strong).max() > CLOSE:
             warnings.append(
-                "columns are strongly correlated: independent noise can be filtered out of them;"
-                " take method correlated or kim"
+                "columns are strongly correlated, so independent noise can be filtered out; use "
+                "method correlated or kim"
             )
         if self.step.method == "multiplicative" and (self.block.values == 0).any():
-            warnings.append("multiplicative noise leaves every 0 as it is")
+            warnings.append("multiplicative noise leaves every 0 unchanged")
         if self.clipped:
             warnings.append(
-                f"{self.clipped:,} values lay beyond the bounds and were drawn in; they pile up"
-                " there"
+                f"{self.clipped:,} values were beyond the bounds and were moved to them; they "
+                "accumulate there"
             )
         return warnings
 
@@ -407,7 +409,7 @@ class _Adding:
             if still and varies(block.values[:, j]):
                 rows = sum(len(part) for part in still)
                 unmoved.append(
-                    f"column {name!r} does not vary in {len(still):,} strata: {rows:,} values were"
-                    " left as they are"
+                    f"column {name!r} is constant in {len(still):,} strata: {rows:,} values were "
+                    "left unchanged"
                 )
         return unmoved

@@ -55,8 +55,8 @@ def lost_hierarchy(name: str, before: Attribute, after: Attribute) -> list[str]:
         return []
     return [
         (
-            f"the hierarchy of {name!r} does not know the new labels: later steps cannot generalise"
-            " the column"
+            f"the hierarchy of {name!r} does not know the new labels, so later steps cannot "
+            "generalise the column"
         )
     ]
 
@@ -126,7 +126,7 @@ class Recode(ColumnStep):
 
     columns: Annotated[Names, Field(description="columns that are recoded, all by the same rule")]
     mapping: Annotated[
-        Mapped | None, Field(description="what every value becomes; kept by the owner")
+        Mapped | None, Field(description="what every value becomes; stays with the owner")
     ] = None
     breaks: Annotated[
         Breaks | None, Field(description="limits of ranges of numbers, ascending")
@@ -139,7 +139,7 @@ class Recode(ColumnStep):
 
     name: ClassVar[str] = "recode"
     accounting: ClassVar[Declaration] = Declaration(
-        Effect.DATA_INDEPENDENT, "with breaks, or a mapping to words that leaves no value as it is"
+        Effect.DATA_INDEPENDENT, "with breaks, or a mapping to words that keeps no value"
     )
     secret: ClassVar[tuple[str, ...]] = ("mapping",)
 
@@ -152,7 +152,9 @@ class Recode(ColumnStep):
         if (self.mapping is None) == (self.breaks is None):
             raise ParameterError("Recode: give either mapping or breaks")
         if self.breaks is not None and self.unmapped != "error":
-            raise ParameterError("Recode: unmapped is for a mapping; breaks leave nothing out")
+            raise ParameterError(
+                "Recode: unmapped is for a mapping; breaks cover all values, so leave it out"
+            )
         if self.unmapped != "other" and self.other != "other":
             raise ParameterError("Recode: other is for unmapped: other")
 
@@ -170,9 +172,7 @@ class Recode(ColumnStep):
         if self.breaks is None and (
             self.unmapped == "keep" or any(number(text) is not None for text in new)
         ):
-            return Account(
-                why="whether the column stays one of numbers depends on all values that occur"
-            )
+            return Account(why="whether the column stays numeric depends on all values that occur")
         return Account(Effect.DATA_INDEPENDENT)
 
     @property
@@ -210,7 +210,7 @@ class Recode(ColumnStep):
         for name, attribute in after.items():
             warnings += lost_hierarchy(name, before[name], attribute)
         preserved = [
-            Preserved("counts, added up over what was joined,", tuple(self.columns), True, 0.0)
+            Preserved("counts, summed over joined values,", tuple(self.columns), True, 0.0)
         ]
         if self.breaks is not None:
             preserved.append(Preserved("order", tuple(self.columns), True, 0.0))

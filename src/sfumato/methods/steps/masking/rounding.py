@@ -76,7 +76,7 @@ class Round(ColumnStep):
 
     columns: Annotated[Names, Field(description="columns that are rounded")]
     base: Annotated[
-        float, Field(gt=0, allow_inf_nan=False, description="what the values become multiples of")
+        float, Field(gt=0, allow_inf_nan=False, description="the base of the multiples")
     ]
     method: Annotated[
         Literal["deterministic", "random", "controlled"],
@@ -139,7 +139,7 @@ class Round(ColumnStep):
             columns=columns,
             preserved=self._preserved(block, rounded_values),
             warnings=tuple(
-                f"column {n!r} has multiples of the base only: rounding changed nothing"
+                f"column {n!r} already has multiples of the base only; rounding changed nothing"
                 for n in unchanged
             ),
             public={"base": self.base, "method": self.method},

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 USUAL = 0.1
 WHOLE = (
-    "the sample is the whole table: who is unique in it is unique among all its people; sample a"
-    " part to be protected"
+    "the sample is the whole table, so a unique record in it is unique among all its people; "
+    "sample a smaller part"
 )
 _WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
 
@@ -147,7 +147,7 @@ class Sample(Step):
     ] = "proportional"
     unit: Annotated[
         Literal["person", "household", "row"] | None,
-        Field(description="what is drawn and kept whole; None: units if any"),
+        Field(description="what is sampled as a whole; by default the units, if any"),
     ] = None
     weight: Annotated[
         str | None, Field(min_length=1, description="name of a weight column to add")
@@ -206,8 +206,8 @@ class Sample(Step):
             sample_size = self.size
         if sample_size > count:
             raise ParameterError(
-                f"Sample: {sample_size:,} {kind}s are asked for, the table has {count:,}; lower the"
-                " size"
+                f"Sample: {sample_size:,} {kind}s are asked for, but the table has {count:,}; "
+                "lower the size"
             )
         return sample_size
 
@@ -215,8 +215,8 @@ class Sample(Step):
         """How many units are drawn of each stratum."""
         if len(sizes) > sample_size:
             raise ParameterError(
-                f"Sample: {sample_size:,} {kind}s cannot cover {len(sizes):,} strata; take more, or"
-                " systematic"
+                f"Sample: {sample_size:,} {kind}s cannot cover {len(sizes):,} strata; raise the "
+                "size, or use systematic"
             )
         return allocated(sample_size, sizes, equal=self.allocation == "equal")
 
@@ -226,7 +226,9 @@ class Sample(Step):
         if self.method == "simple" and self.within is not None:
             raise ParameterError("Sample: within is for stratified and systematic, not for simple")
         if self.method != "stratified" and self.allocation != "proportional":
-            raise ParameterError(f"Sample: allocation is for stratified, not for {self.method}")
+            raise ParameterError(
+                f"Sample: allocation is for stratified, not for {self.method}; leave it out"
+            )
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw the units."""
@@ -239,8 +241,8 @@ class Sample(Step):
             )
         if self.weight in dataset.columns:
             raise ParameterError(
-                f"Sample: the table has a column {self.weight!r} already; name the weights"
-                " otherwise"
+                f"Sample: the table already has a column {self.weight!r}; choose another name for "
+                "the weights"
             )
         sample = _draw(self, dataset, goal)
         rows = np.flatnonzero(sample.chances)
@@ -294,7 +296,7 @@ class Sample(Step):
             plan_section["unit"] != "row" or self.taken(round(rows / share), "row") == rows
         ):
             return None
-        return f"{self.name}: {rows:,} rows are not the share that the recipe asks for"
+        return f"{self.name}: {rows:,} rows do not match the share that the recipe asks for"
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table with these columns is, when ``schema`` says what the original
@@ -367,8 +369,8 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
         torn = len(np.unique(units[unit_strata[units] != rows]))
         if torn:
             raise SchemaError(
-                f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep"
-                " them whole"
+                f"sample: {torn:,} {kind}(s) are in more than one stratum; choose strata that keep "
+                "them whole"
             )
         strata = np.unique(unit_strata, return_inverse=True)[1]
     if step.method == "systematic":

@@ -124,7 +124,12 @@ class TopBottomCoding(ColumnStep):
         str | None, Field(min_length=1, description="label of the lower tail")
     ] = None
     least: Annotated[
-        int, Field(ge=1, description="fewer in a tail than this: its mean or median is warned of")
+        int,
+        Field(
+            ge=1,
+            description="a warning appears for fewer values in a tail: their mean or median is "
+            "revealing",
+        ),
     ] = 3
 
     name: ClassVar[str] = "top_bottom_coding"
@@ -167,7 +172,7 @@ class TopBottomCoding(ColumnStep):
         mean or median.
         """
         if self.top_quantile is not None or self.bottom_quantile is not None:
-            return Account(why="quantiles are found in the data")
+            return Account(why="quantiles are computed from the data")
         if self.replacement in ("mean", "median"):
             return Account(why=f"a tail becomes the {self.replacement} of its values")
         return Account(Effect.DATA_INDEPENDENT)
@@ -267,8 +272,8 @@ class _Coding:
             return numbers_of(dataset, name)
         if self.step.replacement == "mean":
             raise ParameterError(
-                f"top_bottom_coding: {name!r} is ordinal and has no mean; take the median or the"
-                " threshold"
+                f"top_bottom_coding: {name!r} is ordinal and has no mean; use the median or the "
+                "threshold"
             )
         return ranks_of(dataset, name)
 
@@ -351,12 +356,12 @@ class _Coding:
         of empty tails.
         """
         if not counts["present"] and not self.fixed:
-            raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
+            raise SchemaError(f"top_bottom_coding: column {name!r} has no values; drop it")
         crossed = len(tails) == 2 and tails["bottom"][0] >= tails["top"][0]
         if crossed or not (counts["stays"] or self.fixed):
             raise ParameterError(
-                f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose"
-                " thresholds further apart"
+                f"top_bottom_coding: no value of column {name!r} would stay unchanged; choose "
+                "thresholds further apart"
             )
         self.warnings += [
             f"column {name!r} has no value at or beyond its {end} threshold: nothing was coded"
@@ -375,14 +380,14 @@ class _Coding:
         if order is not None:
             if label(value) not in order:
                 raise ParameterError(
-                    f"top_bottom_coding: the order of {name!r} does not list the threshold"
+                    f"top_bottom_coding: the order of {name!r} does not list the threshold; add it"
                 )
             return float(order.index(label(value)))
         try:
             return float(value)
         except ValueError:
             raise ParameterError(
-                f"top_bottom_coding: {name!r} holds numbers, its threshold must be one"
+                f"top_bottom_coding: {name!r} holds numbers, so its threshold must be a number"
             ) from None
 
     def _replaced(
@@ -399,8 +404,8 @@ class _Coding:
             count = len(tail)
         if count < self.step.least:
             self.warnings.append(
-                f"the {self.step.replacement} of {count} in a tail of {name!r} is released: it"
-                " tells almost what they are"
+                f"the {self.step.replacement} of {count} in a tail of {name!r} is released and "
+                "nearly reveals them"
             )
         if not (weights.sum() > 0):
             weights = np.ones_like(weights)

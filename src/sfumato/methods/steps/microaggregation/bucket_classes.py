@@ -45,7 +45,7 @@ class Limits:
         """The same classes with counts that are known to work out."""
         counts = whole_counts(self.sizes.tolist(), shares, self.low, self.high)
         if counts is None:
-            raise InternalError("there are no counts for classes that were planned")
+            raise InternalError("the planned classes have no counts")
         return Limits(self.sizes, counts, counts)
 
 

@@ -113,15 +113,20 @@ class Bucketize(Step):
     ]
     k: Annotated[int, Field(ge=2, description="least number of records of a class")]
     quasi: Annotated[
-        Names | None, Field(description="columns that make classes; None: the quasi-identifiers")
+        Names | None,
+        Field(description="columns that form classes; by default the quasi-identifiers"),
     ] = None
     buckets: Annotated[
-        int | None, Field(ge=2, description="number of buckets; None: t rounded down, plus 1")
+        int | None, Field(ge=2, description="number of buckets; by default t rounded down, plus 1")
     ] = None
-    jointly: Annotated[bool, Field(description="several columns: buckets of all together")] = True
+    jointly: Annotated[
+        bool, Field(description="several columns: combine them in the same buckets")
+    ] = True
     assignment: Annotated[
         Assignment | None,
-        Field(description="how classes are found; None: greedy, or halving for separate columns"),
+        Field(
+            description="how classes are found; by default greedy, or halving for separate columns"
+        ),
     ] = None
     rounds: Annotated[
         int | None, Field(ge=1, description="flow: most rounds of improvement; 10")
@@ -154,7 +159,7 @@ class Bucketize(Step):
             raise ParameterError("Bucketize: rounds and near are for the assignment flow")
         if set(self.sensitive) & set(self.quasi or ()):
             raise ParameterError(
-                "Bucketize: a column cannot both make classes and be put into buckets"
+                "Bucketize: a column cannot both form classes and go into buckets; name it once"
             )
         require_steps("Bucketize", self.grid)
 
@@ -180,7 +185,7 @@ class Bucketize(Step):
         # promise is our bug
         distance = max(distance_of(_counts(groups, bucket_codes)) for bucket_codes in buckets)
         if distance > self.t * (1 + TOLERANCE) or int(np.bincount(groups).min()) < self.k:
-            raise InternalError("bucketize: classes were made that do not keep k and t")
+            raise InternalError("bucketize: some classes do not hold k and t; report this as a bug")
         released = self._released(ordered, quasi, groups, dict(self._bucket_of(buckets)))
         back = np.argsort(order)
         columns = {name: column.values.gather(back) for name, column in released.items()}
@@ -218,18 +223,19 @@ class Bucketize(Step):
         require_table(dataset, self.name, [*self.sensitive, *quasi])
         if not quasi:
             raise SchemaError(
-                "bucketize: no column has the role quasi; say which columns make classes with quasi"
+                "bucketize: no column has the role quasi; name the columns that form "
+                "classes with quasi"
             )
         overlap = [name for name in self.sensitive if name in quasi]
         if overlap:
             raise SchemaError(
-                f"bucketize: {', '.join(overlap)} would both make classes and be put into buckets;"
-                " say quasi without them"
+                f"bucketize: {', '.join(overlap)} would both form classes and go into buckets; "
+                "name quasi without them"
             )
         if self.k > len(dataset):
             raise SchemaError(
-                f"bucketize: k = {self.k:,} is more than the {len(dataset):,} records of"
-                f" {dataset.source.name}"
+                f"bucketize: k = {self.k:,} is more than the {len(dataset):,} records of "
+                f"{dataset.source.name}; lower k"
             )
         ranged = quasi if self.release_quasi == "ranges" else ()
         require_ranges(
@@ -299,8 +305,8 @@ class Bucketize(Step):
         unprotected = [name for name in schema.sensitive if name not in self.sensitive]
         if unprotected:
             yield (
-                "bucketize: sensitive columns that are not in buckets stay as they are:"
-                f" {', '.join(unprotected[:8])}"
+                "bucketize: sensitive columns that are not in buckets stay unchanged: "
+                f"{', '.join(unprotected[:8])}"
             )
         ungrouped = []
         for name in schema.quasi:
@@ -308,13 +314,11 @@ class Bucketize(Step):
                 ungrouped.append(name)
         if ungrouped:
             yield (
-                "bucketize: quasi-identifiers that do not make classes tell people of a class"
-                f" apart: {', '.join(ungrouped[:8])}"
+                "bucketize: quasi-identifiers that do not form classes distinguish people of a "
+                f"class: {', '.join(ungrouped[:8])}"
             )
         if schema.person is not None:
-            yield (
-                "bucketize: classes have so many records, not persons: one person may fill a class"
-            )
+            yield ("bucketize: classes count records, not persons: one person may fill a class")
 
 
 def _counts(groups: Labels, buckets: Labels) -> Labels:

@@ -78,7 +78,7 @@ def close_classes(
     groups = merged(points, line, start, t)
     classes = int(start.max()) + 1
     if float(line.distances(groups).max()) > t + TOLERANCE or int(np.bincount(groups).min()) < k:
-        raise InternalError("classes were made that do not keep k and t")
+        raise InternalError("some classes do not hold k and t; report this as a bug")
     return groups, {**notes, "merged": classes - int(groups.max()) - 1}
 
 

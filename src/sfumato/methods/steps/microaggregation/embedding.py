@@ -60,8 +60,8 @@ def form_of(dataset: Table, name: str, nominal: str) -> Form:
     if attribute.kind is Kind.DATE or (attribute.kind is Kind.NUMERIC and dtype.is_temporal()):
         if not (dtype.is_temporal() or _days_as_text(dataset.column(name))):
             raise SchemaError(
-                f"column {name!r} must hold dates to be averaged, or text like YYYY-MM-DD; it is"
-                f" {dtype}: read it as dates first"
+                f"column {name!r} must hold dates to be averaged, or text like YYYY-MM-DD, but it "
+                f"holds {dtype}; read it as dates first"
             )
         return "dates"
     if attribute.kind is Kind.NUMERIC:
@@ -153,8 +153,8 @@ def embedded(
             parts += _levels(dataset, name)
         if sum(part.shape[1] for part in parts) > MOST_DIMENSIONS:
             raise SchemaError(
-                f"column {name!r} has too many different values to be compared one by one; recode"
-                f" it first, or leave it out (more than {MOST_DIMENSIONS:,} in all)"
+                f"column {name!r} has too many different values to compare one by one; recode it "
+                f"first, or leave it out (more than {MOST_DIMENSIONS:,} in all)"
             )
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 

@@ -118,7 +118,9 @@ def by_network(
     supplies = np.concatenate([np.ones(n, dtype=np.int64), -least_amounts, -free_capacity])
     network.set_nodes_supplies(np.arange(len(supplies)), supplies)
     if network.solve() != network.OPTIMAL:
-        raise InternalError("no flow was found, though the present classes are one")
+        raise InternalError(
+            "no flow was found, although the present classes are one; report this as a bug"
+        )
     used = np.asarray(network.flows(np.arange(len(records)))) > 0
     return _picked(records[used], classes[used], n)
 
@@ -156,7 +158,9 @@ def by_linear_program(
         method="highs-ds",
     )
     if not flow.success:
-        raise InternalError("no flow was found, though the present classes are one")
+        raise InternalError(
+            "no flow was found, although the present classes are one; report this as a bug"
+        )
     # A whole solution up to rounding: 0 or 1.
     used = flow.x > 0.5
     return _picked(records[used], classes[used], n)
@@ -166,5 +170,5 @@ def _picked(records: Labels, classes: Labels, n: int) -> Labels:
     groups = np.full(n, -1, dtype=np.int64)
     groups[records] = classes
     if len(records) != n or (groups < 0).any():
-        raise InternalError("a flow did not give every record one class")
+        raise InternalError("a flow did not assign every record to one class; report this as a bug")
     return groups

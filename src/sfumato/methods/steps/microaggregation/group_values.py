@@ -48,8 +48,8 @@ def require_ranges(step: str, grid: Collection[str], ranges: Collection[str]) ->
     unknown_names = [name for name in grid if name not in ranges]
     if unknown_names:
         raise SchemaError(
-            f"{step}: grid names {', '.join(unknown_names[:8])}, not released as ranges; leave them"
-            " out there"
+            f"{step}: grid names {', '.join(unknown_names[:8])}, not released as ranges; remove "
+            "them there"
         )
 
 
@@ -133,6 +133,6 @@ def require_values(step: str, dataset: Table, columns: Sequence[str]) -> None:
     incomplete = [name for name, count in gaps.items() if count]
     if incomplete:
         raise SchemaError(
-            f"{step}: {', '.join(incomplete[:8])} lack values, and there is no centre with what is"
-            " missing; release ranges, or fill them first"
+            f"{step}: {', '.join(incomplete[:8])} lack values, so their centre is unknown; release "
+            "ranges, or fill the values first"
         )

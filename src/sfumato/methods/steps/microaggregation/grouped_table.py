@@ -132,14 +132,15 @@ def _require_crowds(parts: Sequence[Labels], k: int, records: int) -> None:
     small = [len(part) for part in parts if len(part) < k]
     if not parts:
         raise SchemaError(
-            "microaggregate: every record lacks a value in the columns; there is nothing to average"
+            "microaggregate: every record lacks a value in the columns, so there is "
+            "nothing to average; fill them first"
         )
     if not small:
         return
     if len(parts) == 1:
         raise SchemaError(
-            f"microaggregate: k = {k} needs as many records; there are {small[0]:,} of {records:,}"
-            " to group"
+            f"microaggregate: k = {k} needs as many records, but there are {small[0]:,} of "
+            f"{records:,} to group; lower k"
         )
     raise SchemaError(
         f"microaggregate: {len(small):,} of {len(parts):,} strata (or patterns of missing values)"

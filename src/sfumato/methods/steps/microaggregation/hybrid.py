@@ -154,7 +154,7 @@ class HybridMicrodata(ColumnStep):
     (47.5, [True, True])
     """
 
-    columns: Annotated[Names, Field(description="columns of numbers that are redrawn together")]
+    columns: Annotated[Names, Field(description="numeric columns that are redrawn together")]
     k: Annotated[int, Field(ge=LEAST, description="least number of records of a group")]
     method: Annotated[
         Literal[
@@ -173,10 +173,13 @@ class HybridMicrodata(ColumnStep):
         Literal["refuse", "leave"], Field(description="what to do with records that lack values")
     ] = "refuse"
     keep_integers: Annotated[
-        bool, Field(description="round columns of whole numbers; ends exactness")
+        bool, Field(description="round columns of whole numbers; moments are then only approximate")
     ] = False
     clip: Annotated[
-        bool, Field(description="cut values off at the bounds of the schema; ends exactness")
+        bool,
+        Field(
+            description="cut values off at the bounds of the schema; moments are then approximate"
+        ),
     ] = False
 
     name: ClassVar[str] = "hybrid_microdata"
@@ -184,7 +187,8 @@ class HybridMicrodata(ColumnStep):
     def __post_init__(self) -> None:
         if self.within is not None and set(self.within) & set(self.columns):
             raise ParameterError(
-                "HybridMicrodata: a column cannot both make the strata and be redrawn within them"
+                "HybridMicrodata: a column cannot both define the strata and be redrawn "
+                "within them; name it once"
             )
 
     @property
@@ -248,7 +252,10 @@ class HybridMicrodata(ColumnStep):
         )
         wrong = [name for name, form in table.forms.items() if form != "numbers"]
         if wrong:
-            raise SchemaError(f"{self.name}: {', '.join(wrong[:5])} must be columns of numbers")
+            raise SchemaError(
+                f"{self.name}: {', '.join(wrong[:5])} must be columns of numbers; leave them "
+                "out or convert them"
+            )
         return table
 
     def _redrawn(
@@ -288,8 +295,8 @@ class HybridMicrodata(ColumnStep):
         attribute = dataset.schema.attributes.get(name)
         if attribute is None or attribute.bounds is None:
             raise SchemaError(
-                f"{self.name}: clip needs bounds of column {name!r}; say 'bounds: [lowest,"
-                " highest]'"
+                f"{self.name}: clip needs bounds of column {name!r}; add 'bounds: [lowest, "
+                "highest]'"
             )
         return attribute.bounds
 
@@ -327,16 +334,17 @@ class HybridMicrodata(ColumnStep):
         small_groups = int((sizes < len(self.columns) + 2).sum())
         if small_groups:
             yield (
-                f"{self.name}: {small_groups:,} group(s) have fewer than {len(self.columns) + 2}"
-                f" records for {len(self.columns)} columns: so few values are left to draw that"
-                " originals can be worked out; raise k"
+                f"{self.name}: {small_groups:,} group(s) have fewer than {len(self.columns) + 2} "
+                f"records for {len(self.columns)} columns, so originals can be computed; raise k"
             )
         if table.left_out:
             yield (
-                f"{table.left_out:,} record(s) with missing values are left as they are: they are"
-                " not protected"
+                f"{table.left_out:,} record(s) with missing values are unchanged and not protected"
             )
         if weights_of(dataset) is not None:
-            yield f"{self.name}: means and covariances are kept of records, not of weighted ones"
+            yield (
+                f"{self.name}: means and covariances are preserved for records, not for "
+                "weighted records"
+            )
         if dataset.schema.person is not None:
-            yield "groups have so many records, not persons: one person may fill a group"
+            yield "groups count records, not persons: one person may fill a group"

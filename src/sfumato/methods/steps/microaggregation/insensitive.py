@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 LINKED = (
-    "rows that keep their values show in which group a record is, and no noise hides that: there is"
-    " no ε"
+    "rows that keep their values show which group a record is in, and no noise hides that, so "
+    "there is no ε"
 )
 
 
@@ -96,14 +96,14 @@ class InsensitiveMicroaggregate(ColumnStep):
         COLUMNS,
         Field(
             description=(
-                "lowest and highest value by column, known without the data; None: those of the"
-                " schema"
+                "lowest and highest value by column, known without the data; by default those of "
+                "the schema"
             )
         ),
     ] = None
     method: Annotated[
         Literal["individual_ranking", "total_order"],
-        Field(description="what is sorted into groups"),
+        Field(description="whether records or values are sorted into groups"),
     ] = "individual_ranking"
     linked: Annotated[bool, Field(description="keep values in their rows: no ε is certified")] = (
         False
@@ -119,8 +119,8 @@ class InsensitiveMicroaggregate(ColumnStep):
         unknown = [name for name in self.bounds or () if name not in self.columns]
         if unknown:
             raise ParameterError(
-                f"InsensitiveMicroaggregate: bounds for {', '.join(unknown[:5])}, which is not in"
-                " columns"
+                f"InsensitiveMicroaggregate: bounds for {', '.join(unknown[:5])}, which is not in "
+                "columns; add it or remove the bounds"
             )
         for column_bounds in (self.bounds or {}).values():
             checked_bounds(column_bounds)
@@ -148,8 +148,8 @@ class InsensitiveMicroaggregate(ColumnStep):
         unbounded = [name for name, column_bounds in bounds.items() if column_bounds is None]
         if unbounded:
             raise SchemaError(
-                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without"
-                " looking at the data: say bounds: {column: [lowest, highest]}"
+                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without "
+                "looking at the data; add bounds: {column: [lowest, highest]}"
             )
         scales = {}
         for name, column_bounds in bounds.items():
@@ -199,8 +199,8 @@ class InsensitiveMicroaggregate(ColumnStep):
     def _require(self, dataset: Table) -> None:
         if self.k > len(dataset):
             raise SchemaError(
-                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of"
-                f" {dataset.source.name}"
+                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of "
+                f"{dataset.source.name}; lower k"
             )
         require_one_row_each(dataset, self.name)
         direct = dataset.schema.columns(Role.DROP)
@@ -210,9 +210,9 @@ class InsensitiveMicroaggregate(ColumnStep):
                 other_columns.append(name)
         if self.method == "total_order" and other_columns and not self.linked:
             raise SchemaError(
-                f"{self.name}: total_order releases whole records; {', '.join(other_columns[:8])}"
-                " would stay beside means of other people. Put all columns in, drop them, or use"
-                " individual_ranking"
+                f"{self.name}: total_order releases whole records, so "
+                f"{', '.join(other_columns[:8])} would stay beside means of other people. Include "
+                "all columns, drop them, or use individual_ranking"
             )
 
     def _noise(self, scales: Mapping[str, Scale], groups: int) -> dict[str, float]:
@@ -231,7 +231,10 @@ class InsensitiveMicroaggregate(ColumnStep):
             assumptions=[
                 "the bounds were chosen without looking at the data",
                 "the number of records is public",
-                "ε is about these columns; whatever else is released of a record is not covered",
+                (
+                    "ε is about these columns; everything else that is released of a record "
+                    "is not covered"
+                ),
             ],
             broken=broken,
         )

@@ -94,8 +94,8 @@ def _require_lines(method: str, table: GroupedTable) -> None:
     unordered = [name for name, form in table.forms.items() if form not in ON_A_LINE]
     if unordered:
         raise SchemaError(
-            f"microaggregate: {method} needs columns that can be ordered; {', '.join(unordered)}"
-            " cannot: use mdav or principal_component"
+            f"microaggregate: {method} needs columns that can be ordered, and "
+            f"{', '.join(unordered)} cannot; use mdav or principal_component"
         )
 
 
@@ -117,7 +117,8 @@ def _on_axis(step: Any, table: GroupedTable, ground: PointGround) -> PointGround
     line = line[table.rows]
     if np.isnan(line).any():
         raise SchemaError(
-            f"microaggregate: the axis {step.axis!r} lacks values of records that are grouped"
+            f"microaggregate: the axis {step.axis!r} lacks values of grouped records; "
+            "fill them first or choose another axis"
         )
     return dataclasses.replace(ground, points=line[:, None])
 
@@ -142,10 +143,11 @@ def require_options(step: Any) -> None:
             raise ParameterError(f"Microaggregate: {step.method} needs {field}")
     if step.method == "optimal" and len(step.columns) > 1:
         raise ParameterError(
-            "Microaggregate: optimal is for one column; several are NP-hard: use best, or"
-            " projected_optimal"
+            "Microaggregate: optimal is for one column, since several are NP-hard; use best, or "
+            "projected_optimal"
         )
     if step.within is not None and set(step.within) & set(step.columns):
         raise ParameterError(
-            "Microaggregate: a column cannot both make the strata and be averaged within them"
+            "Microaggregate: a column cannot both define the strata and be averaged "
+            "within them; name it once"
         )

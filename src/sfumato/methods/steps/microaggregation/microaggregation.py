@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 INDIVIDUAL = (
-    "individual ranking protects little: columns averaged one by one are re-identified by plain"
-    " record linkage"
+    "individual ranking protects little: columns averaged one by one are re-identified by simple "
+    "record linkage"
 )
 
 
@@ -141,13 +141,13 @@ class Microaggregate(ColumnStep):
     block: Annotated[
         int | None, Field(ge=100, description="partitioned: most records of a block")
     ] = None
-    effort: Annotated[int | None, Field(ge=1, description="best: changes that are tried")] = None
+    effort: Annotated[int | None, Field(ge=1, description="best: changes to try")] = None
     seconds: Annotated[
         float | None,
         Field(
             gt=0,
             allow_inf_nan=False,
-            description="best: work of so many seconds of one core, in place of effort",
+            description="best: work as seconds of one core, instead of effort",
         ),
     ] = None
 
@@ -238,17 +238,16 @@ class Microaggregate(ColumnStep):
         unaveraged = [name for name in schema.quasi if name not in (*self.columns, *strata)]
         if unaveraged and set(schema.quasi) & set(self.columns):
             yield (
-                f"only some of the quasi-identifiers are averaged together, {len(unaveraged)} are"
-                f" not: this does not make the table {self.k}-anonymous, and groups of different"
-                " subsets can be intersected"
+                f"only some of the quasi-identifiers are averaged together, {len(unaveraged)} are "
+                f"not: the table is not {self.k}-anonymous, and groups of different subsets can be "
+                "intersected"
             )
         if table.left_out:
             yield (
-                f"{table.left_out:,} record(s) with missing values are left as they are: they are"
-                " not protected"
+                f"{table.left_out:,} record(s) with missing values are unchanged and not protected"
             )
         if schema.person is not None:
-            yield "groups have so many records, not persons: one person may fill a group"
+            yield "groups count records, not persons: one person may fill a group"
 
 
 def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str, Labels]:

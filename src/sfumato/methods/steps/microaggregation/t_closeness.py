@@ -90,16 +90,17 @@ class TClosenessMicroaggregate(Step):
     sensitive: Annotated[
         str,
         SENSITIVE_COLUMNS,
-        Field(description="the confidential column, which must have an order"),
+        Field(description="the confidential column, which must be ordered"),
     ]
     t: Annotated[float, Field(gt=0, le=1, description="largest earth mover's distance of a group")]
     k: GroupSize
     method: Annotated[Method, Field(description="how groups are found")] = "t_closeness_first"
     quasi: Annotated[
-        Names | None, Field(description="columns that make groups; None: the quasi-identifiers")
+        Names | None,
+        Field(description="columns that form groups; by default the quasi-identifiers"),
     ] = None
     distance: Annotated[
-        Literal["rank", "ordered", "numeric"], Field(description="what lies how far apart")
+        Literal["rank", "ordered", "numeric"], Field(description="how distances are measured")
     ] = "rank"
     release_quasi: Annotated[
         Literal["centres", "ranges"], Field(description="what groups release")
@@ -112,7 +113,8 @@ class TClosenessMicroaggregate(Step):
     def __post_init__(self) -> None:
         if self.sensitive in (self.quasi or ()):
             raise ParameterError(
-                "TClosenessMicroaggregate: the confidential column cannot make groups itself"
+                "TClosenessMicroaggregate: the confidential column cannot form groups "
+                "itself; choose other columns"
             )
         require_steps("TClosenessMicroaggregate", self.grid)
 
@@ -167,13 +169,13 @@ class TClosenessMicroaggregate(Step):
         require_table(dataset, self.name, [self.sensitive, *quasi])
         if not quasi:
             raise SchemaError(
-                f"{self.name}: no column has the role quasi; say which columns make groups with"
-                " quasi"
+                f"{self.name}: no column has the role quasi; name the columns that form groups "
+                "with quasi"
             )
         if self.k > len(dataset):
             raise SchemaError(
-                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of"
-                f" {dataset.source.name}"
+                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of "
+                f"{dataset.source.name}; lower k"
             )
         require_ranges(self.name, self.grid, quasi if self.release_quasi == "ranges" else ())
         require_values(self.name, dataset, [self.sensitive])
@@ -186,8 +188,8 @@ class TClosenessMicroaggregate(Step):
         form = form_of(dataset, self.sensitive, "mode")
         if form not in ON_A_LINE:
             raise SchemaError(
-                f"{self.name}: column {self.sensitive!r} must have an order: numbers, dates, or an"
-                " ordinal column"
+                f"{self.name}: column {self.sensitive!r} must be ordered: numbers, dates, or an "
+                "ordinal column"
             )
         line = computable(line_of(dataset, self.sensitive, form), self.sensitive)
         if self.distance == "numeric":
@@ -219,26 +221,23 @@ class TClosenessMicroaggregate(Step):
     def _warnings(self, schema: Schema, quasi: Sequence[str], groups: int) -> Iterator[str]:
         if groups == 1:
             yield (
-                f"{self.name}: all records are one group, nothing is left of their differences;"
-                " take t_closeness_first, or a larger t"
+                f"{self.name}: all records form one group, so nothing remains of their "
+                "differences; use t_closeness_first, or a larger t"
             )
         unprotected = [name for name in schema.sensitive if name != self.sensitive]
         if unprotected:
             yield (
-                f"{self.name}: groups look like the table in {self.sensitive!r} only, not in"
-                f" {', '.join(unprotected[:8])}"
+                f"{self.name}: groups resemble the table in {self.sensitive!r} only, not in "
+                f"{', '.join(unprotected[:8])}"
             )
         ungrouped = [name for name in schema.quasi if name not in quasi and name != self.sensitive]
         if ungrouped:
             yield (
-                f"{self.name}: quasi-identifiers that do not make groups tell their people apart:"
-                f" {', '.join(ungrouped[:8])}"
+                f"{self.name}: quasi-identifiers that do not form groups distinguish their people: "
+                f"{', '.join(ungrouped[:8])}"
             )
         if schema.person is not None:
-            yield (
-                f"{self.name}: groups have so many records, not persons: one person may fill a"
-                " group"
-            )
+            yield (f"{self.name}: groups count records, not persons: one person may fill a group")
 
 
 def _lost(points: Points, groups: Labels) -> float:

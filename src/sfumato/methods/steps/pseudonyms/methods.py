@@ -44,9 +44,9 @@ FULLEST = 0.5
 Algorithm = Literal["sha256", "sha1", "md5"]
 LENGTHS: dict[Algorithm, int] = {"sha256": 64, "sha1": 40, "md5": 32}
 WARNING = (
-    "{algorithm} without a key is no protection: whoever has a list of names or numbers hashes the"
-    " list and compares (billions of guesses a second). Everyone in such a list is named again. Use"
-    " 'method: keyed', or drop the column"
+    "{algorithm} without a key gives no protection: anyone with a list of names or numbers hashes "
+    "the list and compares (billions of guesses a second), and recognises everyone in it. Use "
+    "'method: keyed', or drop the column"
 )
 Method = Literal["keyed", "counter", "random_table", "format_preserving", "fake", "unkeyed_hash"]
 KEYED = frozenset({"keyed", "format_preserving", "fake"})
@@ -88,8 +88,8 @@ def fake(request: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str
         code = next((candidate for candidate in tries if candidate not in used_codes), None)
         if code is None:
             raise ParameterError(
-                f"there are not enough fakes of kind {kind} for {len(request.identities):,} people;"
-                " choose another kind"
+                f"kind {kind} has too few fakes for {len(request.identities):,} people; choose "
+                "another kind"
             )
         used_codes.add(code)
         codes.append(code)
@@ -142,7 +142,7 @@ def random_table(request: Asked, encoding: Encoding, length: int) -> list[str]:
     used_codes = set(request.known.values())
     if len(fresh) + len(used_codes) > FULLEST * 2.0 ** (BITS[encoding] * length):
         raise ParameterError(
-            f"{len(fresh):,} identities do not fit codes of length {length}; raise length"
+            f"{len(fresh):,} identities do not fit into codes of length {length}; raise length"
         )
     codes: dict[str, str] = {}
     waiting = fresh
@@ -208,12 +208,12 @@ def made_by(step: Pseudonymize, request: Asked) -> Made:
         values = _values(request)
         codes = format_preserving(values, request.key, request.domain)
         refuse_shared(
-            codes, request.known, "the vault was begun with another key; use another domain"
+            codes, request.known, "the vault was created with another key; use another domain"
         )
         unchanged = sum(code == value for code, value in zip(codes, values, strict=True))
         warning = (
-            f"{unchanged:,} values are their own pseudonyms: forms with few digits and letters have"
-            " few values to choose from"
+            f"{unchanged:,} values equal their pseudonyms: forms with few digits and letters have "
+            "few values to choose from"
         )
         return Made(codes, (warning,) if unchanged else ())
     if step.method == "fake":
@@ -251,12 +251,13 @@ def _fakes(step: Pseudonymize, request: Asked) -> Made:
     warnings = []
     if shared:
         warnings.append(
-            f"{shared:,} people share a fake with another; a vault gives everyone a fake of"
-            " their own"
+            f"{shared:,} people share a fake with another person; a vault gives everyone a fake of "
+            "their own"
         )
     if real:
         warnings.append(
-            f"{real:,} fakes are also true values of the table; they belong to others by chance"
+            f"{real:,} fakes are also true values of the table, which belong to other "
+            "people by chance"
         )
     return Made(codes, tuple(warnings))
 
@@ -267,5 +268,6 @@ def _hashes(step: Pseudonymize, request: Asked) -> Made:
     refuse_shared(codes, {}, "use 'method: keyed'")
     warning = WARNING.format(algorithm=algorithm)
     return Made(
-        codes, (f"the column came hashed and is left as it is; {warning}" if came_so else warning,)
+        codes,
+        (f"the column contains hashes and is left unchanged; {warning}" if came_so else warning,),
     )

@@ -248,9 +248,8 @@ class People:
         if step.method == "keyed":
             step.require_apart(self.cells)
         warning = (
-            f"more than {MOST_IDENTITIES:,} people were pseudonymized: it was not counted how many"
-            " have several rows, nor whether two share a pseudonym. Rows of one person can be"
-            " linked"
+            f"more than {MOST_IDENTITIES:,} people were pseudonymized, so several rows of one "
+            "person and shared pseudonyms were not counted. Rows of one person can be linked"
         )
         exactly = step.method != "fake"
         preserved = Preserved(
@@ -356,17 +355,17 @@ class Pseudonymize(ColumnStep):
     ([2, 1, None, 2], 'keep')
     """
 
-    columns: Annotated[Columns, Field(description="what names people: one column or several")]
+    columns: Annotated[Columns, Field(description="the column, or several, that name people")]
     method: Annotated[Method, Field(description="how pseudonyms are made")] = "keyed"
     key: Annotated[
         Reference | None, Field(description="where the key is: {file: path} or {env: NAME}")
     ] = None
     domain: Annotated[
-        str, Field(max_length=200, description="what shall be linkable: one domain, one pseudonym")
+        str, Field(max_length=200, description="what can be linked: one domain, one pseudonym")
     ] = ""
-    together: Annotated[bool, Field(description="several columns make one identity")] = False
+    together: Annotated[bool, Field(description="several columns form one identity")] = False
     length: Annotated[
-        int | None, Field(ge=4, le=64, description="characters of a code; 16 when not said")
+        int | None, Field(ge=4, le=64, description="characters of a code; 16 by default")
     ] = None
     encoding: Annotated[
         Encoding | None, Field(description="letters and 2-7, or hexadecimal digits")
@@ -377,13 +376,13 @@ class Pseudonymize(ColumnStep):
         Field(min_length=1, description="encrypted file that remembers pseudonyms"),
     ] = None
     kind: Annotated[
-        Fake | None, Field(description="fake only: what the fakes are; a name when not said")
+        Fake | None, Field(description="fake only: what the fakes are; a name by default")
     ] = None
     locale: Annotated[
-        str | None, Field(description="fake only: language and country; en_US when not said")
+        str | None, Field(description="fake only: language and country; en_US by default")
     ] = None
     algorithm: Annotated[
-        Algorithm | None, Field(description="unkeyed_hash only: sha256 when not said")
+        Algorithm | None, Field(description="unkeyed_hash only: sha256 by default")
     ] = None
 
     name: ClassVar[str] = "pseudonymize"
@@ -409,7 +408,7 @@ class Pseudonymize(ColumnStep):
             f"{self.method} takes no key unless there is a vault": (
                 self.key is not None and not keyed
             ),
-            "unkeyed_hash has no domain and no vault": (
+            "unkeyed_hash has no domain and no vault; leave them out": (
                 self.method == "unkeyed_hash" and bool(self.domain or self.vault)
             ),
             "length and encoding are for keyed and random_table": (
@@ -421,10 +420,10 @@ class Pseudonymize(ColumnStep):
             "algorithm is for unkeyed_hash": (
                 self.method != "unkeyed_hash" and self.algorithm is not None
             ),
-            "format_preserving keeps the form of one column; it cannot take several together": (
+            "format_preserving keeps the form of one column and cannot combine several": (
                 self.together and self.method == "format_preserving"
             ),
-            "together takes two columns or more": self.together and len(self.columns) < 2,
+            "together needs two columns or more": self.together and len(self.columns) < 2,
             f"length is at most {LONGEST[encoding]} in {encoding}": (
                 (self.length or 0) > LONGEST[encoding]
             ),
@@ -531,8 +530,8 @@ class Pseudonymize(ColumnStep):
         encoding = self.encoding or "base32"
         if people * people / 2.0 > RARELY * 2.0 ** (BITS[encoding] * length):
             raise ParameterError(
-                f"two of {people:,} people may have one code of length {length}, and they are too"
-                " many to look; raise length"
+                f"two of {people:,} people may share a code of length {length}, and they are too "
+                "many to check; raise length"
             )
 
     def apply(self, dataset: Table, plan: Any) -> Table:
@@ -590,7 +589,7 @@ class Pseudonymize(ColumnStep):
                 )
         if self.vault and not Path(self.vault).exists():
             warnings.append(
-                f"there is no vault {self.vault} yet; it is made when the release is written"
+                f"vault {self.vault} does not exist yet; it is created when the release is written"
             )
         if (
             self.method in ("counter", "random_table")
@@ -599,7 +598,8 @@ class Pseudonymize(ColumnStep):
             and goal.seed.rehearsal
         ):
             warnings.append(
-                "the seed is short: who guesses it can compute these pseudonyms. Leave the seed out"
+                "the seed is short: somebody who guesses it can compute these "
+                "pseudonyms. Leave the seed out"
             )
         return warnings
 
@@ -608,8 +608,9 @@ def _after(name: str, attribute: Attribute) -> Attribute:
     """What a column is once it holds pseudonyms."""
     if attribute.identifies or attribute.has(Role.WEIGHT):
         raise SchemaError(
-            f"column {name!r} is a {' '.join(attribute.roles)}: weights are numbers, and units are"
-            " renumbered at random in every release anyway; pseudonymize a direct identifier"
+            f"column {name!r} is a {' '.join(attribute.roles)}: weights are numbers, and units are "
+            "renumbered at random in every release anyway; pseudonymize a direct identifier "
+            "instead"
         )
     return dataclasses.replace(attribute, **_changes(attribute))
 

@@ -51,7 +51,9 @@ def read_sealed(path: Path, key: bytes) -> bytes:
     stored = read_plain(path, limit=MOST_BYTES + 1024, purpose="a vault")
     start = len(MAGIC) + SALT_BYTES
     if not stored.startswith(MAGIC) or len(stored) < start + NONCE_BYTES:
-        raise UnreadableInput(f"{path} is not a vault, or only the beginning of one")
+        raise UnreadableInput(
+            f"{path} is not a vault, or only a part of one; restore it from a copy"
+        )
     head = stored[: start + NONCE_BYTES]
     ciphertext = stored[start + NONCE_BYTES :]
     try:
@@ -59,8 +61,7 @@ def read_sealed(path: Path, key: bytes) -> bytes:
         return cipher.decrypt(head[start:], ciphertext, head)
     except InvalidTag:
         raise UnreadableInput(
-            f"the vault {path} does not open: it was sealed with another key, or it was changed"
-            " since"
+            f"the vault {path} does not open: it was sealed with another key, or changed afterwards"
         ) from None
 
 
@@ -70,7 +71,7 @@ def write_sealed(path: Path, key: bytes, content: bytes) -> None:
 
     if len(content) > MOST_BYTES:
         raise ParameterError(
-            f"the vault {path} would be larger than 2 GiB; use several vaults, one a domain"
+            f"the vault {path} would be larger than 2 GiB; use several vaults, one per domain"
         )
     salt = secrets.token_bytes(SALT_BYTES)
     nonce = secrets.token_bytes(NONCE_BYTES)
@@ -106,8 +107,8 @@ def _wait(handle: int, path: Path) -> None:
         wait_for(handle)
     except NoLocks:
         raise OutputError(
-            f"the file system of {path.parent} knows no locks, so two runs could give one person"
-            " two pseudonyms; keep the vault on a local disk"
+            f"the file system of {path.parent} does not support locks, so two runs could give one "
+            "person two pseudonyms; keep the vault on a local disk"
         ) from None
     except OSError as error:
         raise OutputError(
@@ -135,10 +136,9 @@ class Domain:
         codes = {**self.codes, **later.codes}
         if conflicts or self.method != later.method or len(set(codes.values())) < len(codes):
             raise OutputError(
-                "the vault has given other pseudonyms to the same people since this release was"
-                " planned (another run, or another step of this recipe with the same domain);"
-                " nothing was stored. Make the release again, and put columns of one domain into"
-                " one step"
+                "the vault gave the same people other pseudonyms after this release was planned "
+                "(another run, or another step of this recipe with the same domain); nothing was "
+                "stored. Make the release again, and put columns of one domain into one step"
             )
         return Domain(self.method, codes)
 
@@ -163,9 +163,8 @@ class Vault:
             return {}
         if known_domain.method != method:
             raise ParameterError(
-                f"the domain {domain!r} of the vault holds pseudonyms made by"
-                f" {known_domain.method}, not by {method}; keep to that method or choose another"
-                " domain"
+                f"the domain {domain!r} of the vault holds pseudonyms made by "
+                f"{known_domain.method}, not by {method}; use that method or another domain"
             )
         return known_domain.codes
 
@@ -181,7 +180,7 @@ class Vault:
 def existing(path: Path) -> Path:
     """The path of a vault that is there."""
     if not path.is_file():
-        raise UnreadableInput(f"there is no vault {path}")
+        raise UnreadableInput(f"vault {path} does not exist; check the path")
     return path
 
 
@@ -189,7 +188,9 @@ def read_vault(path: Path, key: bytes) -> Vault:
     """Open a vault; one that does not exist yet is empty."""
     if not path.exists():
         if not path.parent.is_dir():
-            raise ParameterError(f"there is no folder {path.parent} for the vault; make it first")
+            raise ParameterError(
+                f"folder {path.parent} for the vault does not exist; create it first"
+            )
         return Vault()
     stored = json.loads(read_sealed(path, key))
     if stored["sfumato_vault"] != VERSION:
@@ -285,8 +286,7 @@ def access(
     """What is done now, by the user of this process."""
     if not reason.strip() or len(reason) > LONGEST_REASON:
         raise ParameterError(
-            f"say why, in at most {LONGEST_REASON:,} characters: the reason is kept in the"
-            " vault's log"
+            f"give a reason of at most {LONGEST_REASON:,} characters: it is kept in the vault's log"
         )
     now = environment.timestamp()
     return VaultAccess(now, _user(), act, reason.strip(), domain, requested, identified)
@@ -310,8 +310,8 @@ def _require_complete(log: Journal, vault: Vault) -> None:
     """Raise where a log is not the one the vault knows."""
     if not log.extends(Head(vault.log_entries, vault.log_head)):
         raise UnreadableInput(
-            f"the log {log.path} was changed or cut: the vault knows of {vault.log_entries:,}"
-            " entries. Restore it from a copy"
+            f"the log {log.path} was changed or cut: the vault expects {vault.log_entries:,} "
+            "entries. Restore it from a copy"
         )
 
 
@@ -333,7 +333,7 @@ def reidentify(
     pseudonyms: Iterable[object],
     *,
     key: KeyReference | Mapping[str, str],
-    reason: Annotated[str, CommandOption("why; it is kept in the vault's log")],
+    reason: Annotated[str, CommandOption("the reason; it is kept in the vault's log")],
     domain: Annotated[str, CommandOption("the domain of the pseudonyms")] = "",
 ) -> dict[str, tuple[str | None, ...] | None]:
     """The values behind pseudonyms, or None for those the vault does not know.
@@ -373,7 +373,7 @@ def rotate(
     old_key: KeyReference | Mapping[str, str],
     new_key: KeyReference | Mapping[str, str],
     *,
-    reason: Annotated[str, CommandOption("why; it is kept in the vault's log")] = "rotation",
+    reason: Annotated[str, CommandOption("the reason; it is kept in the vault's log")] = "rotation",
 ) -> int:
     """Seal a vault with a new key; everyone keeps the pseudonym. The number of pseudonyms in it.
 

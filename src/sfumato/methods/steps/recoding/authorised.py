@@ -57,7 +57,9 @@ class Authorised(Step):
         """Find the rows that may be used."""
         dataset.require([self.by])
         if not self.allowed:
-            raise ParameterError("authorised: allowed is empty, so nobody's data may be used")
+            raise ParameterError(
+                "authorised: allowed is empty, so nobody's data may be used; name the policies"
+            )
         encoded = dataset.encoded(self.by)
         allowed = set(self.allowed)
         fits = np.array([label in allowed for label in encoded.labels], dtype=bool)
@@ -67,7 +69,7 @@ class Authorised(Step):
             rows = np.zeros(0, dtype=np.int64)
         if not len(rows):
             raise ReleaseRefused(
-                f"authorised: none of {len(dataset):,} rows belongs to somebody who allows this use"
+                f"authorised: none of {len(dataset):,} rows belongs to a person who allows this use"
             )
         left_out = len(dataset) - len(rows)
         return Masked(actions={}, rows=rows, public={"records_not_authorised": left_out})

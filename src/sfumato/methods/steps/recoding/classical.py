@@ -198,7 +198,7 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
     # No rule prunes here; each table is rolled up from a neighbour.
     for classes in every_table(lattice):
         nodes.append(lattice.judge(classes))
-        tell(progress, len(nodes), lattice.size, "looking at every node")
+        tell(progress, len(nodes), lattice.size, "evaluating every node")
     feasible = [j for j in nodes if j.feasible]
     notes = minimal_notes(lattice, k_minimal(feasible)) if lattice.objective.minimal else {}
     return Outcome(best_of(lattice, nodes), closest_of(nodes), len(nodes), notes)
@@ -260,9 +260,9 @@ def _why_not(lattice: Lattice) -> str:
         if not m.shrinking and not (m.monotone and lattice.budget == 0):
             promises.append(m.promise)
     return (
-        "ola concludes from one node to others, which is wrong for"
-        f" {join_words(promises)}{' with suppression' if lattice.budget else ''}; use the algorithm"
-        " optimal, or suppress nothing"
+        "ola infers one node from others, which is wrong for "
+        f"{join_words(promises)}{' with suppression' if lattice.budget else ''}; use the algorithm "
+        "optimal, or suppress nothing"
     )
 
 
@@ -383,7 +383,7 @@ def choose(
             arguments.append(limit)
     if arguments:
         raise ParameterError(
-            f"{join_words(arguments)} belongs to the algorithm anytime; {name} has no use for it"
+            f"{join_words(arguments)} belongs to the algorithm anytime, not to {name}; leave it out"
         )
     if name == "auto":
         return auto

@@ -180,7 +180,7 @@ class GlobalRecoding(Step):
     objective: Annotated[
         str,
         Naming("words", words=tuple(o.name for o in OBJECTIVES)),
-        Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES)),
+        Field(description="what is minimised: " + ", ".join(o.name for o in OBJECTIVES)),
     ] = "loss"
     label: Annotated[
         str | None,
@@ -215,18 +215,18 @@ class GlobalRecoding(Step):
         choose(self.algorithm, effort=self.effort, seconds=self.seconds)
         if objective.labelled != (self.label is not None):
             raise ParameterError(
-                "label goes with the objective classification, and that needs one; the objective"
-                f" is {self.objective}"
+                "label belongs to the objective classification, which requires it; the objective "
+                f"is {self.objective}"
             )
         if self.algorithm in CLIMBING and (self.weights or self.objective != "loss"):
             raise ParameterError(
-                f"{self.algorithm} follows {CLIMBING[self.algorithm]}; it has no objective and no"
-                " weights"
+                f"{self.algorithm} follows {CLIMBING[self.algorithm]}, so it has no objective and "
+                "no weights; leave them out"
             )
         if self.algorithm == "anytime" and objective.minimal:
             raise ParameterError(
-                f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use"
-                " optimal"
+                f"anytime cannot tell which nodes are k-minimal, as {self.objective} requires; use "
+                "optimal"
             )
 
     @property
@@ -341,8 +341,8 @@ class GlobalRecoding(Step):
         dataset.require([str(self.label)])
         if self.label in dataset.schema.quasi:
             raise SchemaError(
-                f"global_recoding: the label {self.label!r} is a quasi-identifier, and would"
-                " predict itself"
+                f"global_recoding: the label {self.label!r} is a quasi-identifier and would "
+                "predict itself; choose another label"
             )
 
     def survey(
@@ -441,7 +441,7 @@ class GlobalRecoding(Step):
             if c in told["levels"] and not low <= told["levels"][c]["level"] <= high:
                 beyond.append(c)
         if beyond:
-            return f"the level of {', '.join(beyond)} is not one that the recipe allows"
+            return f"the level of {', '.join(beyond)} is not allowed by the recipe"
         gone = told["suppressed_records"]
         classes = told.get("suppressed_classes", told["suppressed_records"])
         # Suppressed records and classes go together, and each class has a record.

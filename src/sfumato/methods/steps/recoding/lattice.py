@@ -457,9 +457,9 @@ class Lattice:
         if not self.missing_apart:
             return ""
         return (
-            f" Missing values of {', '.join(self.missing_apart)} were counted as a category of"
-            " their own, though they may match everything; the step suppression of cells counts"
-            " them so."
+            f" Missing values of {', '.join(self.missing_apart)} counted as a category of their "
+            "own, although they may match everything; the step that suppresses cells counts them "
+            "so."
         )
 
     def hopeless(self) -> str:
@@ -561,8 +561,8 @@ def normalised_weights(columns: Sequence[str], weights: Mapping[str, float]) -> 
     if unknown:
         raise SchemaError(
             [
-                f"weights name a column {n!r} that is no"
-                f" quasi-identifier.{did_you_mean(n, columns)}"
+                f"weights name a column {n!r} that is not a "
+                f"quasi-identifier.{did_you_mean(n, columns)}"
                 for n in unknown
             ]
         )

@@ -87,12 +87,13 @@ class PersonalLevels(Step):
     def __post_init__(self) -> None:
         if bool(self.own) != (self.by is not None):
             raise ParameterError(
-                "PersonalLevels: own levels need the column that names the policy (by), and by"
-                " needs own"
+                "PersonalLevels: own levels need the column that names the policy (by), and by "
+                "needs own; give both"
             )
         if self.by is not None and self.by in self._columns():
             raise ParameterError(
-                "PersonalLevels: the column that names the policy cannot be raised itself"
+                "PersonalLevels: the column that names the policy cannot be generalised "
+                "itself; name other columns"
             )
 
     def _columns(self) -> list[str]:
@@ -138,7 +139,7 @@ class PersonalLevels(Step):
                 attributes[name] = _after(dataset.schema[name])
         levels_of_everybody = {c: v for c, v in self.levels.items() if v}
         return Masked(
-            actions=dict.fromkeys(columns, "raised to the level that each person asked for"),
+            actions=dict.fromkeys(columns, "generalised to the level that each person asked for"),
             columns=columns,
             attributes=attributes,
             public={
@@ -165,8 +166,8 @@ class PersonalLevels(Step):
         )
         if unknown:
             raise SchemaError(
-                f"personal_levels: {unknown:,} of {len(dataset):,} rows have no policy that is"
-                " listed under own; list it, or leave these rows out with the step authorised"
+                f"personal_levels: {unknown:,} of {len(dataset):,} rows have no policy that is "
+                "listed under own; list it, or remove these rows with the step authorised"
             )
         return encoded
 
@@ -176,8 +177,8 @@ class PersonalLevels(Step):
         levels = self._levels_of_policies(name, policies)
         if int(levels.max(initial=0)) > ladder.top:
             raise SchemaError(
-                f"personal_levels: level {int(levels.max())} of column {name!r} is asked for, but"
-                f" its hierarchy ends at level {ladder.top}"
+                f"personal_levels: level {int(levels.max())} of column {name!r} is asked for, but "
+                f"its hierarchy ends at level {ladder.top}; choose a lower one"
             )
         used = np.unique(levels)
         labels: list[str | None] = []
@@ -200,9 +201,7 @@ class PersonalLevels(Step):
         encoded = dataset.encoded(name)
         hierarchy = dataset.schema[name].hierarchy
         if hierarchy is None:
-            raise SchemaError(
-                f"personal_levels: column {name!r} has no hierarchy to raise its values by"
-            )
+            raise SchemaError(f"personal_levels: column {name!r} has no hierarchy; give it one")
         levels = self._levels_of_policies(name, policies)
         possible = {wish.get(name, 0) for wish in (self.levels, *self.own.values())}
         labels = {}

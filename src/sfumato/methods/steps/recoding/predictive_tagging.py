@@ -169,8 +169,8 @@ def require_small(lattice: Lattice) -> None:
     """Refuse a lattice that could not be decided node by node."""
     if lattice.size > LARGEST:
         raise ParameterError(
-            f"the lattice has {lattice.size:,} nodes; an algorithm that decides them one by one"
-            f" takes at most {LARGEST:,}: use the algorithm optimal or anytime, or bound the levels"
+            f"the lattice has {lattice.size:,} nodes, and an algorithm that decides them one by "
+            f"one allows {LARGEST:,}; use the algorithm optimal or anytime, or bound the levels"
         )
 
 

@@ -104,7 +104,7 @@ def needed_k(delta: float, beta: float, epsilon: float) -> int:
     """
     if not 0 < delta < 1:
         raise ParameterError(
-            "delta must lie between 0 and 1; take much less than one over the number of people"
+            "delta must be between 0 and 1, and much less than one over the number of people"
         )
     # Double, then bisect: δ never rises with k.
     low, high = 1, 2
@@ -113,7 +113,7 @@ def needed_k(delta: float, beta: float, epsilon: float) -> int:
         high = 2 * high
         if high > 1 << 24:
             raise ParameterError(
-                "no k in reach gives so small a delta; lower beta, or raise epsilon or delta"
+                "no possible k gives so small a delta; lower beta, or raise epsilon or delta"
             )
     while high - low > 1:
         middle = (low + high) // 2
@@ -130,7 +130,7 @@ def _gamma(k: int, beta: float, epsilon: float) -> float:
     if k < 1:
         raise ParameterError("k must be at least 1")
     if not 0 < beta < 1:
-        raise ParameterError("beta is the share that is sampled: above 0 and below 1")
+        raise ParameterError("beta is the sampled share and must be above 0 and below 1")
     if beta > usual_beta(epsilon) * (1 + 1e-12):
         raise ParameterError(
             "beta is too large for epsilon: it may be at most 1 − e^−epsilon; sample less, or raise"
@@ -161,7 +161,8 @@ def fixed_columns(
     if unknown:
         raise SchemaError(
             [
-                f"{step}: levels names a column {n!r} that is not there.{did_you_mean(n, columns)}"
+                f"{step}: levels names a column {n!r} that does not "
+                f"exist.{did_you_mean(n, columns)}"
                 for n in unknown
             ]
         )
@@ -174,12 +175,14 @@ def _fixed(dataset: Table, name: str, level: int, step: str) -> FixedColumn:
         return FixedColumn(encoded.codes, None, None)
     before = dataset.schema[name]
     if before.hierarchy is None:
-        raise SchemaError(f"{step}: column {name!r} has levels 0 to 0; level {level} is asked for")
+        raise SchemaError(
+            f"{step}: column {name!r} has level 0 only, but level {level} is asked for; choose 0"
+        )
     if not is_fixed(before.hierarchy):
         raise SchemaError(
-            f"{step}: the hierarchy of {name!r} is made from the values that occur, which tells"
-            " about them; write it down once with write_hierarchy and use the file, or say its"
-            " limits"
+            f"{step}: the hierarchy of {name!r} is made from the values that occur, which reveals "
+            "something about them; write it once with write_hierarchy and use the file, or give "
+            "its limits"
         )
     labels = fixed_labels(before.hierarchy, encoded.labels, level, f"{step}: column {name!r}")
     values = pl.Series(name, labels, dtype=pl.String).gather(encoded.codes)
@@ -343,8 +346,8 @@ class SafeAnonymize(Step):
         require_table(dataset, self.name, list(self.levels))
         if units := dataset.schema.units:
             raise SchemaError(
-                f"{self.name}: {', '.join(units)} tells every record apart, so that none would be"
-                " left; drop it first"
+                f"{self.name}: {', '.join(units)} distinguishes every record, so none would "
+                "remain; drop it first"
             )
         direct = dataset.schema.columns(Role.DROP)
         return [name for name in dataset.columns if name not in direct]
@@ -375,7 +378,7 @@ class SafeAnonymize(Step):
             neighbours="add_remove: tables that differ by one record more or less",
             assumptions=[
                 "levels, hierarchies and the choice of columns do not depend on the data",
-                "the number of records of the original, and who was sampled, stay secret",
+                "the number of original records, and who was sampled, stay secret",
             ],
         )
         if claims["certified"]:

@@ -67,7 +67,7 @@ def auto(lattice: Lattice, progress: Progress = silent) -> Outcome:
 def warning(lattice: Lattice, outcome: Outcome) -> str:
     """That not all was decided, and how far the best that was found can be from the optimum."""
     name = lattice.objective.name.replace("_", " ")
-    text = f"the best of {outcome.looked_at:,} looked at was taken"
+    text = f"the best of {outcome.looked_at:,} evaluated nodes was chosen"
     if outcome.best is not None and "lower_bound" in outcome.notes:
         lower = float(outcome.notes["lower_bound"])
         score = float(outcome.best.score)
@@ -76,9 +76,9 @@ def warning(lattice: Lattice, outcome: Outcome) -> str:
             f" {score - lower:.4f} at most)"
         )
     return (
-        f"the lattice has {lattice.size:.3g} nodes, too many to decide which is best: {text}."
-        " Fewer quasi-identifiers or levels bring it within reach; algorithm optimal decides it,"
-        " however long that takes"
+        f"the lattice has {lattice.size:.3g} nodes, too many to decide which is best: {text}. "
+        "Fewer quasi-identifiers or levels make it decidable; algorithm optimal decides it, "
+        "however long that takes"
     )
 
 

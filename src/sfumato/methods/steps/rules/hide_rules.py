@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def _true_to_the_data(method: Any) -> Any:
     if method == "isl":
         raise ValueError(
-            "isl puts items into records, which in a table means values that are not true; use dsr,"
-            " 2a or exact (baskets take isl)"
+            "isl adds items to records, which in a table would be false values; use dsr, 2a or "
+            "exact (isl is for baskets)"
         )
     return method
 
@@ -90,16 +90,16 @@ class HideRules(Step):
         COLUMNS,
         Field(
             description=(
-                "columns whose other rules are counted, and kept by exact; all categories if not"
-                " said"
+                "columns whose other rules are counted, and preserved by exact; by default all "
+                "categories"
             )
         ),
     ] = None
     largest: Annotated[
-        int, Field(ge=2, le=6, description="items of a rule that is counted, at most")
+        int, Field(ge=2, le=6, description="most items of a rule that is counted")
     ] = LARGEST_RULE
     effort: Annotated[
-        int | None, Field(ge=1, description="nodes of a branch and bound; exact only")
+        int | None, Field(ge=1, description="most nodes of branch and bound; exact only")
     ] = None
 
     name: ClassVar[str] = "hide_rules"
@@ -107,7 +107,7 @@ class HideRules(Step):
 
     def __post_init__(self) -> None:
         if self.effort is not None and self.method != "exact":
-            raise ParameterError("HideRules: effort is for the method exact")
+            raise ParameterError("HideRules: effort is for the method exact; leave it out")
 
     @property
     def parsed(self) -> tuple[NamedRule, ...]:

@@ -93,9 +93,9 @@ def require_small(parts: SuppressedParts) -> None:
     """Say what to do with a table that is too large for the solver."""
     if not small_enough(parts):
         raise ParameterError(
-            f"the exact method takes at most {MOST_CLASSES} classes and {MOST_CHOICES:,} ways to"
-            f" hide their columns; this table has {len(parts.classes):,} classes in"
-            f" {len(_differing(parts))} columns. Use method greedy, or auto"
+            f"the exact method allows {MOST_CLASSES} classes and {MOST_CHOICES:,} ways to suppress "
+            f"their columns; this table has {len(parts.classes):,} classes in "
+            f"{len(_differing(parts))} columns. Use method greedy, or auto"
         )
 
 
@@ -147,7 +147,9 @@ def fewest_cells(
             incumbent = candidate
             limit = price_of(candidate, prices)
     if not _met(incumbent, demands):
-        raise InternalError("a suppression that was thought to meet the demands does not")
+        raise InternalError(
+            "a suppression does not reach the promises as planned; report this as a bug"
+        )
     bound = min(limit, bound)
     return incumbent, {
         "price": limit,

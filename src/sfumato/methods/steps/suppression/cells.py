@@ -62,7 +62,7 @@ def demands_of(
     if unfit or not models:
         advice = "; add one under 'meet'"
         if unfit:
-            advice = f", not {', '.join(unfit)}; reach that by recoding or by dropping records"
+            advice = f", not {', '.join(unfit)}; reach that by recoding or by suppressing records"
         raise ParameterError(
             "cell suppression reaches k-anonymity and k-anonymity on subsets of columns only"
             + advice
@@ -90,8 +90,8 @@ def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[s
     if isinstance(combinations, int):
         if combinations > len(columns):
             raise SchemaError(
-                f"combinations of {combinations} columns are asked for, but only {len(columns)}"
-                " have role quasi"
+                f"combinations of {combinations} columns are asked for, but only {len(columns)} "
+                "have role quasi; ask for fewer"
             )
         return list(itertools.combinations(columns, combinations))
     require_known("combinations", list(chain.from_iterable(combinations)), columns)
@@ -104,7 +104,7 @@ def require_known(field: str, names: Iterable[str], columns: Sequence[str]) -> N
     if unknown:
         raise SchemaError(
             [
-                f"{field}: {n!r} is no column with role quasi.{did_you_mean(n, columns)}"
+                f"{field}: {n!r} is not a column with role quasi.{did_you_mean(n, columns)}"
                 for n in unknown
             ]
         )
@@ -148,12 +148,12 @@ class SuppressedParts:
         if classes.person is not None:
             raise SchemaError(
                 f"cell suppression counts records, not the persons of column {classes.person!r}; "
-                "recode or drop records instead, or keep one row a person"
+                "recode or suppress records instead, or keep one row per person"
             )
         if len(classes.columns) > 62:
             raise SchemaError(
-                "cell suppression takes at most 62 columns with role quasi, not"
-                f" {len(classes.columns)}"
+                "cell suppression allows at most 62 columns with role quasi, but there are "
+                f"{len(classes.columns)}; use fewer"
             )
         wild = set(wildcard_columns(schema, classes.columns))
         wild_bits = sum(1 << a for a, name in enumerate(classes.columns) if name in wild)
@@ -296,8 +296,8 @@ def require_enough(records: int, demands: Sequence[Demand]) -> None:
     k = max(demand.k for demand in demands)
     if 0 < records < k:
         raise Unsatisfiable(
-            f"no record can be compatible with {k:,} records: the table has {records:,}. Lower k,"
-            " or bring more records"
+            f"no record can match {k:,} records: the table has {records:,}. Lower k, or give more "
+            "records"
         )
 
 

@@ -105,8 +105,9 @@ def least_important_columns(
     if search.best is None or search.best.score > 1:
         promises = join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
-            f"no set of at most {allowed} dropped columns keeps {promises} and leaves a table to"
-            " judge; raise the budget, lower the promise, or generalise or drop records instead",
+            f"no set of at most {allowed} dropped columns reaches {promises} and leaves a table to "
+            "judge; raise the budget, lower the promise, or generalise or suppress records "
+            "instead",
             closest=search.closest,
         )
     gone = {name for name, level in zip(lattice.columns, search.best.node, strict=True) if level}
@@ -170,8 +171,8 @@ def ends_only(lattice: Lattice) -> Lattice:
             neither.append(name)
     if neither:
         raise ParameterError(
-            "attribute suppression keeps a column as it is or suppresses all of it; the level"
-            f" bounds of {', '.join(neither)} allow neither"
+            "attribute suppression keeps a column or suppresses all of it; the level bounds of "
+            f"{', '.join(neither)} allow neither"
         )
     return dataclasses.replace(
         lattice,
@@ -228,12 +229,12 @@ class Suppress(Step):
     {'education': 1}
     """
 
-    what: Annotated[Literal["tuple", "attribute", "cell"], Field(description="what is left out")]
+    what: Annotated[Literal["tuple", "attribute", "cell"], Field(description="what is suppressed")]
     budget: Annotated[
-        float, Field(ge=0, le=1, description="share of records or columns that may be hit")
+        float, Field(ge=0, le=1, description="share of records or columns that may be affected")
     ] = 1.0
     importance: Annotated[
-        dict[str, float], COLUMNS, Field(description="how precious columns are; 1 where not said")
+        dict[str, float], COLUMNS, Field(description="importance of columns; 1 by default")
     ] = Field(default_factory=dict)
     combinations: Annotated[
         Annotated[int, Field(ge=1)] | Named | None,
@@ -241,7 +242,7 @@ class Suppress(Step):
     ] = None
     method: Annotated[Method, Field(description="how cells are chosen")] = "greedy"
     effort: Annotated[
-        int | None, Field(ge=1, description="nodes of a branch and bound; exact and auto only")
+        int | None, Field(ge=1, description="most nodes of branch and bound; exact and auto only")
     ] = None
 
     name: ClassVar[str] = "suppression"
@@ -255,7 +256,8 @@ class Suppress(Step):
     def __post_init__(self) -> None:
         if self.what == "tuple" and self.importance:
             raise ParameterError(
-                "Suppress: records have no importance; it is for attribute and cell"
+                "Suppress: records have no importance; it is for attribute and cell, so "
+                "leave it out"
             )
         if self.what != "cell" and (self.combinations is not None or self.method != "greedy"):
             raise ParameterError(
@@ -307,7 +309,7 @@ class Suppress(Step):
             "auto",
             str(plan_section["method"]).partition(" ")[0],
         ):
-            return f"the plan of {self.name} tells of another method than {self.method}"
+            return f"the plan of {self.name} names another method than {self.method}"
         return over_budget(
             plan_section, self.budget if self.what == "tuple" else 0.0, schema, records
         )
@@ -346,10 +348,9 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
         gone = judgement.tally.suppressed
         promises = join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
-            f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows"
-            f" {lattice.budget:,}{' and some must be left' if gone == classes.total else ''}."
-            f"{lattice.caveat()}"
-            " Raise the budget, lower the promise, or generalise",
+            f"{promises} would suppress {gone:,} of {classes.total:,} records; the budget allows "
+            f"{lattice.budget:,}{' and some must remain' if gone == classes.total else ''}."
+            f"{lattice.caveat()} Raise the budget, lower the promise, or generalise",
             closest=judgement,
         )
     inside = classes.records > 0

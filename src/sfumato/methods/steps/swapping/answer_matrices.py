@@ -60,7 +60,7 @@ def dense(rows: Rows) -> tuple[dict[str, int], Floats]:
     labels_used = map(label, chain.from_iterable(rows.values()))
     strange = set(labels_used) - set(numbers)
     if strange:
-        raise ParameterError(f"it leads to {len(strange)} value(s) that have no row of their own")
+        raise ParameterError(f"it leads to {len(strange)} value(s) without a row of their own")
     matrix = np.zeros((len(numbers), len(numbers)))
     for value, row in rows.items():
         for to, probability in row.items():

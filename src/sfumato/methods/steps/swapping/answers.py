@@ -87,8 +87,8 @@ def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
     added = pl.Series(column.name, labels, dtype=pl.String).cast(column.dtype, strict=False)
     if added.null_count():
         raise ParameterError(
-            f"pram: {added.null_count()} label(s) in the matrix of {column.name!r} are no values of"
-            " its type"
+            f"pram: {added.null_count()} label(s) in the matrix of {column.name!r} are not values "
+            "of its type"
         )
     return pl.concat([column, added])
 
@@ -204,8 +204,8 @@ def _tally(codes: Codes) -> tuple[list[int], list[int]]:
 def _require_few(columns: Sequence[str], count: int) -> None:
     if count > MOST_VALUES:
         raise SchemaError(
-            f"pram: {' × '.join(columns)} has {count:,} different values; at most {MOST_VALUES:,}"
-            " make a matrix. Recode it first, or take a step for numbers"
+            f"pram: {' × '.join(columns)} has {count:,} different values, and a matrix allows "
+            f"{MOST_VALUES:,}. Recode it first, or use a step for numbers"
         )
 
 

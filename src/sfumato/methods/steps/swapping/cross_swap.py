@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 RELEASED = (
-    "swap_across: the release holds values of the second table; its people must be protected and"
-    " agree, or be synthetic"
+    "swap_across: the release contains values of the second table; its people must be protected "
+    "and agree, or be synthetic"
 )
 
 
@@ -85,7 +85,7 @@ class SwapAcross(ColumnStep):
         float | None, Field(ge=0, description="largest distance, in standard deviations")
     ] = None
     once: Annotated[
-        bool, Field(description="take every record of the second table once at most")
+        bool, Field(description="use every record of the second table at most once")
     ] = True
 
     name: ClassVar[str] = "swap_across"
@@ -140,8 +140,8 @@ class SwapAcross(ColumnStep):
         donors = np.flatnonzero(codes_of(second, self.columns)[1])
         if not len(donors):
             raise SchemaError(
-                f"the second table, {second.source.name}, has no record that knows all columns to"
-                " be taken"
+                f"the second table, {second.source.name}, has no record with values in all columns "
+                "to be used; give another table"
             )
         # Donors in an order that does not depend on that of the file.
         order = canonical_order(second)

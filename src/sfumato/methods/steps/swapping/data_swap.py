@@ -70,9 +70,9 @@ class SwapData(ColumnStep):
 
     columns: Annotated[Columns, Field(description="columns whose values are exchanged")]
     keep: Annotated[Within, Field(description="columns in which partners must be equal")] = ()
-    rate: Annotated[float, Field(ge=0, le=1, description="share of the records that exchange")] = (
-        0.1
-    )
+    rate: Annotated[
+        float, Field(ge=0, le=1, description="share of the records that exchange values")
+    ] = 0.1
     together: Annotated[bool, Field(description="exchange the columns as one")] = True
     within: Strata = None
 
@@ -101,8 +101,8 @@ class SwapData(ColumnStep):
             changed[" × ".join(names)] = swap.changed(sources)
             if not changed[" × ".join(names)] and self.rate:
                 warnings.append(
-                    f"swap_data: nothing of {' × '.join(names)} changed: too few records agree in"
-                    " what is kept"
+                    f"swap_data: nothing of {' × '.join(names)} changed: too few records agree in "
+                    "the preserved columns"
                 )
         return Masked(
             actions=dict.fromkeys(

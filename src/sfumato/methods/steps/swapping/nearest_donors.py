@@ -185,7 +185,7 @@ def as_ours(name: str, first: pl.Series, second: pl.Series) -> tuple[pl.Series, 
     lost = cast.null_count() - second.null_count()
     if lost:
         raise SchemaError(
-            f"{lost:,} value(s) of column {name!r} of the second table are not of the type ours"
-            " are of"
+            f"{lost:,} value(s) of column {name!r} of the second table have another type than "
+            "ours; convert them"
         )
     return first, cast.alias(name)

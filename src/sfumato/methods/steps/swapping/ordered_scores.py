@@ -38,8 +38,8 @@ def scores_of(dataset: Table, name: str) -> NDArray[np.float64]:
     ):
         return numbers_of(dataset, name)
     raise SchemaError(
-        f"the values of column {name!r} have no order; say which with kind: ordinal and order:"
-        " [...], low to high"
+        f"the values of column {name!r} have no order; give kind: ordinal and order: [...], low to "
+        "high"
     )
 
 

@@ -141,9 +141,9 @@ class Pram(ColumnStep):
         Field(description="per column: value → released value → probability"),
         WrapValidator(_without_values),
     ] = None
-    invariant: Annotated[
-        Invariant, Field(description="how frequencies are kept in expectation")
-    ] = "two_stage"
+    invariant: Annotated[Invariant, Field(description="how expected frequencies are preserved")] = (
+        "two_stage"
+    )
     theta: Annotated[
         float | None, Field(gt=0, le=1, description="strength of the direct invariant matrix")
     ] = None
@@ -162,15 +162,13 @@ class Pram(ColumnStep):
             if self.theta is None or self.retain is not None or self.matrix is not None:
                 raise ParameterError("invariant direct takes theta, and neither retain nor matrix")
         elif self.theta is not None or (self.retain is None) == (self.matrix is None):
-            raise ParameterError(
-                "give retain or matrix, one of them; theta is for invariant direct only"
-            )
+            raise ParameterError("give either retain or matrix; theta is for invariant direct only")
         if self.alpha is not None and self.invariant != "two_stage":
             raise ParameterError("alpha is for invariant two_stage only")
         if self.matrix is not None:
             if self.jointly:
                 raise ParameterError(
-                    "columns taken jointly have a matrix that is made; give retain or theta"
+                    "columns taken jointly have a computed matrix; give retain or theta"
                 )
             if set(self.matrix) != set(self.columns):
                 raise ParameterError("give a matrix for each of the columns, and for no others")
@@ -292,8 +290,8 @@ class Pram(ColumnStep):
             holds = "for one answer"
         else:
             holds = (
-                "for one answer and whoever knows the matrix, which was made from the frequencies"
-                " of the data"
+                "for one answer and somebody who knows the matrix, which was made from the "
+                "frequencies of the data"
             )
         return {
             "invariant": self.invariant,
@@ -338,14 +336,14 @@ def _warnings(
     warnings = []
     if not math.isfinite(epsilon):
         warnings.append(
-            f"pram: some released value of {answers.title!r} rules out an original one; there is"
-            " no ε"
+            f"pram: some released value of {answers.title!r} rules out an original one, so there "
+            "is no ε"
         )
     alone = sum(1 for _, t in matrices if len(t.labels) == 1)
     if alone:
         warnings.append(
-            f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata;"
-            " it stays there"
+            f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata, "
+            "where it stays"
         )
     partly = int((answers.codes < 0).sum())
     if partly and len(answers.columns) > 1:
@@ -357,7 +355,7 @@ def _warnings(
     # One answer a row: a person with several rows answers several times.
     if unit == "row" and persons is not None and len(np.unique(persons)) < len(persons):
         warnings.append(
-            f"pram: persons have several rows with answers of {answers.title!r} of their own; their"
-            " ε adds up"
+            f"pram: persons have several rows with different answers of {answers.title!r}; their ε "
+            "adds up"
         )
     return warnings

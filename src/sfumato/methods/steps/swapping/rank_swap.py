@@ -44,9 +44,9 @@ Share = Annotated[
 NARROWER = 0.75
 """How much a swap is narrowed at a time until it keeps what it must."""
 BREAKABLE = (
-    "rank_swap: whoever learns p can tell for every value the ranks it comes from, and find most"
-    " records by intersecting columns (Nin, Herranz & Torra 2008); keep p secret, or take variant"
-    " p_distribution or p_buckets"
+    "rank_swap: somebody who learns p can compute for every value the ranks it comes from, and "
+    "find most records by intersecting columns (Nin, Herranz & Torra 2008); keep p secret, or use "
+    "variant p_distribution or p_buckets"
 )
 
 
@@ -123,7 +123,7 @@ class RankSwap(ColumnStep):
         Field(ge=0, description="how far means of subsets may move, in pairs of standard errors"),
     ] = None
     subsets: Annotated[
-        Columns | None, Field(description="columns that make the subsets of keep_mean")
+        Columns | None, Field(description="columns that define the subsets of keep_mean")
     ] = None
     within: Strata = None
 
@@ -219,16 +219,16 @@ class RankSwap(ColumnStep):
         warnings = [BREAKABLE] if self.variant == "interval" else []
         if p < self.p:
             warnings.append(
-                "rank_swap: the swap was narrowed to keep correlations or means; see what it still"
-                " protects"
+                "rank_swap: fewer ranks were swapped to preserve correlations or means; check "
+                "what protection remains"
             )
         for column in ready:
             idle = column.ranking.idle(p)
             present = column.scores[~np.isnan(column.scores)]
             if idle:
                 warnings.append(
-                    f"rank_swap: {idle:,} value(s) of {column.name!r} stay: p allows no exchange in"
-                    " strata so small"
+                    f"rank_swap: {idle:,} value(s) of {column.name!r} stay: p allows no exchange "
+                    "in such small strata"
                 )
             if len(present) and present.min() == present.max():
                 warnings.append(

@@ -77,7 +77,12 @@ class SwapHouseholds(Step):
         Field(description="lists of columns in which donors agree; the first that finds one"),
     ]
     k: Annotated[
-        int, Field(ge=1, description="who is one of fewer people in an area must be exchanged")
+        int,
+        Field(
+            ge=1,
+            description="households with a member who is one of fewer people in an area must be "
+            "exchanged",
+        ),
     ] = 3
     rate: Annotated[
         float, Field(ge=0, le=1, description="share of the households that is exchanged at least")
@@ -157,11 +162,11 @@ def _warnings(alone: dict[str, int], shortfall: int, nowhere: int) -> list[str]:
             )
     if shortfall:
         warnings.append(
-            f"swap_households: {shortfall:,} exchange(s) are lacking to the rate: no donors are"
-            " left"
+            f"swap_households: {shortfall:,} exchange(s) are missing to reach the rate, because no "
+            "donors remain"
         )
     if nowhere:
         warnings.append(
-            f"swap_households: {nowhere:,} household(s) lack an area and stay as they are"
+            f"swap_households: {nowhere:,} household(s) have no area and stay unchanged"
         )
     return warnings

@@ -75,10 +75,8 @@ class ShuffleValues(ColumnStep):
     frequencies of all values of income: kept exactly, off by 0
     """
 
-    columns: Annotated[Columns, Field(description="confidential columns, dealt out anew")]
-    predictors: Annotated[
-        Columns, Field(description="columns that stay and say which ranks are likely")
-    ]
+    columns: Annotated[Columns, Field(description="confidential columns, shuffled")]
+    predictors: Annotated[Columns, Field(description="columns that stay and predict the ranks")]
     within: Strata = None
 
     name: ClassVar[str] = "shuffle_values"

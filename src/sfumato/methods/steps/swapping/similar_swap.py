@@ -86,8 +86,8 @@ class SwapSimilar(ColumnStep):
     def __post_init__(self) -> None:
         if self.by in self.columns:
             raise ParameterError(
-                "SwapSimilar: by is another column than those exchanged; rank_swap swaps a sorted"
-                " column"
+                "SwapSimilar: by must be another column than those exchanged; use rank_swap to "
+                "swap a sorted column"
             )
         require_apart(columns=self.columns, within=self.within or ())
 

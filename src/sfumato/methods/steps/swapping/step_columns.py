@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _once_each(names: Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
-        raise ValueError("names a column twice")
+        raise ValueError("names a column twice; name it once")
     return tuple(names)
 
 
@@ -41,8 +41,8 @@ def require_columns(dataset: Table, names: Sequence[str], step: str) -> None:
     design = [n for n in names if n in dataset.schema.attributes and _is_design(dataset, n)]
     if design:
         raise SchemaError(
-            f"{step} must leave the columns of persons, households and weights as they are; it"
-            f" names {', '.join(design)}"
+            f"{step} must leave the columns of persons, households and weights unchanged, but it "
+            f"names {', '.join(design)}; leave them out"
         )
 
 
@@ -58,6 +58,6 @@ def require_apart(**lists: Sequence[str]) -> None:
         for name in names:
             if name in field_of_column:
                 raise ParameterError(
-                    f"column {name!r} cannot be in {field_of_column[name]} and in {field}"
+                    f"column {name!r} cannot be in {field_of_column[name]} and in {field}; keep one"
                 )
             field_of_column[name] = field

@@ -112,8 +112,8 @@ def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
 def _require_few(marginals: int) -> None:
     if marginals > MOST_CANDIDATES:
         raise ParameterError(
-            f"synthesize_privately: the workload has {marginals:,} marginals or parts of them;"
-            f" {MOST_CANDIDATES:,} are the most. Name fewer, or smaller ones"
+            f"synthesize_privately: the workload has {marginals:,} marginals or parts of them, and "
+            f"at most {MOST_CANDIDATES:,} are possible. Name fewer, or smaller ones"
         )
 
 

@@ -182,8 +182,8 @@ def _what_to_say(schema: Schema, name: str) -> str:
     attribute = schema.attributes.get(name)
     if attribute is not None and attribute.kind is Kind.NUMERIC:
         return (
-            "say 'bounds: [lowest, highest]' in its description, from public knowledge and not from"
-            " the data"
+            "add 'bounds: [lowest, highest]' to its description, from public knowledge and not "
+            "from the data"
         )
     listed = (
         attribute is not None
@@ -194,8 +194,8 @@ def _what_to_say(schema: Schema, name: str) -> str:
     if listed:
         hint = ", or name it under 'leaves' if its hierarchy was written without the data"
     return (
-        "say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers) in its description, from"
-        f" public knowledge and not from the data{hint}"
+        "add 'domain: [a, b]' (or 'bounds: [lowest, highest]' for numbers) to its description, "
+        f"from public knowledge and not from the data{hint}"
     )
 
 
@@ -224,8 +224,8 @@ def _require_names(names: Sequence[str], public: Public, step: str) -> None:
         wrong = [name for name in names_given if name not in names]
         if wrong:
             raise SchemaError(
-                f"{step}: {field} names {wrong[0]!r}, which is not"
-                f" drawn.{did_you_mean(wrong[0], names)}"
+                f"{step}: {field} names {wrong[0]!r}, which is not "
+                f"synthesised.{did_you_mean(wrong[0], names)}"
             )
 
 
@@ -233,7 +233,8 @@ def _words(name: str, domain: tuple[str, ...], public: Public, step: str) -> Wor
     for field, options in (("bins", public.bins), ("decimals", public.decimals)):
         if name in options:
             raise ParameterError(
-                f"{step}: {field} is for columns of numbers; {name!r} has a domain"
+                f"{step}: {field} is for columns of numbers, but {name!r} has a domain; "
+                "leave it out"
             )
     other_value = public.other.get(name)
     if other_value is not None and str(other_value) not in domain:
@@ -251,7 +252,7 @@ def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) 
     decimals = public.decimals.get(name, 0)
     if (bounds[1] - bounds[0]) * 10.0**decimals > MOST_POINTS:
         raise ParameterError(
-            f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer"
+            f"{step}: column {name!r} has too many decimals for bounds so far apart; give fewer"
         )
     return NumberCells(
         name, *bounds, bins, decimals, None if other_value is None else float(other_value)

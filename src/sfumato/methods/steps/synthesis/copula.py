@@ -54,9 +54,9 @@ def require_numbers(materials: Mapping[str, Material]) -> None:
             nominal.append(name)
     if nominal:
         raise SchemaError(
-            "synthesize by a copula draws numbers, dates and ordered categories;"
-            f" {', '.join(nominal)} have no order: take method: trees, drop them, or give them"
-            " kind: ordinal and an order"
+            "synthesize by a copula needs numbers, dates and ordered categories, and "
+            f"{', '.join(nominal)} have no order; use method: trees, drop them, or give them kind: "
+            "ordinal and an order"
         )
 
 

@@ -177,9 +177,9 @@ def material_of(
         # Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up
         if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
             raise SchemaError(
-                f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too"
-                " large to be drawn as numbers; if they name people give the column the role"
-                " drop, else the kind nominal"
+                f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too "
+                "large to be synthesised as numbers; if they identify people give the column the "
+                "role drop, else the kind nominal"
             )
         bounds = None if attribute is None or temporal else attribute.bounds
         if among is None:

@@ -31,8 +31,8 @@ SETTINGS = {
 }
 MISSING = "to fit models of noisy counts, install the extra: pip install 'sfumato[synthetic]'"
 OUT_OF_MEMORY = (
-    "synthesize_privately: the process that fits the model ran out of memory; what was spent stays"
-    " spent. Lower model_mb, declare fewer categories or bins, or take method: mst"
+    "synthesize_privately: the process that fits the model ran out of memory; what was spent "
+    "stays spent. Lower model_mb, declare fewer categories or bins, or use method: mst"
 )
 
 
@@ -178,9 +178,9 @@ class ModelWorker(Fitter):
         code = self._process.wait()
         if self._late:
             return FittingFailed(
-                f"synthesize_privately: fitting took more than the {self._seconds:g} seconds it"
-                " may; what was spent stays spent. Say more seconds, merge columns or categories,"
-                " or take method: mst"
+                f"synthesize_privately: fitting took more than the allowed {self._seconds:g} "
+                "seconds; what was spent stays spent. Allow more seconds, merge columns or "
+                "categories, or use method: mst"
             )
         # Ended by signal 9: where nobody else ends it, that is the system short of memory.
         return FittingFailed(OUT_OF_MEMORY if code == -9 else _broken(f"exit code {code}"))

@@ -149,19 +149,18 @@ def _warnings(
     if rare:
         columns = ", ".join(f"{name} ({cells:,})" for name, cells in rare.items())
         messages.append(
-            "synthesize: cells with a category that fewer than 3 records have were drawn in"
-            f" {columns}"
+            f"synthesize: cells with a category of fewer than 3 records were created in {columns}"
         )
     if copied:
         messages.append(
-            "synthesize: numbers that one record alone has were drawn again in"
-            f" {', '.join(copied)}; smoothing: kernel moves them"
+            f"synthesize: unique numbers were reproduced in {', '.join(copied)}; smoothing: kernel "
+            "moves them"
         )
     if any(given_way):
         rules = sum(bool(records) for records in given_way)
         messages.append(
-            f"synthesize: {rules:,} learnt rule(s) gave way to others in {sum(given_way):,}"
-            " record(s)"
+            f"synthesize: {rules:,} learnt rule(s) were broken in favour of others in "
+            f"{sum(given_way):,} record(s)"
         )
     return messages
 

@@ -141,24 +141,24 @@ class SynthesizePrivately(Step):
         "mst"
     )
     records: Annotated[
-        int | None, Field(ge=1, description="rows to draw; None: the noisy total")
+        int | None, Field(ge=1, description="rows to create; by default the noisy total")
     ] = None
     rows_per_person: Annotated[
         int | None,
         Field(
             ge=1,
             le=10_000,
-            description="rows of one person that count, where a column names persons",
+            description="rows of one person that count, if a column names persons",
         ),
     ] = None
     bins: Annotated[
         int | dict[str, Annotated[int, Field(ge=1, le=10_000)]],
-        Field(description="cells of a column of numbers; of all, or by column"),
+        Field(description="bins of numeric columns; one number for all, or by column"),
     ] = USUAL_BINS
     decimals: Annotated[
         dict[str, Annotated[int, Field(ge=0, le=12)]],
         COLUMNS,
-        Field(description="digits after the point of columns of numbers"),
+        Field(description="decimals of numeric columns"),
     ] = Field(default_factory=dict)
     other: Annotated[
         dict[str, str | int | float],
@@ -180,30 +180,33 @@ class SynthesizePrivately(Step):
     ] = None
     workload: Annotated[
         int | list[Names] | None,
-        Field(description="aim: how many columns together shall be right, or which; None: 2"),
+        Field(description="aim: how many columns together must be right, or which; 2 by default"),
     ] = None
     rounds: Annotated[
         int | None,
-        Field(ge=2, description="aim: marginals that ρ is planned for; None: 2 a column"),
+        Field(ge=2, description="aim: marginals that ρ is planned for; 2 per column by default"),
     ] = None
     model_mb: Annotated[
         float | None,
         Field(
-            gt=0, le=100_000, allow_inf_nan=False, description="aim: largest model, in MB; None: 8"
+            gt=0,
+            le=100_000,
+            allow_inf_nan=False,
+            description="aim: largest model, in MB; 8 by default",
         ),
     ] = None
     holdout: Annotated[
         float, Field(ge=0, lt=1, description="share of units set aside before anything is counted")
     ] = 0.0
     ledger: Annotated[
-        str | None, FILE, Field(min_length=1, description="file from which the loss is spent")
+        str | None, FILE, Field(min_length=1, description="ledger that pays for the loss")
     ] = None
     seconds: Annotated[
         float | None,
         Field(
             gt=0,
             allow_inf_nan=False,
-            description="most time for fitting; then it ends with an error",
+            description="most seconds for fitting; then it ends with an error",
         ),
     ] = None
 
@@ -217,13 +220,14 @@ class SynthesizePrivately(Step):
         for field in ("workload", "rounds", "model_mb"):
             if getattr(self, field) is not None and self.method != "aim":
                 raise ParameterError(
-                    f"SynthesizePrivately: {field} is for aim, not for {self.method}"
+                    f"SynthesizePrivately: {field} is for aim, not for {self.method}; leave it out"
                 )
         if isinstance(self.bins, int) and not 1 <= self.bins <= 10_000:
             raise ParameterError("SynthesizePrivately: bins must lie between 1 and 10000")
         if self.workload in (0, []) or (isinstance(self.workload, int) and self.workload < 1):
             raise ParameterError(
-                "SynthesizePrivately: workload is a number of columns from 1, or lists of columns"
+                "SynthesizePrivately: workload must be a number of columns from 1, or "
+                "lists of columns"
             )
 
     @property
@@ -272,7 +276,7 @@ class SynthesizePrivately(Step):
         draws_made = self._draw_cells(table, draws, goal)
         values = self._values(cells, draws_made, draws)
         return Synthetic(
-            actions=dict.fromkeys(values.columns, f"drawn from noisy counts ({self.method})"),
+            actions=dict.fromkeys(values.columns, f"synthetic from noisy counts ({self.method})"),
             table=values,
             origin=np.full(len(values), NOBODY, dtype=np.int64),
             held_out=held_out,
@@ -308,8 +312,8 @@ class SynthesizePrivately(Step):
         # Without a limit one person could change counts by any number of rows.
         if required and (person is None) != (self.rows_per_person is None):
             raise SchemaError(
-                f"{self.name}: column {person!r} names persons; say rows_per_person, how many rows"
-                " of one person count"
+                f"{self.name}: column {person!r} names persons; give rows_per_person, how many "
+                "rows of one person count"
                 if person is not None
                 else (f"{self.name}: rows_per_person needs a column with role person")
             )
@@ -341,11 +345,13 @@ class SynthesizePrivately(Step):
         else:
             workload_names = set()
         if unknown := sorted(workload_names - set(names)):
-            raise SchemaError(f"{self.name}: workload names {unknown[0]!r}, which is not drawn")
+            raise SchemaError(
+                f"{self.name}: workload names {unknown[0]!r}, which is not synthesised; remove it"
+            )
         if self._rounds(len(names)) <= len(names):
             raise ParameterError(
-                f"{self.name}: rounds = {self.rounds} is not enough: {len(names)} go to single"
-                " columns, and one more is needed"
+                f"{self.name}: rounds = {self.rounds} is too few: {len(names)} go to single "
+                "columns, and one more is needed"
             )
         aim.closure_of(aim.workload_of(names, self.workload or 2))
 
@@ -366,8 +372,8 @@ class SynthesizePrivately(Step):
             )
         if not Path(self.ledger).exists():
             raise ParameterError(
-                f"{self.name}: there is no ledger {self.ledger}; start it with its total: sfumato"
-                f" query … --ledger {self.ledger} --budget …"
+                f"{self.name}: ledger {self.ledger} does not exist; start it with its total: "
+                f"sfumato query … --ledger {self.ledger} --budget …"
             )
         # Held while it is written: two runs cannot spend the same remainder.
         with Ledger.at(self.ledger).hold() as book:
@@ -463,14 +469,14 @@ class SynthesizePrivately(Step):
     def _warnings(self, draws_made: DrawnCells, schema: Schema) -> Iterator[str]:
         if draws_made.drowned:
             yield (
-                f"{self.name}: noise hides all values of {', '.join(draws_made.drowned[:5])}, which"
-                " is drawn evenly; raise ε, or declare fewer values or bins"
+                f"{self.name}: noise hides all values of {', '.join(draws_made.drowned[:5])}, so "
+                "they are drawn evenly; raise ε, or declare fewer values or bins"
             )
         units = schema.units
         if units:
             yield (
-                f"{self.name}: {', '.join(units)} is not drawn: rows of the release belong to"
-                " nobody and to no household"
+                f"{self.name}: {', '.join(units)} is not synthesised: rows of the release belong "
+                "to no person and to no household"
             )
 
     def _public_facts(
@@ -483,7 +489,7 @@ class SynthesizePrivately(Step):
             neighbours=f"add_remove: tables that differ by {_words_of(relation)} more or less",
             assumptions=[
                 "domains, bounds, bins and the choice of columns do not depend on the data",
-                "the number of records of the original stays secret",
+                "the number of original records stays secret",
             ],
         )
         measurements = [

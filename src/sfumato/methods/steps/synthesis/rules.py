@@ -82,8 +82,8 @@ class Clause:
             return missing if self.sign == "missing" else ~missing
         if self.sign not in ("=", "!=", "in"):
             raise ParameterError(
-                f"a rule compares column {self.column!r} by {self._value_text}, but its values have"
-                " no order; say which with kind: ordinal and order: [...], or write = or in {...}"
+                f"a rule compares column {self.column!r} by {self._value_text}, but its values "
+                "have no order; give kind: ordinal and order: [...], or write = or in {...}"
             )
         listed = np.array([label in self.values for label in labels], dtype=np.bool_)
         if self.sign != "!=":
@@ -100,8 +100,8 @@ class Clause:
         if material.form is ColumnForm.ORDERED:
             if value not in material.order:
                 raise ParameterError(
-                    f"a rule compares column {self.column!r} with a value that its order does not"
-                    " list"
+                    f"a rule compares column {self.column!r} with a value that its order does not "
+                    "list; add it to the order"
                 )
             return float(material.order.index(value))
         try:
@@ -118,7 +118,8 @@ class Clause:
             return float(value)
         except ValueError:
             raise ParameterError(
-                f"a rule compares column {self.column!r} with something that is no number or date"
+                f"a rule compares column {self.column!r} with something that is neither "
+                "a number nor a date"
             ) from None
 
     @property
@@ -195,7 +196,7 @@ class _Reader:
         while at < len(text):
             match = TOKEN.match(text, at)
             if match is None:
-                raise self.error("has a sign that rules do not know, or a quote without an end")
+                raise self.error("has a sign that rules do not know, or an unclosed quote")
             at = match.end()
             if match["quoted"] is not None:
                 yield "value", match["quoted"][1:-1]
@@ -245,13 +246,13 @@ class _Reader:
         if self.take("is"):
             sign = "known" if self.take("not") else "missing"
             if not self.take("missing"):
-                raise self.error("says 'is' without 'missing'")
+                raise self.error("has 'is' without 'missing'")
             return Clause(column, sign)
         if self.take("in"):
             return self._listed(column)
         sign = self.next[1]
         if self.next[0] != "sign" or not self.take(*COMPARED):
-            raise self.error("does not say how a column is compared")
+            raise self.error("lacks a comparison of a column")
         return Clause(column, sign, (self.phrase("and"),))
 
     def _listed(self, column: str) -> Clause:
@@ -276,7 +277,7 @@ class _Reader:
         is_unit_rule = self.next == ("word", "count") and self.tokens[1:2] == [("sign", "(")]
         rule = self._unit_rule() if is_unit_rule else self._row_rule()
         if self.next[0] != "end":
-            raise self.error("goes on after its end")
+            raise self.error("continues after its end")
         return rule
 
     def _row_rule(self) -> RowRule:
@@ -296,10 +297,10 @@ class _Reader:
             raise self.error("lacks the bracket that ends count(")
         sign = self.next[1]
         if self.next[0] != "sign" or not self.take(*COMPARED):
-            raise self.error("does not say how a count is compared")
+            raise self.error("lacks a comparison of a count")
         number = self.phrase()
         if not number.isdigit():
-            raise self.error("compares a count with something that is no whole number")
+            raise self.error("compares a count with something that is not a whole number")
         return UnitRule(conditions, sign, int(number), self.number)
 
 
@@ -342,14 +343,15 @@ def require_true(
             problems.append(f"{rule.title} does not hold in {broken:,} record(s) of {source}")
         elif not allowed.any():
             problems.append(
-                f"{rule.title} is a rule without donor: no record of {source} has a value it allows"
+                f"{rule.title} is a rule without donor: no record of {source} has a "
+                "value that it allows"
             )
         elif not applies.any():
             idle.append(f"synthesize: {rule.title} applies to no record of the table")
     problems += _contradictions(rules, materials)
     if problems:
         raise SchemaError(
-            [f"synthesize: {problem}; mend the rule or the table" for problem in problems]
+            [f"synthesize: {problem}; correct the rule or the table" for problem in problems]
         )
     return tuple(idle)
 

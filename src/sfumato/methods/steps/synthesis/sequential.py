@@ -59,8 +59,8 @@ def chosen_order(
         ready = next((name for name in waiting if before[name] <= set(ordered)), None)
         if ready is None:
             raise ParameterError(
-                "synthesize: rules or predictors go round in a circle between "
-                f"{', '.join(sorted(waiting))}; a column cannot be decided by what it decides"
+                "synthesize: rules or predictors form a circle between "
+                f"{', '.join(sorted(waiting))}; remove one, since a column cannot depend on itself"
             )
         ordered.append(ready)
         waiting.remove(ready)
@@ -92,16 +92,16 @@ def require_order(
     wrong = sorted(set(order) ^ set(materials))
     if wrong:
         raise ParameterError(
-            f"synthesize: order must name every drawn column once; look at {', '.join(wrong)}"
-            " (units and constant columns are not drawn)"
+            f"synthesize: order must name every synthesised column once; check {', '.join(wrong)} "
+            "(units and constant columns are not synthesised)"
         )
     before = _needed(materials, rules, predictors)
     for number, name in enumerate(order):
         late = sorted(before[name] - set(order[:number]))
         if late:
             raise ParameterError(
-                f"synthesize: {', '.join(late)} must come before {name!r} in the order, because it"
-                " decides about it"
+                f"synthesize: {', '.join(late)} must come before {name!r} in the order, because it "
+                "decides its value"
             )
     return tuple(order)
 
@@ -269,8 +269,8 @@ def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Claus
 def _without_donor(rules: Sequence[RowRule]) -> SchemaError:
     titles = join_words(rule.title for rule in rules)
     return SchemaError(
-        f"synthesize: rule without donor: {titles} leave no value for a drawn record; mend the"
-        " rules, or leave one out"
+        f"synthesize: rules {titles} leave no value for a synthetic record; correct the rules, or "
+        "remove one"
     )
 
 
@@ -305,9 +305,9 @@ def require_drawable(
             unique.append(name)
     if unique:
         raise SchemaError(
-            f"synthesize: every record of {source} has a value of its own in {', '.join(unique)};"
-            " drawn values would be theirs. Give such columns the role drop, so that they are"
-            " dropped, pseudonymize them, or make them coarser first"
+            f"synthesize: every record of {source} has its own value in {', '.join(unique)}, so "
+            "synthetic values would be theirs. Give such columns the role drop, pseudonymize "
+            "them, or make them coarser first"
         )
     constant = tuple(name for name, material in materials.items() if material.constant)
     return {name: m for name, m in materials.items() if not m.constant}, constant

@@ -140,19 +140,22 @@ class Synthesize(Step):
     """
 
     method: Annotated[
-        Literal["trees", "copula"], Field(description="how records are learnt and drawn")
+        Literal["trees", "copula"], Field(description="how records are modelled and drawn")
     ] = "trees"
     columns: Annotated[
         Columns | None, Field(description="replace these columns only; all others stay")
     ] = None
     records: Annotated[
         int | None,
-        Field(ge=1, description="records to draw, or households; as many as are learnt from"),
+        Field(
+            ge=1,
+            description="records to create, or households; by default as many as are learnt from",
+        ),
     ] = None
     order: Annotated[
-        Columns | None, Field(description="the columns in the order in which they are drawn")
+        Columns | None, Field(description="the columns in the order in which they are synthesised")
     ] = None
-    min_leaf: Annotated[int, Field(ge=1, description="fewest records of a leaf")] = 20
+    min_leaf: Annotated[int, Field(ge=1, description="least number of records of a leaf")] = 20
     smoothing: Annotated[
         Literal["auto", "kernel", "none"],
         Field(description="whether numbers are moved a little: auto where most are distinct"),
@@ -163,20 +166,20 @@ class Synthesize(Step):
     special: Annotated[
         Mapping[str, Sequence[float]],
         COLUMNS,
-        Field(description="column of numbers: codes in it that are no measurements"),
+        Field(description="column of numbers: codes in it that are not measurements"),
     ] = dataclasses.field(default_factory=dict)
     rules: Annotated[
         Sequence[str], Field(description="what must hold in every record: age < 15 => married = no")
     ] = ()
     learn_rules: Annotated[
-        bool, Field(description="whether rules that the table itself keeps are kept too")
+        bool, Field(description="whether rules that the table itself satisfies are preserved")
     ] = False
     within: Strata = None
     members: Annotated[
         Within,
         Field(
             description=(
-                "columns that put members of a household in order, '-age' for the oldest first"
+                "columns that order the members of a household, '-age' for the oldest first"
             )
         ),
     ] = ()
@@ -186,18 +189,18 @@ class Synthesize(Step):
             ge=0,
             le=0.5,
             description=(
-                "share of people set aside before anything is learnt; a fifth where all is drawn"
+                "share of people set aside before training; a fifth if all columns are synthetic"
             ),
         ),
     ] = None
     risky_below: Annotated[
         int | None,
         Field(
-            ge=2, description="replace values of records only whose quasi-identifiers fewer share"
+            ge=2, description="replace values only in records whose quasi-identifiers fewer share"
         ),
     ] = None
     not_self: Annotated[
-        bool, Field(description="whether nobody is given a value back that is his own by a draw")
+        bool, Field(description="whether a record may not receive its own value by chance")
     ] = False
     copies: Annotated[int, Field(ge=1, le=100, description="tables to draw")] = 1
     marginals: Annotated[
@@ -221,28 +224,28 @@ class Synthesize(Step):
                     tree_options.append(name)
             if tree_options:
                 raise ParameterError(
-                    f"synthesize: {', '.join(tree_options)} are for method: trees; a copula does"
-                    " without"
+                    f"synthesize: {', '.join(tree_options)} are for method: trees; leave them out "
+                    "for a copula"
                 )
         elif self.marginals == "exact":
             raise ParameterError(
-                "synthesize: marginals: exact is for method: copula; trees draw from leaves"
+                "synthesize: marginals: exact is for method: copula; leave it out for trees"
             )
         if partly and self.records is not None:
             raise ParameterError(
-                "synthesize: records is for tables that are drawn as a whole; columns and"
-                " risky_below keep all records"
+                "synthesize: records is for tables that are fully synthetic; columns and "
+                "risky_below keep all records, so leave it out"
             )
         if partly and self.copies > 1:
             raise ParameterError(
-                "synthesize: copies is for tables that are drawn as a whole; with columns or"
-                " risky_below everybody would stand in the release several times and seem to hide"
-                " in a crowd: run the recipe once for each copy, with a seed of its own"
+                "synthesize: copies is for tables that are fully synthetic; with columns or "
+                "risky_below everybody would be in the release several times and seem to hide in "
+                "a crowd; run the recipe once for each copy, with another seed"
             )
         if self.not_self and not partly:
             raise ParameterError(
-                "synthesize: not_self is for columns or risky_below; otherwise no drawn record is"
-                " anybody's own"
+                "synthesize: not_self is for columns or risky_below; otherwise no synthetic "
+                "record belongs to anybody, so leave it out"
             )
 
     @property
@@ -273,8 +276,8 @@ class Synthesize(Step):
             )
         if self.copies > 1 and COPY in dataset.columns:
             raise ParameterError(
-                f"synthesize numbers copies in a column {COPY!r}, which the table has already;"
-                " rename that"
+                f"synthesize numbers copies in a column {COPY!r}, which the table already has; "
+                "rename that"
             )
         return _Run(self, dataset, goal).plan()
 
@@ -306,9 +309,9 @@ class _Run:
         self.rows: Rows = np.flatnonzero(~self.held)
         if len(self.rows) < max(FEWEST, step.min_leaf):
             raise SchemaError(
-                f"synthesize learns from {max(FEWEST, step.min_leaf)} records at least;"
-                f" {dataset.source.name} has"
-                f" {len(self.rows):,}{' beside those set aside' if self.held.any() else ''}"
+                f"synthesize needs at least {max(FEWEST, step.min_leaf)} records to learn from; "
+                f"{dataset.source.name} has "
+                f"{len(self.rows):,}{' beside those set aside' if self.held.any() else ''}"
             )
         self.constant: tuple[str, ...] = ()
         self.kept_rules = 0
@@ -329,8 +332,8 @@ class _Run:
             return None
         if len(names) > 1 and not self.partly:
             raise SchemaError(
-                f"synthesize draws persons or households, not both: {', '.join(names)} have the"
-                " roles person and household; give one of them the role drop"
+                f"synthesize draws persons or households, not both, but {', '.join(names)} have "
+                "the roles person and household; give one of them the role drop"
             )
         encoded = self.dataset.encoded(names[0])
         codes = np.array(encoded.codes, dtype=np.int64)
@@ -343,8 +346,7 @@ class _Run:
         repeated = int(unit_codes.max(initial=-1)) + 1 < len(unit_codes)
         if repeated and self.step.method == "copula":
             raise SchemaError(
-                "synthesize by a copula draws records that stand alone; take method: trees for"
-                " households"
+                "synthesize by a copula draws independent records; use method: trees for households"
             )
         return unit_codes if repeated else None
 
@@ -391,8 +393,8 @@ class _Run:
         unknown = sorted(set(names_in_options) - set(names))
         if unknown:
             raise ParameterError(
-                f"synthesize cannot look at {', '.join(unknown)}: units and direct identifiers are"
-                " not drawn"
+                f"synthesize cannot use {', '.join(unknown)}: units and direct identifiers are not "
+                "synthesised"
             )
         special = {name: tuple(codes) for name, codes in step.special.items()}
         arranged = self._arranged(names)
@@ -402,8 +404,8 @@ class _Run:
         wrong = [name for name in special if materials[name].form is not ColumnForm.NUMBERS]
         if wrong:
             raise ParameterError(
-                f"synthesize: special codes are for columns of numbers, which {', '.join(wrong)}"
-                " are not"
+                f"synthesize: special codes are for columns of numbers, which {', '.join(wrong)} "
+                "are not; remove them"
             )
         # Levels keep their numbers, but only records that are not set aside are learnt from.
         training = {name: material.taken(self.rows) for name, material in materials.items()}
@@ -447,12 +449,14 @@ class _Run:
         wrong = [name for name in by if name not in names]
         if wrong:
             raise ParameterError(
-                f"synthesize: members names {', '.join(wrong)}, which is no column that is drawn"
+                f"synthesize: members names {', '.join(wrong)}, which is not a "
+                "synthesised column; remove it"
             )
         if not by or self.units is None:
             if by:
                 raise ParameterError(
-                    "synthesize: members is for households; no column with role person repeats"
+                    "synthesize: members is for households, but no column with role "
+                    "person repeats; leave it out"
                 )
             return self.canonical
         keys = []
@@ -506,8 +510,8 @@ class _Run:
                 and rule.conclusion.column not in self.constant
             ):
                 raise ParameterError(
-                    f"synthesize: {rule.title} looks at {', '.join(replaced)}, which is replaced,"
-                    " to decide about a column that stays; replace both, or leave the rule out"
+                    f"synthesize: {rule.title} uses {', '.join(replaced)}, which is replaced, to "
+                    "decide a column that stays; replace both, or remove the rule"
                 )
         if rules and self.units is not None:
             require_premises_of_units(rules, self._shared(training))
@@ -549,8 +553,8 @@ class _Run:
                 names = tuple(step.columns)
             if not names:
                 raise SchemaError(
-                    "synthesize: risky_below looks at quasi-identifiers, and no column has that"
-                    " role"
+                    "synthesize: risky_below needs quasi-identifiers, and no column has that "
+                    "role; give it to one"
                 )
             require_columns(self.dataset, names, step.name)
             return {name: training[name] for name in names}
@@ -580,9 +584,9 @@ class _Run:
                 numbers.append(name)
         if unscaled := [name for name in weights if name not in numbers]:
             self.warnings.append(
-                f"synthesize: {', '.join(unscaled)} is drawn as it is, since rules or special codes"
-                " are about it, or it holds no numbers: rescale it before totals of the population"
-                " are estimated"
+                f"synthesize: {', '.join(unscaled)} is synthesised unscaled, since rules or "
+                "special codes use it, or it holds no numbers; rescale it before totals of the "
+                "population are estimated"
             )
         # Of the whole table, those set aside included: totals are those of the population.
         return {name: float(self.dataset.column(name).sum()) for name in numbers}
@@ -614,8 +618,8 @@ class _Run:
             torn = len(np.unique(pairs, axis=1).T) - len(np.unique(self.units))
             if torn:
                 raise SchemaError(
-                    "synthesize: some households lie in more than one stratum; choose strata that"
-                    " keep them whole"
+                    "synthesize: some households are in more than one stratum; choose strata that "
+                    "keep them whole"
                 )
         parts, pooled = strata_apart(strata, self.rows, ground.min_leaf)
         if pooled:
@@ -640,13 +644,13 @@ class _Run:
         whole = sum(copy.whole for copy in copies)
         if whole:
             self.warnings.append(
-                f"synthesize: {whole:,} household(s) were taken whole from the table, because no"
-                " draw kept the rules"
+                f"synthesize: {whole:,} household(s) were copied from the table, because no "
+                "synthetic one satisfied the rules"
             )
             self.owner["whole_households"] = whole
         self._tell(ground, [copy.columns for copy in copies])
         actions = dict.fromkeys(
-            tables[0].columns, f"drawn anew by {'trees' if step.method == 'trees' else 'a copula'}"
+            tables[0].columns, f"synthetic ({'trees' if step.method == 'trees' else 'a copula'})"
         )
         actions |= dict.fromkeys(self.constant, "constant, copied")
         actions |= dict.fromkeys(self.dataset.schema.units, "numbered anew")
@@ -699,7 +703,7 @@ class _Run:
         share = ""
         if step.risky_below is not None:
             share = f" in records whose quasi-identifiers fewer than {step.risky_below} share"
-        actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
+        actions = dict.fromkeys(ground.order, f"synthetic data (CART){share}")
         self.owner["replaced_records"] = len(at_risk)
         totals = self._totals() if self.held.any() else {}
         drawn_table = with_totals(pl.DataFrame(columns), totals)
@@ -738,8 +742,8 @@ class _Run:
         all_actions = dict(actions) | ({COPY: "numbers the copies"} if step.copies > 1 else {})
         for name in totals:
             all_actions[name] = (
-                f"{all_actions.get(name, 'kept')}; multiplied, so that the sum is that of the whole"
-                " table"
+                f"{all_actions.get(name, 'kept')}; multiplied, so that the sum equals that of the "
+                "whole table"
             )
         public: dict[str, Any] = {
             "method": step.method,

@@ -271,7 +271,6 @@ def require_premises_of_units(rules: Sequence[RowRule], shared: Sequence[str]) -
         single = [c.column for c in rule.premise if c.column not in shared]
         if rule.conclusion.column in shared and single:
             raise ParameterError(
-                f"synthesize: {rule.title} decides about a column that all members of a household"
-                f" share by {', '.join(single)} of one of them; write a rule about members, or"
-                " count(...)"
+                f"synthesize: {rule.title} decides a column that all members of a household share "
+                f"by {', '.join(single)} of one member; write a rule about members, or count(...)"
             )

@@ -458,8 +458,8 @@ class Ground:
                 f" {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
             )
         return Unsatisfiable(
-            f"{self.step}: even with every column as coarse as it gets the table does not keep"
-            f" {promises}; lower the promise.{problem}"
+            f"{self.step}: even the coarsest values of every column do not reach {promises}; lower "
+            f"the promise.{problem}"
         )
 
 
@@ -511,11 +511,11 @@ def _require_label(dataset: Table, label: str) -> None:
     ):
         raise SchemaError(
             f"the class label {label!r} is a column with role {join_words(attribute.roles)}; "
-            "take one that is released as it is"
+            "choose one that is released unchanged"
         )
     values = len(dataset.encoded(label).labels)
     if values < 2 or values > MOST_LABELS:
         raise SchemaError(
-            f"the class label {label!r} has {values:,} different value(s); it takes 2 to"
-            f" {MOST_LABELS:,} to classify by"
+            f"the class label {label!r} has {values:,} different value(s), but classification "
+            f"needs 2 to {MOST_LABELS:,}; choose another"
         )

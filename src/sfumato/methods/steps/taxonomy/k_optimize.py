@@ -265,7 +265,7 @@ class KOptimize(Step):
     """
 
     objective: Annotated[
-        Literal["discernibility", "classification"], Field(description="what is made small")
+        Literal["discernibility", "classification"], Field(description="what is minimised")
     ] = "discernibility"
     label: Annotated[
         str | None,
@@ -274,9 +274,7 @@ class KOptimize(Step):
     ] = None
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
     budget: SuppressionBudget = 1.0
-    effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = (
-        20_000
-    )
+    effort: Annotated[int, Field(ge=1, description="sets of cut points to try")] = 20_000
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
