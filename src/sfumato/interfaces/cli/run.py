@@ -162,14 +162,18 @@ def run(
     if target is not None:
         places += f"\ntable  {escape(target.shown)}: written and judged there"
     tell(places, quiet=quiet)
-    # What to do before it is shared: let intruders try it, or verify it.
-    if release.attacks is None and release.certified is None:
-        next_command = f"attack {shlex.quote(str(folder))}"
-    else:
-        next_command = f"verify {shlex.quote(str(folder / 'share'))}"
-    tell_next(f"sfumato {next_command} --original {shlex.quote(data)}", quiet=quiet)
+    _tell_next(release, folder, data, quiet=quiet)
     exchange = ("exchange",) if force else ()
     notes(cannot_promise("modes", "locks", *exchange), quiet=quiet)
+
+
+def _tell_next(release: Release, folder: Path, data: str, *, quiet: bool) -> None:
+    """What to do before the release is shared: let intruders try it, or verify it."""
+    original = f"--original {shlex.quote(data)}"
+    if release.attacks is None and release.certified is None:
+        tell_next(f"sfumato attack {shlex.quote(str(folder))} {original}", quiet=quiet)
+    else:
+        tell_next(f"sfumato verify {shlex.quote(str(folder / 'share'))} {original}", quiet=quiet)
 
 
 def _load_recipe(files: RunFiles) -> Recipe:
