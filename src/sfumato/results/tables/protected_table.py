@@ -221,10 +221,7 @@ class ProtectedTable(Reportable):
             word = "the audit holds"
         else:
             word = f"the audit fails for {len(table_audit.exposed):,} cells"
-        if table_audit.scope == "one table":
-            scope = ""
-        else:
-            scope = f"{table_audit.scope}, "
+        scope = "" if table_audit.scope == "one table" else f"{table_audit.scope}, "
         parts = [
             count_of(count, name)
             for count, name in (
