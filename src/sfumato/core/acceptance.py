@@ -27,7 +27,7 @@ PAIR_KEYS = ("implies", "because")
 EXAMPLE = "'open_credit_lines: {implies: num_accounts, because: \"…\"}' or 'postcode: text only'"
 
 
-def _anything(value: Any) -> Any:
+def _anything(value: object) -> Any:
     return value
 
 
@@ -105,7 +105,7 @@ def read_acceptances(section: object) -> tuple[Acceptance, ...]:
     return tuple(accepted)
 
 
-def _read_one(column: str, spec: Any) -> Acceptance:
+def _read_one(column: str, spec: object) -> Acceptance:
     where = f"accept, column {column!r}"
     if spec == TEXT_ONLY:
         return TextOnly(column)

@@ -125,7 +125,7 @@ def trivial(model: Model) -> bool:
     return bool(degrees) and weakest_model.implies(model)
 
 
-def _is_degree(cls: Any, arguments: Mapping[str, Any], name: str) -> bool:
+def _is_degree(cls: object, arguments: Mapping[str, Any], name: str) -> bool:
     """Whether a number says how much is promised, and not a fact about the data."""
     try:
         other_arguments = {field: value for field, value in arguments.items() if field != name}

@@ -80,7 +80,7 @@ def limits_of(limits: Mapping[str, Any]) -> tuple[Limit, ...]:
     return tuple(bounds)
 
 
-def _limit(name: str, spec: Any) -> Limit:
+def _limit(name: str, spec: object) -> Limit:
     way, number, parameters = None, spec, {}
     if isinstance(spec, Mapping):
         ways = [word for word in BOUNDS if word in spec]
@@ -134,7 +134,7 @@ def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
     return plain
 
 
-def _said_of(metric: Any, bound: Any) -> Any:
+def _said_of(metric: Any, bound: object) -> Any:
     parameters = values_of(metric)
     way = "at_least" if metric.better == "higher" else "at_most"
     return {**parameters, way: bound} if parameters else bound

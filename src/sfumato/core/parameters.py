@@ -84,7 +84,7 @@ def parameters(cls: type[T]) -> type[T]:
     names = list(fields)
 
     @functools.wraps(validated)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init(self: object, *args: Any, **kwargs: Any) -> None:
         if len(args) > len(names):
             raise ParameterError(
                 f"{cls.__name__}: at most {len(names)} parameters, but {len(args)} were given"
@@ -115,7 +115,7 @@ def parameters(cls: type[T]) -> type[T]:
 
     by_fields = checked.__hash__
 
-    def hashed(self: Any) -> int:
+    def hashed(self: object) -> int:
         try:
             return by_fields(self)  # type: ignore[no-any-return]
         # a field is a mapping: objects of one class then share a hash, and are told apart by
@@ -133,7 +133,7 @@ loops and decimals can still hold it.
 """
 
 
-def _taken_for_number(argument: Any, field_value: Any) -> bool:
+def _taken_for_number(argument: object, field_value: object) -> bool:
     """Whether true or false was read as 1 or 0: nobody who writes ``budget: true`` means a budget
     of 1.
     """
@@ -280,7 +280,7 @@ def words_of(name: str, parameters: Mapping[str, Any]) -> str:
     return words
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     """Plain data in one line of YAML."""
     if isinstance(value, Mapping):
         entries = ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items())

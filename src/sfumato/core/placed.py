@@ -81,7 +81,7 @@ class Placed:
         return {**values_of(self.method), "table": self.table}
 
 
-def _require_tables(data: Any, method: str) -> SupportsTables:
+def _require_tables(data: object, method: str) -> SupportsTables:
     if not isinstance(data, SupportsTables):
         raise ParameterError(f"{method}: these data are not several tables, so leave 'table' out")
     return data

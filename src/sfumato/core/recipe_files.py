@@ -246,7 +246,7 @@ def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[
     return problems
 
 
-def _schema(problems: _Problems, columns: Any, base: Path | str) -> Schema:
+def _schema(problems: _Problems, columns: object, base: Path | str) -> Schema:
     """The columns of a table, as far as they map names to what they are."""
     if not isinstance(columns, Mapping):
         problems += ["'columns' must map column names to descriptions, like 'age: {role: quasi}'"]
@@ -329,7 +329,7 @@ def _related(
     return {link.table: tables[link.table] for link in links}
 
 
-def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
+def _related_table(name: str, spec: object, base: Path | str) -> TableDescription:
     # Problems of their own, so that each can say which table it is about.
     problems, where = _Problems(), f"table {name!r}"
     if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
@@ -446,7 +446,7 @@ def _objects(
     return [m for m in built if m is not None]
 
 
-def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
+def _agreement(spec: object, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
     if isinstance(spec, Mapping) and len(spec) == 1:
         name, fields = next(iter(spec.items()))
@@ -474,7 +474,7 @@ def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
     return {name: {**fields, **bounds, **({"refuse": True} if agreement.refuse else {})}}
 
 
-def _attribute(spec: Any, where: str, base: Path) -> Attribute:
+def _attribute(spec: object, where: str, base: Path) -> Attribute:
     """What a recipe says of one column: ``quasi``, or ``{role: quasi, hierarchy: …}``."""
     if isinstance(spec, str):
         spec = {"role": spec}

@@ -203,7 +203,7 @@ def forget_plug_ins() -> None:
     family.cache_clear()
 
 
-def _belongs(cls: Any, family_name: str) -> bool:
+def _belongs(cls: object, family_name: str) -> bool:
     """Whether something is a class with parameters and a name that inherits what members have, and
     says what they must.
     """
@@ -717,7 +717,7 @@ def implied_by(name: str) -> tuple[str, ...]:
     )
 
 
-def _meaning(cls: Any, name: str) -> str:
+def _meaning(cls: object, name: str) -> str:
     if hasattr(cls, "__pydantic_fields__"):
         description = cls.__pydantic_fields__[name].description
     else:

@@ -186,7 +186,7 @@ def with_keys(
 
 
 def _said_problems(
-    table: str, schema: Schema, key: str | None, parents: Mapping[str, Any], orphans: Any
+    table: str, schema: Schema, key: str | None, parents: Mapping[str, Any], orphans: object
 ) -> list[str]:
     columns: Sequence[Any] = [*([] if key is None else [key]), *parents.values()]
     where, problems = f"table {table!r}", list[str]()

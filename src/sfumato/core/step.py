@@ -442,7 +442,7 @@ class Step(Protocol):
         shared = self.span is Span.RECORDS and schema.units
         return Span.TABLE if shared else self.span
 
-    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+    def learner(self, goal: Goal, facts: object) -> Learner | None:
         """Learns facts about all records, given those it learnt before; None: it knows enough to
         work on any of them.
 

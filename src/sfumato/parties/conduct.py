@@ -539,7 +539,7 @@ def _may_dominate(question: JointQuestion) -> bool:
 # The answer, its digest, and the document about it.
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """An answer as plain data."""
     if isinstance(value, Mapping):
         return {str(key): plain(below) for key, below in value.items()}
@@ -550,7 +550,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def rounded(value: Any) -> Any:
+def rounded(value: object) -> Any:
     """Plain data with numbers to twelve digits, as text."""
     if isinstance(value, Mapping):
         return {key: rounded(below) for key, below in value.items()}

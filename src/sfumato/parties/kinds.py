@@ -28,7 +28,7 @@ QUESTIONS = Members(
 )
 
 
-def question_from(plain: Any) -> JointQuestion:
+def question_from(plain: object) -> JointQuestion:
     """A question as a study writes it: ``{"mean": {"column": "age", "bounds": ["0", "120"]}}``.
 
     >>> question_from({"mean": {"column": "age", "bounds": ["0", "120"]}}).columns
@@ -65,7 +65,7 @@ def question_to(question: JointQuestion) -> dict[str, Any]:
     return {question.name: _plain(question)}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Values within values as mappings, all the way down."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         # what is given only: a default written out would make another question of it

@@ -126,7 +126,7 @@ def _load(data: bytes, name: str) -> Any:
         raise UnreadableInput(f"{name} is not valid JSON; it was damaged or edited") from None
 
 
-def _require_version(document: Any, name: str) -> None:
+def _require_version(document: object, name: str) -> None:
     version = document.get("sfumato_certificate") if isinstance(document, dict) else None
     if type(version) is not int or version < 1:
         raise UnreadableInput(f"{name} is not a certificate of sfumato")

@@ -54,7 +54,7 @@ def words_in(document: Fields) -> dict[str, Any]:
     return {name: part for name, part in document.items() if name in WORDS}
 
 
-def _stripped(part: Any, words: tuple[str, ...]) -> Any:
+def _stripped(part: object, words: tuple[str, ...]) -> Any:
     if isinstance(part, list):
         return [_stripped(entry, words) for entry in part]
     if not isinstance(part, Mapping):
@@ -96,7 +96,7 @@ def with_words(certificate: Fields) -> dict[str, Any]:
     return document
 
 
-def promise_title(spec: Any, shape: Shape) -> str:
+def promise_title(spec: object, shape: Shape) -> str:
     """What a promise is called: by what the recipe says of it, or by its name where its owner keeps
     values.
     """
@@ -134,7 +134,7 @@ def is_better_when_higher(name: str, shape: Shape) -> bool:
     return metric is not None and metric.better != "lower"
 
 
-def agreement_sentence(spec: Any, entry: Fields) -> str:
+def agreement_sentence(spec: object, entry: Fields) -> str:
     """What had to survive, and what was measured."""
     fields = spec.get(entry["name"]) if isinstance(spec, Mapping) else None
     options = fields if isinstance(fields, Mapping) else {}

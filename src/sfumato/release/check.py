@@ -171,7 +171,7 @@ def read_to_check(
     data: Any,
     recipe: Recipe,
     *,
-    people: Any = None,
+    people: object = None,
     intake: Intake | None = None,
     engine: str | None = None,
     table: str | None = None,
@@ -201,7 +201,7 @@ AS_CERTIFIED = "read as the certificate beside it says"
 
 
 def _read_table_to_check(
-    data: Any, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]
+    data: object, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]
 ) -> FilesToCheck:
     table = None if certified is None else read_certified(certified)
     if table is not None:

@@ -52,7 +52,7 @@ def is_on_level(
     )
 
 
-def nodes_above(spec: Any, labels: Sequence[str]) -> set[str] | None:
+def nodes_above(spec: object, labels: Sequence[str]) -> set[str] | None:
     """The labels above leaves of a hierarchy as a recipe writes it; None where nobody but its owner
     can tell.
     """

@@ -57,7 +57,7 @@ def near(value: Any, expected: Any) -> bool:
         return False
 
 
-def agree(value: Any, expected: Any) -> bool:
+def agree(value: object, expected: object) -> bool:
     """Whether two parts of a document say the same, numbers up to rounding."""
     if isinstance(value, dict) and isinstance(expected, dict):
         return value.keys() == expected.keys() and all(

@@ -67,7 +67,9 @@ def promises_kept(certificate: Fields, shared: SharedFolder, original: Original)
             yield Claim(f"{title}: attained value", "needs original", words)
 
 
-def _judge(spec: Any, entry: Fields, shared: SharedFolder, original: Original) -> tuple[str, str]:
+def _judge(
+    spec: object, entry: Fields, shared: SharedFolder, original: Original
+) -> tuple[str, str]:
     released = shared.judged
     if entry["model"] != name_of(spec):
         return "fails", "the certificate's recipe names another promise"
@@ -173,7 +175,7 @@ def _needs_more(model: Model, released: Any) -> str | None:
 # after it.
 
 
-def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
+def _mechanism_problem(spec: object, shared: SharedFolder) -> str | None:
     """That a promise is about a mechanism which the plans of a certificate do not tell of; None:
     they do, or it is about none.
     """
@@ -194,7 +196,7 @@ def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
     )
 
 
-def _may_apply(spec: Any, steps: list[Any]) -> bool:
+def _may_apply(spec: object, steps: list[Any]) -> bool:
     """Whether a step that the certificate shows applies exactly this mechanism; yes where the owner
     keeps the mechanism.
     """
@@ -241,7 +243,7 @@ def released_unchanged(certificate: Fields, columns: Iterable[str]) -> bool:
     return (changed | quasi).isdisjoint(columns) and not any("certified" in plan for plan in plans)
 
 
-def _changed_by(spec: Any) -> Iterator[str]:
+def _changed_by(spec: object) -> Iterator[str]:
     """Columns that a step is told to change, and of a step that does not say which, every word that
     may be one.
     """
@@ -254,7 +256,7 @@ def _changed_by(spec: Any) -> Iterator[str]:
         )
 
 
-def _words(value: Any) -> Iterator[str]:
+def _words(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Fields = Mapping[str, Any]
 
 
-def hides(spec: Any) -> bool:
+def hides(spec: object) -> bool:
     """Whether anything within a specification is kept by its owner."""
     if isinstance(spec, Mapping):
         return any(hides(value) for value in spec.values())
@@ -26,12 +26,12 @@ def hides(spec: Any) -> bool:
     return bool(spec == recipes.KEPT)
 
 
-def name_of(spec: Any) -> Any:
+def name_of(spec: object) -> Any:
     """The name of a method as a recipe writes it."""
     return next(iter(spec), None) if isinstance(spec, Mapping) else spec
 
 
-def fields_of(spec: Any) -> Fields:
+def fields_of(spec: object) -> Fields:
     """The parameters of a method as a recipe writes them."""
     fields: Any = next(iter(spec.values()), {}) if isinstance(spec, Mapping) else {}
     return fields if isinstance(fields, Mapping) else {}

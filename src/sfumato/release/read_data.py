@@ -50,10 +50,10 @@ class TableRead:
 
 
 def read_recipe_data(
-    data: Any,
+    data: object,
     recipe: Recipe,
     *,
-    people: Any = None,
+    people: object = None,
     intake: Intake | None = None,
     format: str | None = None,  # noqa: A002
     engine: str | None = None,
@@ -144,10 +144,10 @@ def read_one_table(
 
 
 def tables_for(
-    data: Any,
+    data: object,
     recipe: Recipe,
     *,
-    people: Any = None,
+    people: object = None,
     stated_intake: Intake | None = None,
     intake: Intake | None = None,
 ) -> dict[str, TableRead]:
@@ -188,10 +188,10 @@ def _name_table(name: str, table: TableRead) -> TableRead:
 
 
 def tables_of(
-    data: Any,
+    data: object,
     shape: Shape,
     *,
-    people: Any = None,
+    people: object = None,
     intake: Intake | None = None,
     stated_intake: Intake | None = None,
     text: bool = False,
@@ -225,7 +225,7 @@ def tables_of(
     }
 
 
-def _read_own_format(data: Any, shape: Shape) -> dict[str, TableRead] | None:
+def _read_own_format(data: object, shape: Shape) -> dict[str, TableRead] | None:
     """The tables of a file in a format that only data of this shape has, or None."""
     if not isinstance(data, str | Path) or str(data) == "-":
         return None
@@ -237,7 +237,7 @@ def _read_own_format(data: Any, shape: Shape) -> dict[str, TableRead] | None:
     return {name: TableRead(frame, source) for name, frame in frames.items()}
 
 
-def _read_table(data: Any, intake: Intake, stated_intake: Intake, *, text: bool) -> TableRead:
+def _read_table(data: object, intake: Intake, stated_intake: Intake, *, text: bool) -> TableRead:
     if isinstance(data, str | Path):
         frame, source = read_table(
             data, otherwise=intake, lists=True, text=text, **stated_intake.options()

@@ -106,7 +106,7 @@ def steps_in_plan(certificate: Fields, shared: SharedFolder, original: Original)
     return None
 
 
-def _field_contradiction(spec: Any, plan: Fields, shape: Shape) -> str | None:
+def _field_contradiction(spec: object, plan: Fields, shape: Shape) -> str | None:
     """That a plan gives a field of its step another value than the recipe."""
     if "certified" in plan:  # an accounted step tells what it attained: ε is judged as a whole
         return None
@@ -130,7 +130,7 @@ def _field_contradiction(spec: Any, plan: Fields, shape: Shape) -> str | None:
     )
 
 
-def _step_contradiction(spec: Any, plan: Fields, shared: SharedFolder) -> str | None:
+def _step_contradiction(spec: object, plan: Fields, shared: SharedFolder) -> str | None:
     """What a step says cannot be, of its plan or of the released data."""
     if hides(spec) or hides(plan):
         return None

@@ -433,7 +433,7 @@ def default_readers(certificate: Fields, shared: SharedFolder, original: Origina
     return None
 
 
-def _broken_for(released: Table, spec: Any, original: Table | None) -> str | None:
+def _broken_for(released: Table, spec: object, original: Table | None) -> str | None:
     """That a promise does not hold of a table, in words; None where it does, or what it needs is
     not at hand.
     """

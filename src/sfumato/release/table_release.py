@@ -236,7 +236,7 @@ class TableRelease(Release):
         )
         return (f"{', '.join(step_names)} {sentence}",)
 
-    def once(self, name: Any, work_out: Callable[[], T]) -> T:
+    def once(self, name: object, work_out: Callable[[], T]) -> T:
         """What was worked out about this release before, by its name, else what is worked out now;
         attacks change nothing of it.
 

@@ -66,7 +66,7 @@ class BasketStep(Step):
 
 
 def aims(
-    step: str, people: Any, goal: Goal, fits: Callable[[BasketModel], bool], kinds: str
+    step: str, people: object, goal: Goal, fits: Callable[[BasketModel], bool], kinds: str
 ) -> list[BasketModel]:
     """The promises of a run that a means is for; none, and people of whom none has an item, or too
     few, are refused.

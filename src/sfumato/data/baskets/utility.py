@@ -27,7 +27,7 @@ MOST_SETS = 200_000
 """Frequent sets that are compared, at most."""
 
 
-def _applies(original: Any, released: Any) -> str | None:
+def _applies(original: Any, released: object) -> str | None:
     if not isinstance(released, Baskets):
         return "the baskets were disassociated; measure the reconstructed ones (reconstructed)"
     return None if original.filled else "nobody has an item"

@@ -153,7 +153,7 @@ def write(tables: Mapping[str, pl.DataFrame], path: Path, *, directed: bool = Fa
     networkx.write_graphml_xml(graph, path, encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """What GraphML has a type for, and text for everything else."""
     if isinstance(value, bool | int | float | str):
         return value

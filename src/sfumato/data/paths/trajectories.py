@@ -519,7 +519,7 @@ def _beside(
     return key, matched_rows.select(own)
 
 
-def require_paths(people: Any, method: str) -> Trajectories:
+def require_paths(people: object, method: str) -> Trajectories:
     """The people as paths, or an error that names who asked."""
     if not isinstance(people, Trajectories):
         raise ParameterError(f"{method} works on paths; these data have another shape")

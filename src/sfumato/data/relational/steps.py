@@ -110,7 +110,7 @@ def _below(tables: RelatedTables, name: str, step: str) -> TableRows:
     return rows
 
 
-def _more_than(released: Any, table: str, limit: int, step: str) -> str | None:
+def _more_than(released: object, table: str, limit: int, step: str) -> str | None:
     """That somebody has more rows of a table than a step leaves, in words."""
     rows = _below(require_tables(released, step), table, step)
     if len(rows):
@@ -188,7 +188,7 @@ class CapRows(RowsStep):
             f" {table}{went if people else ', and nobody had more'}."
         )
 
-    def contradicted_by(self, released: Any) -> str | None:
+    def contradicted_by(self, released: object) -> str | None:
         """Somebody has more rows than the cap."""
         return _more_than(released, self.table, self.at_most, self.name)
 
@@ -258,7 +258,7 @@ class CoarsenCounts(RowsStep):
             f"{count_of(rows, 'row')}, chosen at random{exception}."
         )
 
-    def contradicted_by(self, released: Any) -> str | None:
+    def contradicted_by(self, released: object) -> str | None:
         """Somebody has more rows than the largest number; fewer than was chosen may be left by a
         later step.
         """
@@ -307,7 +307,7 @@ class DropPeople(RowsStep):
             f"tables because of the number of rows of {facts['table']}."
         )
 
-    def contradicted_by(self, released: Any) -> str | None:
+    def contradicted_by(self, released: object) -> str | None:
         """Somebody has more rows than those who may stay."""
         if self.more_than is None:
             return None

@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 import polars as pl
@@ -89,7 +89,7 @@ def _cells(dataset: Table, name: str) -> pl.Series:
     return pl.Series(name, [_text(value) for value in column.to_list()], dtype=pl.String)
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     missing = value is None or value != value  # noqa: PLR0124 - NaN is no value
     return None if missing else label(value)
 

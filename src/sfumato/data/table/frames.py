@@ -47,7 +47,7 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Tab
     return with_values(dataset, intake)
 
 
-def _has_index(frame: Any) -> bool:
+def _has_index(frame: object) -> bool:
     """Whether a pandas frame has an index that says something: a name, or anything but 0, 1, 2,
     …
     """

@@ -338,7 +338,7 @@ class _Trial:
 
 
 def _carried_out(
-    people: Any, steps: Sequence[ProposedLine], models: tuple[Any, ...], first_number: int = 0
+    people: object, steps: Sequence[ProposedLine], models: tuple[Any, ...], first_number: int = 0
 ) -> tuple[Any, float]:
     """What steps leave of people, and the share of detail they lose on the average."""
     detail = [0.0]

@@ -158,7 +158,7 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
         raise RecipeError(f"{name}: {str(error).removeprefix('ContextAnswers: ')}") from None
 
 
-def _word(value: Any) -> Any:
+def _word(value: object) -> Any:
     """YAML reads ``true`` where people mean yes; also inside what they decide."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -63,7 +63,7 @@ class Looked:
         }
 
 
-def table_of(table: Any, recipe: Recipe | None = None) -> Table:
+def table_of(table: object, recipe: Recipe | None = None) -> Table:
     """A table, or a path or frame that is read into memory."""
     engine = None
     if isinstance(table, str | Path):

@@ -36,7 +36,7 @@ OWN = "as the recipe says"
 
 
 def recommend(
-    table: Any,
+    table: object,
     answers: ContextAnswers | Mapping[str, Any] | str | Path | None = None,
     *,
     recipe: Recipe | str | Path | None = None,

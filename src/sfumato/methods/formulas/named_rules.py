@@ -111,7 +111,7 @@ def _item(text: str, *, values: bool) -> Item:
     return Item(name.strip(), value.strip() if equals else None)
 
 
-def _listed(side: Any, *, values: bool) -> list[Item]:
+def _listed(side: object, *, values: bool) -> list[Item]:
     if not values:
         if isinstance(side, str | Mapping) or not isinstance(side, Sequence):
             raise ValueError("must list items under 'if' and 'then'")
@@ -123,7 +123,7 @@ def _listed(side: Any, *, values: bool) -> list[Item]:
     ]
 
 
-def _as_list(rules: Any) -> Any:
+def _as_list(rules: object) -> Any:
     if isinstance(rules, str | Mapping):
         return [rules]
     return rules

@@ -6,7 +6,7 @@ import bisect
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -497,7 +497,7 @@ class _Groups:
         return (min(ends), max(ends))
 
 
-def _exact(number: Any) -> Exact:
+def _exact(number: object) -> Exact:
     return exact(repr(number)) or (0, 0)
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -439,7 +439,7 @@ def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple
 # What the fields of all hierarchies are made of: labels and numbers.
 
 
-def label_text(value: Any) -> str:
+def label_text(value: object) -> str:
     """A label as text; whole numbers may be written without quotes, other things may not.
 
     >>> label_text(7)
@@ -452,7 +452,7 @@ def label_text(value: Any) -> str:
     raise ValueError(f"labels must be text; put quotes around this {type(value).__name__}")
 
 
-def finite(value: Any) -> int | float:
+def finite(value: object) -> int | float:
     """A finite number, or a ValueError that says so."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError("must be a finite number")

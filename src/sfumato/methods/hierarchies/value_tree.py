@@ -23,7 +23,7 @@ DEEPEST = 100
 """More levels than this are taken for a mapping that contains itself."""
 
 
-def plain(node: Any, depth: int = 0) -> Any:
+def plain(node: object, depth: int = 0) -> Any:
     """A copy of a nested mapping made of dicts, lists and text alone."""
     # A mapping that contains itself would never end.
     if depth > DEEPEST:

@@ -101,7 +101,7 @@ def tree(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
     )[:2]
 
 
-def _once(counts: Counts, key: Any, work: Callable[[], T]) -> T:
+def _once(counts: Counts, key: object, work: Callable[[], T]) -> T:
     if key not in counts.worked_out:
         counts.worked_out[key] = work()
     worked_out: T = counts.worked_out[key]

@@ -35,7 +35,7 @@ def record(cls: type[T]) -> type[T]:
     validated = checked.__init__
 
     @functools.wraps(validated)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init(self: object, *args: Any, **kwargs: Any) -> None:
         try:
             validated(self, *args, **kwargs)
         except ValidationError as error:

@@ -101,7 +101,7 @@ def names_of(obj: Any) -> list[str] | None:
         return None
 
 
-def frame_of(output: Any) -> pl.DataFrame | None:
+def frame_of(output: object) -> pl.DataFrame | None:
     """An output as a polars frame, its index of pandas as columns; None for what is no frame.
 
     Columns of pandas with several levels get one name, the levels joined by ``_``.
@@ -175,11 +175,11 @@ def _as_one_type(values: list[Any]) -> list[Any]:
     return [None if _is_missing(value) else convert(value) for value in values]
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and bool(np.isnan(value)))
 
 
-def across_of(output: Any) -> str | None:
+def across_of(output: object) -> str | None:
     """The column that the columns of a pandas cross table are values of."""
     name = peek(output, "columns.name")
     return name if isinstance(name, str) else None

@@ -460,7 +460,7 @@ def _grouped(
     return [_common(form, sets, numbers) for form, numbers in groups.items()], none
 
 
-def _common(form: Any, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Found:
+def _common(form: object, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Found:
     # digests instead of the sets themselves: a large sample would be held twice
     distinct = {
         hashlib.blake2b(sets[number].tobytes(), digest_size=16).digest(): number

@@ -100,7 +100,7 @@ class CountOptions:
 
 
 def tabulate(
-    table: Any,
+    table: object,
     by: Sequence[str] | Sequence[Sequence[str]],
     measure: str = "count",
     *,

@@ -447,7 +447,7 @@ class Pseudonymize(ColumnStep):
         """Cell by cell, once it is known who is there."""
         return Span.CELLS
 
-    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+    def learner(self, goal: Goal, facts: object) -> Learner | None:
         """Who is in the table, and which pseudonym each gets."""
         return People(self, goal) if facts is None else None
 

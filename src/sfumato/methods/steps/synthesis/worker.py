@@ -86,7 +86,7 @@ class Modeller:
         return {}, []
 
     def _measurement(
-        self, clique: tuple[str, ...], counts: Any, cells_merged: Any, sigma: float
+        self, clique: tuple[str, ...], counts: object, cells_merged: Any, sigma: float
     ) -> Any:
         if (cells_merged == 1).all():
             return self.mbi.LinearMeasurement(counts, clique, stddev=sigma)
