@@ -15,6 +15,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.fields import Document
 from sfumato.core.schema import Role, Schema
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, did_you_mean
@@ -125,7 +126,7 @@ def _read_one(column: str, spec: object) -> Acceptance:
         raise ParameterError(f"{where}: {error}") from None
 
 
-def write_acceptances(accepted: Iterable[Acceptance]) -> dict[str, Any]:
+def write_acceptances(accepted: Iterable[Acceptance]) -> Document:
     """The section ``accept`` of a recipe, the inverse of :func:`read_acceptances`."""
     columns: dict[str, list[Any]] = {}
     for acceptance in accepted:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.core.encoding import encode
+from sfumato.core.fields import Fields
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,7 +140,7 @@ def _text(column: pl.Series) -> pl.Series:
     return encode(column).text("value")
 
 
-def told_in_plans(plans: Sequence[Mapping[str, Any]], column: str, quasi: Sequence[str]) -> bool:
+def told_in_plans(plans: Sequence[Fields], column: str, quasi: Sequence[str]) -> bool:
     """Whether the plans of a certificate tell that a fixed mechanism was applied to a column, and
     that nothing came after it.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.plug_ins import describe_plug_in, load_plug_in, points_by_name
 from sfumato.errors import ParameterError, did_you_mean
 
@@ -222,7 +223,7 @@ def spelled(cls: type) -> dict[str, str]:
     return {name: (declared[name].alias if name in declared else None) or name for name in names}
 
 
-def values_of(value: Any) -> dict[str, Any]:
+def values_of(value: Any) -> Document:
     """Fields of a value that differ from their defaults, as plain data for a recipe."""
     plain, words = {}, spelled(type(value))
     for field in dataclasses.fields(value):
@@ -254,7 +255,7 @@ def plain_data(value: object) -> Any:
     return str(value)
 
 
-def label_of(name: str, parameters: Mapping[str, Any]) -> str:
+def label_of(name: str, parameters: Fields) -> str:
     """A name with its parameters, as a recipe and the command line write them.
 
     >>> (
@@ -268,7 +269,7 @@ def label_of(name: str, parameters: Mapping[str, Any]) -> str:
     return name
 
 
-def words_of(name: str, parameters: Mapping[str, Any]) -> str:
+def words_of(name: str, parameters: Fields) -> str:
     """The same for a sentence.
 
     >>> words_of("interval_disclosure", {"kind": "deviation"}), words_of("interval_disclosure", {})

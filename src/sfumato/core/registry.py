@@ -14,6 +14,7 @@ from typing import Any
 from sfumato.core.attack import Attack
 from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
 from sfumato.core.data import Data
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.limits import Limit, limits_of
 from sfumato.core.metric import Risk, Utility
@@ -409,7 +410,7 @@ def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Sha
         raise RecipeError(f"{prefix}{name}: {str(error).split(': ', 1)[-1]}") from None
 
 
-def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], where: str) -> Placed:
+def _build_placed(family_name: str, name: str, arguments: Fields, where: str) -> Placed:
     """A method of ordinary tables and where it applies; keys that say so are no fields of the
     method.
     """
@@ -554,7 +555,7 @@ def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
     return arguments
 
 
-def write(value: Any) -> dict[str, Any]:
+def write(value: Any) -> Document:
     """The recipe form of an object.
 
     >>> write(build("models", {"k_anonymity": 5}))
@@ -652,7 +653,7 @@ def _measured_family(limit: Limit, shape: Shape) -> str | None:
     return None
 
 
-def describe(cls: type) -> dict[str, Any]:
+def describe(cls: type) -> Document:
     """What a class is for and what its fields mean, for ``list`` and ``explain``."""
     fields = []
     for field in dataclasses.fields(cls):
@@ -681,7 +682,7 @@ def describe(cls: type) -> dict[str, Any]:
     return {**plain, "facts": facts, "compares": cls.compares}  # type: ignore[attr-defined]
 
 
-def _nature(cls: Any) -> dict[str, Any]:
+def _nature(cls: Any) -> Document:
     """What kind of promise a model makes; ``depends`` says what changes with its parameters, and
     how.
     """

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.core.fields import Document
 from sfumato.core.parameters import Members, values_of
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.parties.question import JointQuestion
@@ -60,7 +61,7 @@ def question_from(plain: object) -> JointQuestion:
     return question
 
 
-def question_to(question: JointQuestion) -> dict[str, Any]:
+def question_to(question: JointQuestion) -> Document:
     """The inverse of :func:`question_from`, with everything that differs from its default."""
     return {question.name: _plain(question)}
 

@@ -43,6 +43,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sfumato import __version__
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.parameters import parameters
 from sfumato.core.portable import as_new
@@ -154,7 +155,7 @@ def _decoded(text: str, field_name: str) -> bytes:
 class Study:
     """A study that was read and understood; ``document`` is what it says, without signatures."""
 
-    document: Mapping[str, Any]
+    document: Fields
     question: JointQuestion
     protocol: Protocol
     noise: JointNoise | None
@@ -350,7 +351,7 @@ def study_from(document: object, *, name: str = "the study") -> Study:
     return _built(document, name)
 
 
-def _built(document: Mapping[str, Any], name: str) -> Study:
+def _built(document: Fields, name: str) -> Study:
     """The study, or all that is wrong in its parts."""
     problems: list[str] = []
 
@@ -561,12 +562,12 @@ CHECKS = (
 
 def drafted(
     entries: Sequence[Path], question: object, protocol: object, noise: object = None
-) -> dict[str, Any]:
+) -> Document:
     """A study to begin with: the entries that ``sfumato key party`` printed, numbered, and a new
     id; what is missing can be written in.
     """
     parties = [party_fields for path in entries for party_fields in _listed(path)]
-    plain: dict[str, Any] = {
+    plain: Document = {
         "study": VERSION,
         "id": secrets.token_hex(16),
         "question": question,
@@ -585,7 +586,7 @@ def drafted(
     return plain
 
 
-def _listed(path: Path) -> list[Mapping[str, Any]]:
+def _listed(path: Path) -> list[Fields]:
     entries = read_yaml(_text(path), str(path))
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise RecipeError(f"{path} does not contain the output of 'sfumato key party'")

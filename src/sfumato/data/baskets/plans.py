@@ -5,12 +5,13 @@ whom they refuse to begin with.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from sfumato.core.data import Evidence
+from sfumato.core.fields import Document, Fields
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
 from sfumato.data.baskets.baskets import Baskets
@@ -33,16 +34,16 @@ class BasketPlan(Plan):
 
     sets: ItemSets
     labels: tuple[str, ...]
-    told: Mapping[str, Any]
+    told: Fields
     own: pl.DataFrame | None = None
     warned: tuple[str, ...] = ()
-    work: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    work: Fields = dataclasses.field(default_factory=dict)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was done, in counts."""
         return dict(self.told)
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """How it was found."""
         return dict(self.work)
 

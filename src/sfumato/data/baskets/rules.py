@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.data import Pair
+from sfumato.core.fields import Document
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
@@ -218,12 +219,12 @@ class HideItemRules(BasketStep):
         # that does not follow the file.
         order = people.by_content()
         now = before = as_transactions(people.sets.taken(order))
-        facts: dict[str, Any] = {
+        facts: Document = {
             "method": self.method,
             "occurrences_deleted": 0,
             "occurrences_added": 0,
         }
-        work: dict[str, Any] = {}
+        work: Document = {}
         warned: list[str] = []
         # One promise after the other, each on what the one before left. A later one may undo an
         # earlier one, which the check at the end finds.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.data.examples import people
@@ -74,14 +75,14 @@ def _hospital(rows: int = 3000, seed: int = 7) -> Example:
     return from_columns(_hospital_attributes(), columns)
 
 
-def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
+def _patients(draws: PhiloxDraws, rows: int) -> Document:
     """Who the patients are. Some rare people take the place of drawn ones; a short table gets fewer
     of them.
     """
     age = people.ages(draws, rows)
     sex = people.sexes(draws, rows)
     codes, foreign = people.postcodes(draws, rows)
-    columns: dict[str, Any] = {
+    columns: Document = {
         "age": age,
         "sex": sex,
         "zip": codes,
@@ -98,9 +99,7 @@ def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
     return columns
 
 
-def _admissions(
-    draws: PhiloxDraws, age: NDArray[np.int64], sex: NDArray[np.object_]
-) -> dict[str, Any]:
+def _admissions(draws: PhiloxDraws, age: NDArray[np.int64], sex: NDArray[np.object_]) -> Document:
     """What they are called, and when, why, where and for how long they were in hospital."""
     rows = len(age)
     first_names = people.given_names(draws, sex)

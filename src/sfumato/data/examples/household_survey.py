@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.data.examples import people
@@ -94,7 +95,7 @@ def _households(draws: PhiloxDraws, rows: int) -> tuple[Whole, Whole]:
     return home, np.bincount(home)
 
 
-def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> dict[str, Any]:
+def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> Document:
     """What the members of a household share."""
     count = len(size)
     # All regions equally often, in random order.
@@ -122,7 +123,7 @@ def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> dict[str, An
     }
 
 
-def _of_persons(draws: PhiloxDraws, home: Whole) -> dict[str, Any]:
+def _of_persons(draws: PhiloxDraws, home: Whole) -> Document:
     """What each member has for themselves."""
     rows = len(home)
     age = _ages(draws, home)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfumato.core.data_files import read_data_file
+from sfumato.core.fields import Fields
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +71,7 @@ class HospitalWords:
     marital_statuses: Mapping[str, Sequence[str]]
     marital_status_by_age: tuple[AgeShares, ...]
     districts: tuple[District, ...]
-    recognisable_patients: Sequence[Mapping[str, Any]]
+    recognisable_patients: Sequence[Fields]
 
 
 @functools.cache

@@ -10,6 +10,7 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.data.graphs.graph import PeopleGraph, labels_in
@@ -88,7 +89,7 @@ class Candidates:
         # right one is gone.
         return float(np.where(self.right, 1 / np.maximum(self.count, 1), 0).mean())
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> Document:
         """How many candidates people have, in counts."""
         sizes = self.count[self.right]
         return {
@@ -325,7 +326,7 @@ class HubFingerprint(CandidateAttack):
         )
 
 
-def curve(knowledge: str, rounds: Iterable[Candidates]) -> dict[str, Any]:
+def curve(knowledge: str, rounds: Iterable[Candidates]) -> Document:
     """The share of people who are alone as the intruder knows more."""
     return {
         "known": knowledge,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.data.graphs.from_tables import DIRECTED
 from sfumato.errors import UnreadableInput, require
 
@@ -94,7 +95,7 @@ def _refuse_entities(path: Path) -> None:
         raise UnreadableInput(f"cannot read {path.name}: {error.strerror}") from None
 
 
-def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> Mapping[str, Any]:
+def _free(values: Fields, reserved: tuple[str, ...], path: Path) -> Fields:
     """Attributes, unless one is called as a column of ours."""
     clash = [name for name in reserved if name in values]
     if clash:
@@ -106,7 +107,7 @@ def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> M
 
 
 def _frame(
-    rows: list[dict[str, Any]], own_columns: tuple[str, ...], path: Path, numbers: bool
+    rows: list[Document], own_columns: tuple[str, ...], path: Path, numbers: bool
 ) -> pl.DataFrame:
     # Attributes in the order in which they first occur; a row may lack some of them.
     names = [

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
@@ -21,7 +22,7 @@ from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.methods.formulas.itemsets import ItemSets, frequent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,7 +52,7 @@ class SuppressionPlan(Plan):
     everywhere: int
     people_gone: int
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """How much is deleted; not which."""
         return {
             "how": self.how,
@@ -182,9 +183,7 @@ class PointSuppression(Step):
                 closest=closest,
             )
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That points were deleted in another way than the recipe says, or more of them than its
         budget allows.
         """

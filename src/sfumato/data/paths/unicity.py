@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.words import percent
@@ -73,7 +74,7 @@ class Unicity(Attack):
         curve, wrong, exact, hit = unicity_curve(scene, known_points, self.points, self.draws)
         people = scene.pair.original.people
         value = curve[-1]
-        details: dict[str, Any] = {
+        details: Document = {
             "curve": {
                 "known": "points known",
                 "points": [[p, share] for p, share in enumerate(curve, start=1)],

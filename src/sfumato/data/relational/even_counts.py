@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.core.fields import Fields
 from sfumato.core.parameters import parameters
 from sfumato.data.relational.knowledge import Persons
 from sfumato.data.relational.models import PersonsModel
@@ -105,7 +106,7 @@ class EvenCounts(RowsStep):
         return KeptPlan(tuple(retained_rows), facts, left_alone(self.name, short))
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         return (
             "Rows were removed until enough people have the same numbers of them: "

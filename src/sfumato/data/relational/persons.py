@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
@@ -77,12 +77,12 @@ class PersonsPlan(Plan):
     kept: NDArray[np.bool_]
     rounds: int
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """How many go; not who."""
         gone = int((~self.kept).sum())
         return {"people_dropped": gone, "share_dropped": round(gone / max(len(self.kept), 1), 6)}
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """In how many rounds they were found."""
         return {"rounds": self.rounds}
 
@@ -173,7 +173,7 @@ class SuppressPersons(Step):
             )
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         gone = facts["people_dropped"]
         if not gone:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
@@ -44,10 +45,10 @@ class KeptPlan(Plan):
     """
 
     kept: tuple[Mapping[str, NDArray[np.bool_]], ...]
-    told: Mapping[str, Any]
+    told: Fields
     warned: tuple[str, ...] = ()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was done, in counts."""
         return dict(self.told)
 
@@ -72,7 +73,7 @@ class RowsStep(Step):
 
 def rows_within(
     budget: float, before: Mapping[str, int], after: Mapping[str, int], *, step: str, first: str
-) -> dict[str, Any]:
+) -> Document:
     """How many rows of the tables below the people went, for a plan to tell; refused beyond the
     budget, with what should be done ``first``.
     """
@@ -176,7 +177,7 @@ class CapRows(RowsStep):
         return KeptPlan(({self.table: stays},), {**facts, "rows_dropped": int((~stays).sum())})
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         table, people, rows = facts["table"], facts["people_capped"], facts["rows_dropped"]
         went = (
@@ -242,7 +243,7 @@ class CoarsenCounts(RowsStep):
         return KeptPlan(({self.table: stays},), facts, warned)
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         table, rows, emptied = facts["table"], facts["rows_dropped"], facts["people_emptied"]
         if emptied:
@@ -299,7 +300,7 @@ class DropPeople(RowsStep):
         )
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         gone = facts["people_dropped"]
         return (
@@ -322,10 +323,10 @@ class PseudonymPlan(Plan):
     """The tables with their pseudonyms, and what was done."""
 
     tables: RelatedTables = dataclasses.field(repr=False)
-    told: Mapping[str, Any]
+    told: Fields
     warned: tuple[str, ...] = ()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was done; no pseudonym is in it."""
         return dict(self.told)
 
@@ -393,9 +394,7 @@ class KeyPseudonyms(Step):
         facts = {"split": self.split, "keyed": self.key is not None, "tables": len(parts)}
         return PseudonymPlan(dataclasses.replace(tables, parts=parts), facts, warned)
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That the join was cut, or pseudonyms follow from a key, where the recipe says nothing of
         it.
         """
@@ -406,7 +405,7 @@ class KeyPseudonyms(Step):
         return None
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         if facts["keyed"]:
             kind = "pseudonyms that follow from a key of the owner"

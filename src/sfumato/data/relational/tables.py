@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.data import PeopleData
+from sfumato.core.fields import Document
 from sfumato.core.pair import TablePair
 from sfumato.core.relations import Link
 from sfumato.core.schema import Role, Schema
@@ -395,7 +396,7 @@ class RelatedTables(PeopleData):
                 origin = np.arange(len(rows), dtype=np.int64)
             else:
                 origin = rows.origin
-            columns: dict[str, Any] = {ROW: origin}
+            columns: Document = {ROW: origin}
             if rows.names is not None and rows.labels is not None:
                 columns |= {KEY: rows.names, PSEUDONYM: rows.labels}
             frames[rows.name] = pl.DataFrame(columns)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.fields import Fields
 from sfumato.core.parameters import parameters
 from sfumato.data.relational.knowledge import FactRows, Persons
 from sfumato.data.relational.models import PersonsModel
@@ -90,7 +91,7 @@ class TrimRows(RowsStep):
         )
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         return (
             "Rows that too few persons share were removed: "

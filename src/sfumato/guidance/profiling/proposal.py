@@ -9,10 +9,11 @@ import functools
 import os
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sfumato.core.fields import Fields
 from sfumato.core.schema import UNITS, Kind, Role
 from sfumato.core.source import Code, Source
 from sfumato.guidance.profiling import VERBS
@@ -58,7 +59,7 @@ class ColumnProposal:
     name: str
     roles: tuple[Role, ...]
     kind: Kind
-    hierarchy: Mapping[str, Any] | None
+    hierarchy: Fields | None
     reasons: tuple[str, ...]
     confidence: float
     missing_share: float

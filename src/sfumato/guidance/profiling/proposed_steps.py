@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import bind
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.schema import UNITS, Attribute, Kind, Role, Schema
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 K = 5
 BUDGET = 0.02
-PROMISE: dict[str, Any] = {"k_anonymity": {"k": K}}
-FALLBACK: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
+PROMISE: Document = {"k_anonymity": {"k": K}}
+FALLBACK: Document = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
 
 # Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of
 # its values.
@@ -47,7 +48,7 @@ class ProposedStep:
     that they were not tried.
     """
 
-    step: Mapping[str, Any]
+    step: Fields
     losses: Mapping[str, float]
     rows: int
     searched: bool = True
@@ -115,7 +116,7 @@ def means_for(dataset: Table) -> ProposedStep | None:
     return ProposedStep(_STEPS[step_name], losses, len(dataset), searched)
 
 
-_STEPS: dict[str, dict[str, Any]] = {
+_STEPS: dict[str, Document] = {
     "local_recoding": {"local_recoding": {}},
     "global_recoding": FALLBACK,
     "mondrian": {"mondrian": {}},

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core import registry
+from sfumato.core.fields import Document
 from sfumato.core.randomness import Seed
 from sfumato.core.relations import with_keys
 from sfumato.core.schema import Role, Schema
@@ -42,7 +43,7 @@ SPARE = 4
 # it in less than half.
 COMMON = 1 / 3
 L = 2
-CHILD_MEANS: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
+CHILD_MEANS: Document = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Document
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Kind, Role
 from sfumato.core.table import Table
@@ -67,7 +68,7 @@ def candidates_for(
     return (*own, *distinct, *_masked(dataset, base, terms), *_synthetic_candidates(base))
 
 
-def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
+def _recodings() -> list[tuple[str, str, Document]]:
     """Means that change cells into coarser ones, or leave some out."""
     return [
         *(
@@ -112,7 +113,7 @@ def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMea
     limited = dataclasses.replace(base, limits=dict(terms.limits))
     masked = []
     for word, p, retain in STRENGTHS if free else ():
-        steps: list[dict[str, Any]] = []
+        steps: list[Document] = []
         if ordered:
             swap = {"columns": ordered, "p": p, "variant": "p_distribution"}
             steps.append({"rank_swap": swap})
@@ -144,7 +145,7 @@ def _synthetic_candidates(base: Recipe) -> list[TriedMeans]:
     ]
 
 
-def contract_of(lines: tuple[FieldView, ...], document: FieldView) -> dict[str, Any]:
+def contract_of(lines: tuple[FieldView, ...], document: FieldView) -> Document:
     """A recipe document with lines of a contract that refuse what breaks them."""
     refusing = []
     for line in lines:

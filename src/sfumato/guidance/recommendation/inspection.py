@@ -7,12 +7,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Document
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import UNITS, Role, Schema
@@ -137,7 +137,7 @@ def decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Schem
     """
     for column, word in decisions.items():
         roles = roles_of(word, column)
-        changes: dict[str, Any] = {"roles": roles}
+        changes: Document = {"roles": roles}
         hierarchy = None
         if column in schema.attributes:
             hierarchy = schema[column].hierarchy

@@ -5,11 +5,10 @@ release is best and why.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.fields import Fields
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
@@ -37,7 +36,7 @@ OWN = "as the recipe says"
 
 def recommend(
     table: object,
-    answers: ContextAnswers | Mapping[str, Any] | str | Path | None = None,
+    answers: ContextAnswers | Fields | str | Path | None = None,
     *,
     recipe: Recipe | str | Path | None = None,
     seed: int | str | Seed = 0,

@@ -7,13 +7,14 @@ import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from sfumato import __version__
 from sfumato.core import recipe_files as recipes
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, ListBlock, Paragraph, VerdictBlock
 from sfumato.core.data import Context
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Seed
@@ -199,7 +200,7 @@ class Recommendation(Reportable):
             self, ranked=dataclasses.replace(self.ranked, order=order, why_not=why), moved=failures
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The recommendation as plain data: names, counts, rates and reasons."""
         families = {entry.name: entry.family for entry in self.tried}
         return {

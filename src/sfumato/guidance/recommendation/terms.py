@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
 
+from sfumato.core.fields import Document
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.guidance.recommendation.answers import ContextAnswers
@@ -116,7 +116,7 @@ class ProposedTerms:
     reasons: tuple[Reason, ...]
 
     @property
-    def promises(self) -> list[dict[str, Any]]:
+    def promises(self) -> list[Document]:
         """The promises as a recipe writes them."""
         diverse = [
             {"l_diversity": {"sensitive": column, "l": values}}

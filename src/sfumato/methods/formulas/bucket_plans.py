@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.model import TOLERANCE
 from sfumato.errors import ParameterError
 from sfumato.methods.formulas.bridge import implied_epsilon, needed_epsilon
@@ -64,7 +65,7 @@ class BucketPlan:
             return []
         return class_sizes(self.n, self.classes)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The plan as plain data."""
         sizes = self.class_sizes
         smallest = min(sizes, default=0)

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from sfumato.core.encoding import label
+from sfumato.core.fields import Fields
 from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
 from sfumato.core.randomness import canonical_order
@@ -62,7 +63,7 @@ class NamedRule:
         return tuple(sorted({item.column for item in self.items}))
 
 
-def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
+def parse(spoken: str | Fields, *, values: bool = True) -> NamedRule:
     """A rule from text, or from ``{if: {column: value}, then: {column: value}}`` where values hold
     commas or arrows.
 
@@ -129,7 +130,7 @@ def _as_list(rules: object) -> Any:
     return rules
 
 
-def _readable(rules: Sequence[str | Mapping[str, Any]], *, values: bool = True) -> tuple[Any, ...]:
+def _readable(rules: Sequence[str | Fields], *, values: bool = True) -> tuple[Any, ...]:
     """The rules as they were given, once each could be read; messages number them and tell no
     value.
     """
@@ -141,7 +142,7 @@ def _readable(rules: Sequence[str | Mapping[str, Any]], *, values: bool = True) 
     return tuple(spoken if isinstance(spoken, str) else dict(spoken) for spoken in rules)
 
 
-def _readable_items(rules: Sequence[str | Mapping[str, Any]]) -> tuple[Any, ...]:
+def _readable_items(rules: Sequence[str | Fields]) -> tuple[Any, ...]:
     return _readable(rules, values=False)
 
 
@@ -166,9 +167,7 @@ SpokenItems = Annotated[
 """Rules of baskets, in a recipe."""
 
 
-def all_parsed(
-    spoken: Iterable[str | Mapping[str, Any]], *, values: bool = True
-) -> tuple[NamedRule, ...]:
+def all_parsed(spoken: Iterable[str | Fields], *, values: bool = True) -> tuple[NamedRule, ...]:
     """Rules as written, each once."""
     return tuple(dict.fromkeys(parse(rule_text, values=values) for rule_text in spoken))
 

@@ -19,6 +19,7 @@ import polars as pl
 from sfumato.core import environment
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, TableBlock
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import values_of
 from sfumato.core.words import join_words
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError
@@ -237,9 +238,7 @@ class OutputSession(Reportable):
                 )
                 return verdict
 
-    def _judge(
-        self, output: object, data: object, where: object, options: Mapping[str, Any]
-    ) -> JudgedOutput:
+    def _judge(self, output: object, data: object, where: object, options: Fields) -> JudgedOutput:
         """The verdict on an output by itself, and beside all that were added before."""
         if session_options := {"rules", "unit"} & set(options):
             raise ParameterError(
@@ -361,7 +360,7 @@ class OutputSession(Reportable):
         return list(dict.fromkeys(reasons))
 
     def _judge_data(
-        self, verdict: OutputVerdict, data: object, where: object, options: Mapping[str, Any]
+        self, verdict: OutputVerdict, data: object, where: object, options: Fields
     ) -> list[OutputReason]:
         """Whether records that are given with an output are those of the session, and the columns
         it tells of are made of theirs.
@@ -562,7 +561,7 @@ class OutputSession(Reportable):
             table, title, lambda: self._judge(table, None, where, options), comment, safe=True
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The outputs of the session, as plain data."""
         outputs = [output.to_dict() for output in self.log.all_reviewed()]
         return {"folder": str(self.folder), "outputs": outputs}
@@ -580,7 +579,7 @@ class OutputSession(Reportable):
         return [TableBlock(("no.", "found", "output"), rows, title)]
 
 
-def _columns_used(verdict: OutputVerdict, options: Mapping[str, Any]) -> set[str] | None:
+def _columns_used(verdict: OutputVerdict, options: Fields) -> set[str] | None:
     """The columns of the records that an output tells of; None where that may be any of them."""
     if not verdict.tells:
         return None

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 
@@ -44,13 +45,13 @@ class ReadOnce:
     differently the next time cannot show one value to a check and another one to the file.
     """
 
-    def __init__(self, parts: dict[str, Any]) -> None:
+    def __init__(self, parts: Document) -> None:
         self.parts = parts
 
 
 def read_once(obj: object, paths: Sequence[str]) -> ReadOnce:
     """Some attributes of an object, each read a single time and copied."""
-    parts: dict[str, Any] = {}
+    parts: Document = {}
     for path in paths:
         part = peek(obj, path)
         if path.endswith((".index", "_names")) or path == "feature_names_in_":

@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, VerdictBlock
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, canonical_order
@@ -125,7 +126,7 @@ class IntegralPrivacy(Reportable):
         """How many results have a status."""
         return sum(outcome.status == status for outcome in self.outcomes)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """What may be published: the chosen result, and counts; no other result."""
         outcome = self.chosen
         facts = {

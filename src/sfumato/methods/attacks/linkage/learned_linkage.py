@@ -5,12 +5,13 @@ proved.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import AT_LEAST, Attack, Finding
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
@@ -439,7 +440,7 @@ class LearnedLinkage(Attack):
             trials=round(people),
         )
 
-    def _details(self, result: Result, people: float, sampled: bool) -> dict[str, Any]:
+    def _details(self, result: Result, people: float, sampled: bool) -> Document:
         ordered = result.family.kind == ORDERED
         return {
             "aggregator": self.aggregator,
