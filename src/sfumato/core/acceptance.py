@@ -43,10 +43,11 @@ class ImpliedQuasi:
     because: str
 
     def __post_init__(self) -> None:
+        # a recipe file may hold anything there
         implies, because = (
             _anything(self.implies),
             _anything(self.because),
-        )  # a recipe file may hold anything there
+        )
         if not isinstance(implies, str) or not implies:
             raise ParameterError(
                 "'implies' must name one quasi-identifier; for several, write a list of mappings"

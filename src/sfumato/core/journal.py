@@ -458,13 +458,11 @@ class Journal:
         if self._head_beside:
             write_whole(file, content)
             return
-        with contextlib.suppress(
-            OSError, UnreadableInput
-        ):  # a state folder that cannot be written remembers nothing
+        # a state folder that cannot be written remembers nothing
+        with contextlib.suppress(OSError, UnreadableInput):
             head = self._remembered_head()
-            if head is None or head.entries < len(
-                self.hashes
-            ):  # else another process has seen more meanwhile
+            # else another process has seen more meanwhile
+            if head is None or head.entries < len(self.hashes):
                 file.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
                 write_whole(file, content)
 

@@ -94,9 +94,10 @@ def parameters(cls: type[T]) -> type[T]:
         try:
             validated(self, **positional, **kwargs)
         except ValidationError as error:
+            # said once is enough
             problems = [
                 problem.removeprefix(f"{cls.__name__}: ") for problem in problems_of(error, names)
-            ]  # said once is enough
+            ]
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
         values = {name: getattr(self, fields.get(name, name)) for name in {**positional, **kwargs}}
         mistaken = []

@@ -144,9 +144,8 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         raise RecipeError(
             f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps"
         )
-    if document and not any(
-        section in SECTIONS for section in document
-    ):  # another file: what it holds is not shown
+    # another file: what it holds is not shown
+    if document and not any(section in SECTIONS for section in document):
         raise RecipeError(
             f"{name} is not a recipe: it has none of the sections {', '.join(SECTIONS)}"
         )

@@ -574,9 +574,8 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
     """
     if not limits:
         return []
-    names = [
-        name for measured_family in MEASURED for name in family(measured_family, shape)
-    ]  # nothing is imported
+    # nothing is imported
+    names = [name for measured_family in MEASURED for name in family(measured_family, shape)]
     if shape in SEVERAL_TABLES:
         names += [
             name
@@ -614,9 +613,8 @@ def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
         way = "at_least" if metric.better == "higher" else "at_most"
         if limit.way not in (None, way):
             raise ParameterError(f"limits: {limit.name} is limited by {way}, not by {limit.way}")
-        if any(
-            field in limit.parameters for field in metric.secret
-        ):  # the certificate says what was limited
+        # the certificate says what was limited
+        if any(field in limit.parameters for field in metric.secret):
             raise ParameterError(
                 f"limits: {limit.label.split(':')[0]} with parameters of its own belongs "
                 "in the section contract"

@@ -542,9 +542,8 @@ def _measure_risks(release: TableRelease, terms: CommonTerms, progress: Progress
         options=AttackOptions(progress=progress),
     )
     worth = evaluate(pair, quick_metrics())
-    of_file = (
-        {} if release.released.drawn else {m.name: m.value for m in release.after.measures}
-    )  # of no person else
+    # of no person else
+    of_file = {} if release.released.drawn else {m.name: m.value for m in release.after.measures}
     return {
         "risks": {**report.values(), **of_file},
         "intervals": report.intervals(),

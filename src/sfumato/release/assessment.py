@@ -188,9 +188,8 @@ def assessing(
         raise SchemaError(
             "no column has role quasi; give the columns that an intruder may know that role"
         )
-    itself = (
-        dataset if needed(models, schema).pairs else None
-    )  # what is released of a table today is the table
+    # what is released of a table today is the table
+    itself = dataset if needed(models, schema).pairs else None
     evidence = gather(
         dataset, models, original=itself, population=population, weight=schema.only(Role.WEIGHT)
     )

@@ -128,9 +128,8 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
     for skipped in (attempt for attempt in report.skipped if attempt.limit is not None):
         # a limit of 1 accepts everything, so unknown is no reason to refuse
         if skipped.unknown and limit.name in USUAL_LIMITS and bound >= 1:
-            return _limit_check(
-                limit, 1.0, True, "at most", where
-            )  # what nobody can tell counts as the worst there is
+            # what nobody can tell counts as the worst there is
+            return _limit_check(limit, 1.0, True, "at most", where)
         # unknown is not a pass: not a number, and not kept
         if skipped.unknown:
             sentence = (

@@ -38,9 +38,8 @@ def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
     table that an engine holds plans on counts and writes its rows in parts.
     """
     require_sense(data, recipe, context)
-    recipe = dataclasses.replace(
-        recipe, intake=data.source.intake
-    )  # how it was read, whoever said so
+    # how it was read, whoever said so
+    recipe = dataclasses.replace(recipe, intake=data.source.intake)
     population = population_of(recipe.meet, context.population, recipe.base)
     context = dataclasses.replace(context, population=population)
     original = data.prepare(recipe, context)

@@ -120,9 +120,8 @@ def _in_table(certificate: Fields, table: str, expected: Schema, schemas: Schema
             f"{count_of(len(hidden), 'column')} of {table} have a role that is never published:"
             f" {first_names(hidden)}"
         )
-    expected_schema = (
-        schemas.get(table, expected) if "tables" in certificate else expected
-    )  # other shapes say what steps write
+    # other shapes say what steps write
+    expected_schema = schemas.get(table, expected) if "tables" in certificate else expected
     published = {
         c: a for c, a in expected_schema.attributes.items() if not set(a.roles) & set(UNPUBLISHED)
     }

@@ -368,9 +368,8 @@ def _distinct(
     """The table without direct identifiers, with values that the format tells apart, and what was
     made one.
     """
-    keys = table.frame.select(
-        schema.columns(Role.KEY)
-    )  # never written as they are, so they stay what they are
+    # never written as they are, so they stay what they are
+    keys = table.frame.select(schema.columns(Role.KEY))
     frame = table.frame.drop([*schema.dropped_columns, *keys.columns])
     plain = Schema.from_roles({"keep": frame.columns})
     shared = Table(frame, source=table.source).with_schema(plain)  # type: ignore[arg-type]

@@ -112,17 +112,15 @@ def _field_contradiction(spec: object, plan: Fields, shape: Shape) -> str | None
         return None
     fields = fields_of(spec)
     method = registry.method_class("steps", str(name_of(spec)), fields, shape)
-    retold = (
-        () if method is None else method.retold
-    )  # the step itself holds these against each other
+    # the step itself holds these against each other
+    retold = () if method is None else method.retold
     differing = []
     for field in fields:
         if field not in plan or field in ("step", *retold):
             continue
         if type(plan[field]) is type(fields[field]) and plan[field] != fields[field]:
-            differing.append(
-                field
-            )  # where types differ, one lists what the other describes further
+            # where types differ, one lists what the other describes further
+            differing.append(field)
     return (
         f"recipe and plan of {plan['step']} differ in {first_names(differing)}"
         if differing
@@ -140,9 +138,8 @@ def _step_contradiction(spec: object, plan: Fields, shared: SharedFolder) -> str
         if missing_fields:
             return f"the plan of {step.name} lacks {first_names(missing_fields)}"
         schemas = shared.recipe.schemas
-        schema = schemas.get(
-            plan.get("table", ""), shared.recipe.schema
-        )  # of a step of several tables, that of its own
+        # of a step of several tables, that of its own
+        schema = schemas.get(plan.get("table", ""), shared.recipe.schema)
         problem: str | None = step.contradicted(plan, schema, shared.original_size)
         return problem or step.contradicted_by(shared.released)
     except SfumatoError as error:

@@ -332,10 +332,11 @@ def make_table_again(
 ) -> TableRelease:
     """The release that a recipe and a seed make of a table."""
     options: dict[str, Any] = {"seed": Seed.of(lock["seed"]), "shuffle": certificate["shuffled"]}
+    # what columns imply is a claim of its own
     options |= {
         "population": context.population,
         "implied": False,
-    }  # what columns imply is a claim of its own
+    }
     if not in_parts(certificate):
         options |= {"format": _made_for(certificate, lock), "memory": AsCertified(certificate)}
     release: TableRelease = make_release(original.described_by(recipe), recipe, Context(**options))
@@ -390,10 +391,11 @@ def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool
     """
     if in_parts(certificate):
         # a sum of keyed row hashes does not depend on the order of rows
+        # nobody could make a table that suits them
         keys = (
             secrets.randbits(63),
             secrets.randbits(63),
-        )  # nobody could make a table that suits them
+        )
         has_same_columns = release.table.columns == released.columns
         return has_same_columns and _adds_up_to(release.table, keys) == _adds_up_to(released, keys)
     rows = _rows_as_text(released)
@@ -456,9 +458,8 @@ def _rows_as_text(dataset: Table) -> pl.DataFrame:
 
 def _same_rows(left_rows: pl.DataFrame, right_rows: pl.DataFrame) -> bool:
     """Whether two tables of text hold the same rows, whatever their order."""
-    if left_rows.equals(
-        right_rows
-    ):  # as a rule the seed gives the order too, and sorting takes longest
+    # as a rule the seed gives the order too, and sorting takes longest
+    if left_rows.equals(right_rows):
         return True
     # counts of equal rows: duplicates must come as often, the order is free
     row_counts = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (left_rows, right_rows)]

@@ -234,9 +234,8 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
     """
     spec = certificate["recipe"]["columns"].get(name, {})
     hierarchy = spec.get("hierarchy")
-    kind: Any = (
-        Kind.NOMINAL if "quasi" in roles else spec.get("kind", Kind.NOMINAL)
-    )  # recoding changes the kind
+    # recoding changes the kind
+    kind: Any = Kind.NOMINAL if "quasi" in roles else spec.get("kind", Kind.NOMINAL)
     listed = hierarchy is None or recipes.keeps_back("hierarchies", hierarchy)
     return Attribute(
         roles,

@@ -138,9 +138,8 @@ def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
         yield "missing_rule: a rule is not about a quasi-identifier, or a quasi-identifier has none"
     emptied = {c for plan in certificate["plan"] for c in plan.get("suppressed_cells", ())}
     pairs = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
-    has_hidden_step = any(
-        hides(spec) and "suppressed_cells" in plan for spec, plan in pairs
-    )  # which columns it may empty is not told
+    # which columns it may empty is not told
+    has_hidden_step = any(hides(spec) and "suppressed_cells" in plan for spec, plan in pairs)
     ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in rules}
     # suppressed cells match everything, also where the recipe says otherwise
     wild = [c for c in rules if rules[c] == Missing.WILDCARD and (c in emptied or has_hidden_step)]

@@ -93,9 +93,8 @@ def occurrence_losses(original: Baskets, released: Baskets) -> NDArray[np.float6
     losses = np.ones(len(original.sets.items))
     weight = _released_losses(original, released)
     deepest = max(map(len, sight.codes), default=0)
-    for height in range(
-        deepest - 1, -1, -1
-    ):  # the lowest node that is there counts, so it is looked for last
+    # the lowest node that is there counts, so it is looked for last
+    for height in range(deepest - 1, -1, -1):
         code = np.array(
             [codes[height] if height < len(codes) else -1 for codes in sight.codes], dtype=np.int64
         )

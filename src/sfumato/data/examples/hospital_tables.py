@@ -164,12 +164,13 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     sex = people.sexes(draws, size)
     codes, _ = people.postcodes(draws, size)
     kind = people.diagnoses(draws, age[of], sex[of])
+    # mostly the complaint of the first visit
     kind = np.where(
         # ``of`` ascends, so the search finds the first visit of the same person.
         draws.chance(rows, 0.7),
         kind[np.searchsorted(of, of)],
         kind,
-    )  # mostly the complaint of the first visit
+    )
     diagnoses = hospital_words().diagnoses
     # Born on a day in the year that fits the age on the first day.
     birth = np.datetime64(FIRST_DAY) - (age * 365.25).astype(np.int64) - draws.whole(size, 0, 364)
@@ -194,9 +195,8 @@ def _owners(draws: PhiloxDraws, rows: int) -> NDArray[np.int64]:
     """Which person each visit belongs to: 0, 0, 0, 1, 2, 2, …; the numbers of visits fall off
     geometrically.
     """
-    frequent = np.where(
-        draws.chance(rows, 0.08), 0.12, 0.45
-    )  # a few chronically ill come far more often
+    # a few chronically ill come far more often
+    frequent = np.where(draws.chance(rows, 0.08), 0.12, 0.45)
     # A geometric draw by inversion; at least one visit each.
     visit_counts = 1 + np.floor(np.log1p(-draws.uniform(rows)) / np.log1p(-frequent)).astype(
         np.int64

@@ -103,9 +103,8 @@ def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> Document:
     sampled = np.bincount(region, minlength=len(REGIONS))
     # Some households answer less often than others: weights vary within a region.
     answered = 0.8 + 0.4 * draws.uniform(count)
-    answered /= (np.bincount(region, weights=answered) / np.maximum(np.bincount(region), 1))[
-        region
-    ]  # keeps the totals
+    # keeps the totals
+    answered /= (np.bincount(region, weights=answered) / np.maximum(np.bincount(region), 1))[region]
     # Households of the region over those sampled there.
     weight = np.array(list(REGIONS.values()))[region] / sampled[region] * answered
     # The capital is mostly city; elsewhere towns and villages prevail.

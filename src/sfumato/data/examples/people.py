@@ -113,9 +113,8 @@ def ages(draws: PhiloxDraws, size: int) -> Whole:
     bottoms = np.concatenate([[0], tops[:-1]])
     band = draws.pick(size, [share for _, share in AGE_SHARES])
     # Two factors in the last band make high ages rarer the higher they are.
-    within = draws.uniform(size) * np.where(
-        band == len(tops) - 1, draws.uniform(size), 1.0
-    )  # ever fewer above 85
+    # ever fewer above 85
+    within = draws.uniform(size) * np.where(band == len(tops) - 1, draws.uniform(size), 1.0)
     ages: Whole = bottoms[band] + np.floor(within * (tops - bottoms)[band]).astype(np.int64)
     return ages
 

@@ -65,9 +65,8 @@ class Candidates:
         # The right one is a candidate only if the release still answers the same; changed ties may
         # have taken the person out of the own crowd.
         right[is_released] = released_words[released_position[is_released]] == own[is_released]
-        if (
-            unsaid is not None
-        ):  # whose quasi-identifiers are missing in the release may be anybody with this answer
+        # whose quasi-identifiers are missing in the release may be anybody with this answer
+        if unsaid is not None:
             # Added only where the two words differ, or the same people would be counted twice.
             count = count + np.where(unsaid == own, 0, _counts(released_words, unsaid))
             right[is_released] |= (

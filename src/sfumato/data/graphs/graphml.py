@@ -47,9 +47,8 @@ def read(path: Path) -> dict[str, pl.DataFrame]:
         for u, v, values in graph.edges(data=True)
     ]
     for tie in ties:
-        if isinstance(
-            tie.get("id"), str
-        ):  # what networkx calls the name of an edge that the file itself gives it
+        # what networkx calls the name of an edge that the file itself gives it
+        if isinstance(tie.get("id"), str):
             del tie["id"]
     # All ids or none: numbers and words in one column could not be put into one order.
     numbers = all(NUMBER.fullmatch(node) for node in graph.nodes)

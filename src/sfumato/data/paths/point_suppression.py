@@ -216,16 +216,18 @@ def needless_points(
     if not promises:
         return None
     sets, (demand,) = point_sets(people), [promise.asked(people) for promise in promises]
+    # single points that must go anyway
     if (
         # Points with fewer than k carriers go in any case: the cheapest lower bound comes first.
         float(np.mean(sets.supports[sets.items] < demand.k)) > budget
-    ):  # single points that must go anyway
+    ):
         return None
     allowed = int(budget * len(sets.items))
+    # some of the sets are enough to tell that too much must go
     for limit in (
         FIRST_LOOK,
         MOST_SETS,
-    ):  # some of the sets are enough to tell that too much must go
+    ):
         # A part of the violating sets gives a bound already. Most levels end here.
         violations = demand.violations(sets, limit=limit)
         if kernels.paths.bound_hitting_weight(violations.members, sets.supports, allowed) > allowed:

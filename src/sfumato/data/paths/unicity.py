@@ -135,9 +135,8 @@ def unicity_curve(
     # One sample serves all sizes that are too many: its first p points are the draw of size p.
     if not all(exact):
         hits, missed = np.zeros((people, largest_set)), np.zeros(largest_set)
-        for first in range(
-            0, people, 10_000
-        ):  # so that the draws of many people need not lie in memory
+        # so that the draws of many people need not lie in memory
+        for first in range(0, people, 10_000):
             rows = slice(first, min(people, first + 10_000))
             # The stream is named after the block, so that draws do not depend on how blocks are
             # processed.

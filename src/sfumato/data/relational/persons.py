@@ -276,9 +276,8 @@ def thinned(model: PersonsLDiversity, view: Shown, goal: Goal) -> NDArray[np.boo
     # More than one l-th of the group.
     over = counts > sizes * model.limit + 1e-9
     order = np.lexsort((-counts, in_group))
-    first = order[
-        np.diff(in_group[order], prepend=-1) > 0
-    ]  # of every group the most frequent value
+    # of every group the most frequent value
+    first = order[np.diff(in_group[order], prepend=-1) > 0]
     persons_chosen = first[over[first]]
     if not len(persons_chosen):
         return gone

@@ -424,9 +424,8 @@ def _inverse_order(order: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 
 def _same_rows(own_rows: TableRows, other_rows: TableRows) -> bool:
-    if (
-        own_rows.link.parent is None and not own_rows.is_people
-    ):  # persons of a table that joins with nobody have numbers of their own
+    # persons of a table that joins with nobody have numbers of their own
+    if own_rows.link.parent is None and not own_rows.is_people:
         if len(own_rows) == len(other_rows):
             joined = bool((_codes(own_rows.owner) == _codes(other_rows.owner)).all())
         else:

@@ -157,9 +157,8 @@ def _rows_to_go(
         # A later copy makes no sense without an earlier one, so copies go together from the last
         # on.
         gone[entry_numbers[_and_later_copies(remaining, rows.places[entries])]] = True
-        size = (
-            1 if len(entries) and size > 1 else size + 1
-        )  # who loses a row is not among those any more who have it
+        # who loses a row is not among those any more who have it
+        size = 1 if len(entries) and size > 1 else size + 1
     return gone
 
 

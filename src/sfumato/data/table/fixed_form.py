@@ -72,9 +72,8 @@ def in_fixed_form(dataset: Table, recipe: Recipe) -> Table:
         for part, value in layout_options.items()
     }
     source = dataclasses.replace(dataset.source, digest=digest, labels={}, **layout)
-    frame = nw.from_native(
-        pl.DataFrame(columns), eager_only=True
-    )  # other frames have no whole numbers beside gaps
+    # other frames have no whole numbers beside gaps
+    frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
     return type(dataset)(frame, source=source, origin=dataset.origin).with_schema(recipe.schema)
 
 

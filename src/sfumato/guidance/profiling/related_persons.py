@@ -247,9 +247,8 @@ class _Trial:
                 if Role.QUASI in column.roles:
                     quasi_columns.add(f"{table.name}.{column.name}")
         for name, column in views.sensitive.items():
-            if (
-                name in quasi_columns or len(np.unique(column.code)) < L
-            ):  # who knows a column does not learn it
+            # who knows a column does not learn it
+            if name in quasi_columns or len(np.unique(column.code)) < L:
                 continue
             person_values = np.unique(np.stack([column.person, column.code], axis=1), axis=0)
             largest_share = np.bincount(person_values[:, 1]).max() / views.persons
@@ -262,10 +261,11 @@ class _Trial:
         """What a design loses of the people that it is tried on."""
         *steps, last = self._steps(design, self.people.people, budget=1.0)
         models = tuple(_built("models", line.spec) for line in self._meet(design))
+        # promises about secrets are the last step's alone
         key = (
             str(design.persons),
             design.larger,
-        )  # promises about secrets are the last step's alone
+        )
         try:
             if key not in self.results:
                 self.results[key] = _carried_out(self.people, steps, models)

@@ -240,9 +240,8 @@ def _costs(
         raise SchemaError(
             "grouped: not all values of the sensitive column are numbers; give measure: entropy"
         )
-    centred = numbers[other[present]] - (
-        np.nanmean(numbers) if present.any() else 0.0
-    )  # or squares cancel
+    # or squares cancel
+    centred = numbers[other[present]] - (np.nanmean(numbers) if present.any() else 0.0)
     weights = counts[present].astype(np.float64)
     moments = []
     for power in range(3):

@@ -206,9 +206,8 @@ class LeafColumns(Leaves):
                     [(entries - 1.0) / (self.total - 1.0) for entries in counts], gap, strict=True
                 )
             ),
-            bound=(
-                np.argsort(order) if text_of(values).is_sorted() else None
-            ),  # places are in the order of labels
+            # places are in the order of labels
+            bound=(np.argsort(order) if text_of(values).is_sorted() else None),
         )
 
     def _rung(self, level: int, rows: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:

@@ -449,9 +449,8 @@ def _protected(
         joint = with_joint_table(sensitive_table.table, problem, joint.values)
     suppression, table_audit = _audited(joint, suppression, moves, settled=settled)
     if table_audit.scope == "each table by itself":
-        suppression = dataclasses.replace(
-            suppression, bound=None
-        )  # the least of the parts is not proved the least of all
+        # the least of the parts is not proved the least of all
+        suppression = dataclasses.replace(suppression, bound=None)
     published = np.where(suppression.hidden, np.nan, problem.value)
     if not table_audit.holds:
         raise ReleaseRefused(
@@ -722,9 +721,8 @@ def _refuse_small_base(
     threshold = _threshold(sensitive_table)
     if threshold is None or not (count := told_small(problem, options["base"], reach, threshold)):
         return
-    smallest_base = (threshold + 2 * reach) // (
-        2 * reach
-    )  # 2 · base · reach − 1 is then the threshold at least
+    # 2 · base · reach − 1 is then the threshold at least
+    smallest_base = (threshold + 2 * reach) // (2 * reach)
     raise ReleaseRefused(
         f"{method}: {count:,} sensitive cells would always be recognisable as small: a multiple of "
         f"{options['base']:g} reveals them within {options['base'] * reach - 1:g}, and the "

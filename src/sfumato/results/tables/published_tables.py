@@ -448,9 +448,8 @@ def put_beside(
     # the equations of every table by themselves; atoms and differences come after all cells
     wide = sparse.block_diag([earlier_table.matrix for earlier_table in problems], format="csr")
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
-    known_apart = np.zeros(
-        len(atoms.rows), dtype=bool
-    )  # who is alone in what no cells give does not know it
+    # who is alone in what no cells give does not know it
+    known_apart = np.zeros(len(atoms.rows), dtype=bool)
     known_apart[
         [int(earlier_table[0]) for earlier_table in small_sets if len(earlier_table) == 1]
     ] = singles

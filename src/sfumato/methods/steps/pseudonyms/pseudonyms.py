@@ -82,9 +82,8 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
     for name in columns[:1] if together else columns:
         identities[name] = _encoded(dataset, columns if together else (name,))
     lists = [[text for text in texts if text is not None] for texts, _ in identities.values()]
-    every = sorted(
-        lists[0] if len(lists) == 1 else set().union(*lists)
-    )  # quick where one list is sorted already
+    # quick where one list is sorted already
+    every = sorted(lists[0] if len(lists) == 1 else set().union(*lists))
     rows = {}
     for name, (texts, codes) in identities.items():
         if texts[: len(every)] != every:

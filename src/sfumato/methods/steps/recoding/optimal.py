@@ -58,9 +58,8 @@ class Search:
     looked_at: int = 0
     decided: int = 0
     feasible: list[Judged] = dataclasses.field(default_factory=list)
-    _below: list[int] = dataclasses.field(
-        default_factory=list
-    )  # nodes that share the levels of the columns up to one
+    # nodes that share the levels of the columns up to one
+    _below: list[int] = dataclasses.field(default_factory=list)
 
     def run(self) -> Search:
         """Walk the whole lattice."""

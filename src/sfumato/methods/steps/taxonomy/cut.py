@@ -109,9 +109,8 @@ def recode_columns(dataset: Table, plan: CutRecoding) -> Table:
         dataset = dataset.take(np.flatnonzero(kernels.keys.lie_outside(plan.dropped, keys)))
     for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
         encoded = dataset.encoded(name)
-        codes = remap_to(
-            ladder, encoded
-        )  # refuses values that were not planned for, in columns that stay as well
+        # refuses values that were not planned for, in columns that stay as well
+        codes = remap_to(ladder, encoded)
         if name not in plan.changed:
             dataset = written_alike(dataset, name)
             continue
