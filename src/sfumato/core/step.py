@@ -335,7 +335,7 @@ class Plan(Protocol):
 
 @runtime_checkable
 class Step(Protocol):
-    """A means. Frozen, validated, written in a recipe under its ``name``.
+    """A method that changes the data. Frozen, validated, written in a recipe under its ``name``.
 
     Steps inherit this class: ``plan`` and ``apply`` are theirs to write, everything else has a
     default that is true of a step that says nothing more.

@@ -461,7 +461,7 @@ class CommonTerms:
     keep: tuple[str, ...] = ()
 
 
-# The error of the tables of the columns that must survive, alike for all means.
+# The error of the tables of the columns that must survive, alike for all methods.
 KEPT_ERROR = "kept_marginal_error"
 
 

@@ -49,7 +49,7 @@ class BasketModel(Model):
     """Whether a coarser cut of the item hierarchy always keeps it."""
 
     deletes: ClassVar[bool] = False
-    """Whether deleting items everywhere is a means for it: then :meth:`moles` tells which."""
+    """Whether deleting items everywhere can reach it: then :meth:`moles` tells which."""
     about_items: ClassVar[bool] = True
     """Whether it looks at baskets of items that stand together."""
 

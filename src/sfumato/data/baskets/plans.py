@@ -1,4 +1,4 @@
-"""What all means for baskets have in common: what they decided, which promises they are for, and
+"""What all steps for baskets have in common: what they decided, which promises they are for, and
 whom they refuse to begin with.
 """
 
@@ -54,7 +54,7 @@ class BasketPlan(Plan):
 
 
 class BasketStep(Step):
-    """A means for baskets: its plan says what everybody will have. Means inherit this class."""
+    """A step for baskets: its plan says what everybody will have. Steps inherit this class."""
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
@@ -69,7 +69,7 @@ class BasketStep(Step):
 def aims(
     step: str, people: object, goal: Goal, fits: Callable[[BasketModel], bool], kinds: str
 ) -> list[BasketModel]:
-    """The promises of a run that a means is for; none, and people of whom none has an item, or too
+    """The promises of a run that a step is for; none, and people of whom none has an item, or too
     few, are refused.
     """
     # A step that takes baskets apart leaves no sets that a further one could change.

@@ -173,7 +173,7 @@ class HideItemRules(BasketStep):
     r"""Takes items out of baskets, or puts some in, until none of the rules that the recipe
     promises to hide is found.
 
-    A means for ``hidden_rules``, which names the rules. ``dsr`` takes the most frequent item of the
+    A step for ``hidden_rules``, which names the rules. ``dsr`` takes the most frequent item of the
     right side out of as many baskets as it needs, the smallest first; ``2a`` the most frequent item
     of the whole rule, basket by basket; ``isl`` puts the left side into baskets that lack it and
     the right side, so that the confidence falls: people are then said to have what they do not

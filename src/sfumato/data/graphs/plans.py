@@ -1,4 +1,4 @@
-"""What means that change a graph have in common: the plan, and people's quasi-identifiers that
+"""What steps that change a graph have in common: the plan, and people's quasi-identifiers that
 would stand out.
 """
 

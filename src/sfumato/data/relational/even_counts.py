@@ -38,7 +38,7 @@ class EvenCounts(RowsStep):
     r"""Rows go until everybody has as many rows, in every table, as at least k − 1 others who are
     alike by the own columns; everybody stays.
 
-    A means for persons_k_anonymity with ``knows: counts``. The persons of a class are put in the
+    A step for persons_k_anonymity with ``knows: counts``. The persons of a class are put in the
     order of how many rows they have, cut into groups of at least k, and everybody in a group keeps
     as many rows of every table, drawn at random, as the one who has fewest; tables further down
     come after those above them. With one table below the people no other groups lose fewer rows:

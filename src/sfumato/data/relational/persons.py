@@ -1,4 +1,4 @@
-"""A means for promises about persons: who cannot be hidden is left out of all tables."""
+"""A step for promises about persons: who cannot be hidden is left out of all tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Budget = Annotated[float, Field(ge=0, le=1, description="share of the persons wh
 
 
 def aims(step: str, goal: Goal) -> list[PersonsPromise]:
-    """The promises of a run that can say for whom they are broken; a means is refused where there
+    """The promises of a run that can say for whom they are broken; a step is refused where there
     is none.
     """
     promises: tuple[Any, ...] = goal.models

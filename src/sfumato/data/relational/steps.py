@@ -59,7 +59,7 @@ class KeptPlan(Plan):
 
 
 class RowsStep(Step):
-    """A means that lets rows go; what belongs to them goes too. Means inherit this class."""
+    """A step that removes rows; what belongs to them goes too. Steps inherit this class."""
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
 

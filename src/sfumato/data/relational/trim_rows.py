@@ -33,7 +33,7 @@ class TrimRows(RowsStep):
     """Leave rows out of the tables below the people where few rows of a person are shared by too
     few persons; everybody stays.
 
-    A means for persons_k_anonymity with ``knows: any``. Within the persons who are alike in their
+    A step for persons_k_anonymity with ``knows: any``. Within the persons who are alike in their
     own columns, a row that fewer than k of them have is left out of the tables of all who have it;
     a second or third copy of a row counts as a row of its own that only those have who have it so
     often. Then whoever has a set of two rows that too few share loses one of them: the row that is

@@ -1,4 +1,4 @@
-"""What several tables can promise about persons, and by what means: designs are tried on some of
+"""What several tables can promise about persons, and by what steps: designs are tried on some of
 the people, and the strongest that is affordable is proposed.
 """
 
@@ -21,7 +21,7 @@ from sfumato.core.source import Source
 from sfumato.core.step import Goal
 from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
-from sfumato.guidance.profiling.proposed_steps import K, attribute_of, means_for
+from sfumato.guidance.profiling.proposed_steps import K, attribute_of, step_for
 
 if TYPE_CHECKING:
     from sfumato.guidance.profiling.table_relations import TableGuess
@@ -109,7 +109,7 @@ def design_of(
     owners: Mapping[str, pl.Series],
 ) -> PersonsDesign:
     """The strongest promises about persons that some of the people could be given at a bearable
-    price, and the means.
+    price, and the steps.
     """
     trial = _Trial.of(tables, frames, owners)
     if trial is None:
@@ -149,7 +149,7 @@ class _Trial:
     guesses: tuple[TableGuess, ...]
     people: Any
     everybody: int
-    own_means: FieldView
+    own_step: FieldView
     results: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
     """What was left by all steps but the last, and the detail lost, of designs that were tried."""
 
@@ -183,7 +183,7 @@ class _Trial:
             )
             steps = None
             if _has_quasi(top):
-                steps = means_for(people.table(top.name))
+                steps = step_for(people.table(top.name))
         except SfumatoError:
             return None
         return cls(tuple(tables), people, size, CHILD_MEANS if steps is None else steps.step)
@@ -317,7 +317,7 @@ class _Trial:
             why = "means that lose least"
             if aim:
                 why = f"so that there are {K * design.larger} persons to share rows with"
-            yield ProposedLine(_placed(self.own_means, {"table": self.top.name, **aim}), why)
+            yield ProposedLine(_placed(self.own_step, {"table": self.top.name, **aim}), why)
         for table in self.guesses[1:]:
             if _has_quasi(table):
                 common = design.sharing(persons)

@@ -87,13 +87,13 @@ def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iter
 
 def _step(proposal: Proposal) -> str:
     """The step, and why it is proposed."""
-    means = proposal.means
-    if means is None:
+    proposed = proposal.step
+    if proposed is None:
         return f"  - {flow(FALLBACK)[1:-1]}"
     rows = "the table"
-    if means.rows != proposal.rows:
-        rows = f"{means.rows:,} rows of the table"
-    return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}: {means.why}"
+    if proposed.rows != proposal.rows:
+        rows = f"{proposed.rows:,} rows of the table"
+    return f"  - {flow(proposed.step)[1:-1]}  # guess: tried on {rows}: {proposed.why}"
 
 
 def _header(proposal: Proposal) -> Iterator[str]:

@@ -1,5 +1,5 @@
-"""``sf.recommend``: look at a table, ask for the context, try every family of means, and say which
-release is best and why.
+"""``sf.recommend``: look at a table, ask for the context, try every family of methods, and say
+which release is best and why.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sfumato.guidance.comparison import (
     Comparison,
     compare,
 )
-from sfumato.guidance.profiling.proposed_steps import means_for
+from sfumato.guidance.profiling.proposed_steps import step_for
 from sfumato.guidance.recommendation.answers import ContextAnswers, answers_from
-from sfumato.guidance.recommendation.candidates import TriedMeans, candidates_for
+from sfumato.guidance.recommendation.candidates import TriedMethod, candidates_for
 from sfumato.guidance.recommendation.inspection import Looked, drawn_from, looked_at, table_of
 from sfumato.guidance.recommendation.recommendation import Recommendation
 from sfumato.guidance.recommendation.selection import ranked
@@ -70,7 +70,7 @@ def recommend(
     inspected = looked_at(table_of(table, loaded), context, loaded)
     terms = terms_for(context, inspected.dataset.schema, inspected.distinct, inspected.people)
     tried_on = drawn_from(inspected.dataset)
-    proposed = means_for(inspected.dataset)
+    proposed = step_for(inspected.dataset)
     step = None if proposed is None else proposed.step
     methods = candidates_for(inspected.dataset, inspected.recipe, terms, step)
     if loaded is not None and loaded.steps:
@@ -96,10 +96,10 @@ def recommend(
     )
 
 
-def _own(first: TriedMeans, recipe: Recipe) -> TriedMeans:
+def _own(first: TriedMethod, recipe: Recipe) -> TriedMethod:
     """The steps of the user's own recipe, under the promises of this context."""
     own = dataclasses.replace(first.candidate.recipe, steps=recipe.steps)
-    return TriedMeans(Candidate(OWN, own), "your recipe", "")
+    return TriedMethod(Candidate(OWN, own), "your recipe", "")
 
 
 def _with_readable_axes(comparison: Comparison, yardstick: str) -> Comparison:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.guidance.comparison import CandidateOutcome, Comparison
     from sfumato.guidance.recommendation.answers import ContextAnswers
-    from sfumato.guidance.recommendation.candidates import TriedMeans
+    from sfumato.guidance.recommendation.candidates import TriedMethod
     from sfumato.guidance.recommendation.terms import ProposedTerms, PublishedBar
     from sfumato.release.table_release import TableRelease
 
@@ -64,7 +64,7 @@ class Recommendation(Reportable):
     answers: ContextAnswers
     terms: ProposedTerms
     bars: tuple[PublishedBar, ...]
-    tried: tuple[TriedMeans, ...]
+    tried: tuple[TriedMethod, ...]
     comparison: Comparison
     ranked: Ranked
     unknown: tuple[str, ...]

@@ -357,7 +357,7 @@ def _several_tops(rows: Sequence[Row], source: str, row_label: Callable[[int], s
 
 def _count_hidden_problems(wrong: Sequence[object], source: str) -> list[str]:
     hidden_problems = len(wrong) - SHOWN
-    if not (hidden_problems > 0):
+    if hidden_problems <= 0:
         return []
     return [f"{source}: {hidden_problems} more problems of this kind"]
 
