@@ -21,6 +21,7 @@ from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import UNITS, Kind, Role, Schema
+from sfumato.core.words import count_of
 from sfumato.errors import SchemaError, did_you_mean
 from sfumato.methods.formulas.rules import Association, Thresholds, Transactions
 
@@ -164,6 +165,11 @@ SpokenItems = Annotated[
     AfterValidator(_readable_items),
 ]
 """Rules of baskets, in a recipe."""
+
+
+def promise_to_hide(rules: int, support: int, confidence: float) -> str:
+    """The promise that so many rules are not found, in a few words."""
+    return f"{count_of(rules, 'rule')} hidden at support {support} and confidence {confidence:g}"
 
 
 def all_parsed(
