@@ -25,6 +25,7 @@ from sfumato.methods.formulas.named_rules import (
     SpokenItems,
     Support,
     all_parsed,
+    measure_side_effects,
     promise_to_hide,
 )
 from sfumato.methods.formulas.rule_hiding import EFFORT, Method, hide, warnings_of
@@ -37,7 +38,6 @@ from sfumato.methods.formulas.rules import (
     mine_rules,
     side_effects,
 )
-from sfumato.methods.utility.rules import measure_side_effects
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict

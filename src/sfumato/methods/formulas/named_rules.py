@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from sfumato.core.encoding import label
 from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import UNITS, Kind, Role, Schema
 from sfumato.core.words import count_of
@@ -353,3 +354,20 @@ class TableItems:
         inside = (self.transactions.items >= low) & (self.transactions.items < high)
         cells[self.transactions.owners[inside]] = self.transactions.items[inside]
         return cells
+
+
+def measure_side_effects(
+    metric: Utility, rules: tuple[set[Any], set[Any]], hidden: tuple[int, int]
+) -> Measure:
+    """The share of the rules found before or after that were found only once.
+
+    ``hidden``: how many hidden rules can still be found, and how many there are.
+    """
+    old, new = rules
+    lost, ghosts = len(old - new), len(new - old)
+    meaning = (
+        f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); "
+        f"{hidden[0]:,} of {hidden[1]:,} hidden rules can still be found"
+    )
+    share = (lost + ghosts) / max(1, len(old | new))
+    return Measure(metric.name, share, metric.better, meaning, raw=float(lost + ghosts))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.metric import ColumnUtility, Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.methods.formulas.named_rules import (
@@ -16,6 +16,7 @@ from sfumato.methods.formulas.named_rules import (
     TableItems,
     all_parsed,
     item_columns,
+    measure_side_effects,
 )
 from sfumato.methods.formulas.rules import LARGEST_RULE, Thresholds, is_found, mine_rules
 from sfumato.methods.utility.columns import AllColumns, require_sense, why_not, why_not_sampled
@@ -97,20 +98,3 @@ class RuleSideEffects(ColumnUtility):
     def _looked_at(self, pair: TablePair) -> tuple[str, ...]:
         pair.original.require(self.columns or ())
         return item_columns(pair.original.schema, all_parsed(self.hidden or ()), self.columns)
-
-
-def measure_side_effects(
-    metric: Utility, rules: tuple[set[Any], set[Any]], hidden: tuple[int, int]
-) -> Measure:
-    """The share of the rules found before or after that were found only once.
-
-    ``hidden``: how many hidden rules can still be found, and how many there are.
-    """
-    old, new = rules
-    lost, ghosts = len(old - new), len(new - old)
-    meaning = (
-        f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); "
-        f"{hidden[0]:,} of {hidden[1]:,} hidden rules can still be found"
-    )
-    share = (lost + ghosts) / max(1, len(old | new))
-    return Measure(metric.name, share, metric.better, meaning, raw=float(lost + ghosts))
