@@ -88,10 +88,7 @@ class StochasticTCloseness(SensitiveModel):
       step adds it: the model tells what would hold.
     - ``private``: any mechanisms that together are ε-private for the values of one record, in one
       column or several (``laplace_noise`` on each, their ε summed up). Then every class E of the N
-      released records is within
-
-      .. math:: t = \frac{n_E}{N} + \left(1 - \frac{n_E}{N}\right) e^{\varepsilon}
-
+      released records is within :math:`t = n_E/N + (1 - n_E/N)\, e^{\varepsilon}`
       of the released table, by the corrected Proposition 1 of the reference; the smallest class
       decides, no value is looked at, and the distance is that of the *combinations* of all columns.
       Its ``reference`` is ``released``.
