@@ -347,7 +347,9 @@ class _Reader:
                 except SfumatoError:
                     return None
                 # A promise about a column that is not there could never be judged.
-                return spec if set(built.about) <= set(columns) else None
+                if set(built.about) <= set(columns):
+                    return spec
+                return None
         return None
 
     def recoding(
@@ -411,7 +413,9 @@ class _Reader:
 
 def _without_value(text: str) -> str:
     """A criterion as it may be shown: the words, shortened."""
-    return text if len(text) <= 80 else text[:79] + "…"
+    if len(text) <= 80:
+        return text
+    return text[:79] + "…"
 
 
 def _opened(path: Path) -> zipfile.ZipFile:
@@ -495,7 +499,9 @@ def _part(archive: zipfile.ZipFile, part: str) -> Iterator[IO[bytes]]:
 
 def _text(element: Any, tag: str) -> str:
     child = element.find(tag)
-    return "" if child is None or child.text is None else str(child.text).strip()
+    if child is None or child.text is None:
+        return ""
+    return str(child.text).strip()
 
 
 def _number(element: Any, tag: str, otherwise: float) -> float:

@@ -88,9 +88,15 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
     own_imports = [line for line in imports if line not in first]
     top = "\n".join([*first, *([""] if first else []), *own_imports])
     seed = {} if errand.seed is None else {"seed": _literal(errand.seed)}
-    format_argument = {} if errand.format is None else {"format": _literal(errand.format)}
+    if errand.format is None:
+        format_argument = {}
+    else:
+        format_argument = {"format": _literal(errand.format)}
     options = {**format_argument, **({"memory": "register.memory"} if errand.register else {})}
-    option_arguments = {"options": _call("sf.RunOptions", options)} if options else {}
+    if options:
+        option_arguments = {"options": _call("sf.RunOptions", options)}
+    else:
+        option_arguments = {}
     # Blank names are arguments by place; two of them take two different blanks.
     run_call = _call("sf.run", {"": "table", " ": "recipe", **seed, **option_arguments})
     folder = {

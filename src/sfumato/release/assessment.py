@@ -112,7 +112,10 @@ class Assessment(Reportable):
         out.
         """
         holds = all(self.verdicts) if self.verdicts else None
-        persons = f", {self.persons:,} persons" if self.persons is not None else ""
+        if self.persons is not None:
+            persons = f", {self.persons:,} persons"
+        else:
+            persons = ""
         size = f"{self.records:,} records{persons} in {self.classes:,} classes"
         risks = tuple((plain_name(m.name), Share(m.value), m.meaning) for m in self.measures)
         return [
@@ -148,11 +151,10 @@ class Assessment(Reportable):
             f"{self.unique_records:,} of {self.records:,} records are unique; the smallest class"
             f" has {self.smallest_class}"
         )
-        promises = (
-            promises_told([v.to_dict() for v in self.verdicts])
-            if self.verdicts
-            else "No promise was asked for"
-        )
+        if self.verdicts:
+            promises = promises_told([v.to_dict() for v in self.verdicts])
+        else:
+            promises = "No promise was asked for"
         return f"{promises}; {unique}"
 
 
@@ -222,7 +224,10 @@ def _measure_risks(
         amounts = np.bincount(frequencies)
         sizes = np.flatnonzero(amounts)
         amounts = amounts[sizes]
-    persons = None if classes.person is None else len(classes.counts[classes.person].labels)
+    if classes.person is None:
+        persons = None
+    else:
+        persons = len(classes.counts[classes.person].labels)
     return Assessment(
         name=dataset.source.name,
         records=dataset.records,

@@ -169,7 +169,10 @@ class AttackReport(Reportable):
         A name stands for the attack without parameters where that was tried, else for the first one
         of that name.
         """
-        label = attack if isinstance(attack, str) else label_of(attack.name, values_of(attack))
+        if isinstance(attack, str):
+            label = attack
+        else:
+            label = label_of(attack.name, values_of(attack))
         exact = [outcome.finding for outcome in self.tried if outcome.finding.label == label]
         of_attack = [outcome.finding for outcome in self.tried if outcome.finding.attack == label]
         for finding in (*exact, *of_attack):
@@ -258,7 +261,12 @@ class AttackReport(Reportable):
         """What intruders found, one table each, strongest first, and what is unknown."""
         clear = bool(self.tried) and not self.unknown and not any(t.exceeds for t in self.tried)
         exceeded = any(t.exceeds and t.limit is not None for t in self.tried)
-        verdict = False if exceeded else (True if clear else None)
+        if exceeded:
+            verdict = False
+        elif clear:
+            verdict = True
+        else:
+            verdict = None
         return [
             VerdictBlock(
                 verdict, conclusion(self.to_dict()) or "No attack was tried", headline=True
@@ -271,11 +279,10 @@ class AttackReport(Reportable):
     def _tables(self) -> list[Block]:
         from sfumato.release.intruders import BATTERY
 
-        stories = (
-            {profile.name: profile.story for profile in BATTERY}
-            if self.counted == "records"
-            else {}
-        )
+        if self.counted == "records":
+            stories = {profile.name: profile.story for profile in BATTERY}
+        else:
+            stories = {}
         columns = self._columns()
         tables: list[Block] = []
         for intruder in dict.fromkeys(
@@ -325,11 +332,9 @@ class AttackReport(Reportable):
         findings = tuple(
             f"{t.intruder}, {t.finding.words}: {t.finding.sentence}" for t in self.tried
         )
-        return (
-            [*blocks, FoldBlock("What each attack found", (ListBlock(findings),))]
-            if findings
-            else blocks
-        )
+        if not findings:
+            return blocks
+        return [*blocks, FoldBlock("What each attack found", (ListBlock(findings),))]
 
     def _legend(self) -> str:
         threshold = max((t.threshold for t in self.tried), default=0.0)

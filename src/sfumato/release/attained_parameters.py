@@ -72,7 +72,10 @@ def _measure(table: Table, name: str, column: str | None, model: Model) -> Attai
     except SfumatoError as error:
         return AttainedParameter(name, column, None, str(error))
     attained = verdict.to_dict()["attained"]
-    reason = "" if attained is not None else f"no finite value holds; {verdict.sentence}"
+    if attained is not None:
+        reason = ""
+    else:
+        reason = f"no finite value holds; {verdict.sentence}"
     return AttainedParameter(name, column, attained, reason)
 
 

@@ -34,9 +34,10 @@ def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
     """
     file = folder if folder.is_file() else folder / FILE
     if not file.exists():
-        hint = (
-            " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""
-        )
+        if (folder / "share").is_dir():
+            hint = " (the folder to verify is the one called share)"
+        else:
+            hint = ""
         raise UnreadableInput(f"{folder} holds no {FILE}{hint}")
     certificate = parse_certificate(
         read_plain(file, limit=MAX_BYTES, purpose="a certificate"), str(file)
@@ -127,7 +128,9 @@ def _load(data: bytes, name: str) -> Any:
 
 
 def _require_version(document: object, name: str) -> None:
-    version = document.get("sfumato_certificate") if isinstance(document, dict) else None
+    version = None
+    if isinstance(document, dict):
+        version = document.get("sfumato_certificate")
     if type(version) is not int or version < 1:
         raise UnreadableInput(f"{name} is not a certificate of sfumato")
     if version < VERSION:

@@ -77,7 +77,10 @@ def with_words(certificate: Fields) -> dict[str, Any]:
         {**entry, "promise": promise_title(spec, shape), "sentence": ""} for spec, entry in pairs
     ]
     sampled = certificate.get("sampled")
-    where = of_a_sample(sampled["records"], sampled["of"]) if sampled else ""
+    if sampled:
+        where = of_a_sample(sampled["records"], sampled["of"])
+    else:
+        where = ""
     limits = [
         {**entry, "sentence": limit_sentence(entry, shape, where)}
         for entry in certificate["limits"]
@@ -118,8 +121,14 @@ def promise_title(spec: object, shape: Shape) -> str:
 
 def limit_sentence(entry: Fields, shape: Shape, where: str = "") -> str:
     """What a limit allows, and what was measured."""
-    value = "unknown" if entry["value"] is None else f"{entry['value']:.4g}{where}"
-    way = "at least" if is_better_when_higher(entry["name"], shape) else "at most"
+    if entry["value"] is None:
+        value = "unknown"
+    else:
+        value = f"{entry['value']:.4g}{where}"
+    if is_better_when_higher(entry["name"], shape):
+        way = "at least"
+    else:
+        way = "at most"
     return (
         f"{words_of(entry['name'], entry.get('parameters') or {})} is {value}; the recipe allows"
         f" {way} {entry['limit']:g}"
@@ -143,7 +152,10 @@ def agreement_sentence(spec: object, entry: Fields) -> str:
         {key: value for key, value in options.items() if key not in (*BOUNDS, "refuse")},
     )
     way = "at least" if "at_least" in options else "at most"
-    value = "not measured" if entry["value"] is None else f"{entry['value']:.4g}"
+    if entry["value"] is None:
+        value = "not measured"
+    else:
+        value = f"{entry['value']:.4g}"
     return f"{words} {way} {entry['limit']:g}: it is {value}"
 
 

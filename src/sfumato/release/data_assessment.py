@@ -51,11 +51,10 @@ class DataAssessment(Reportable):
 
     def blocks(self) -> Sequence[Block]:
         """What holds, how much there is, and what attacks find."""
-        promises = (
-            promises_told([v.to_dict() for v in self.verdicts])
-            if self.verdicts
-            else "No promise was asked for"
-        )
+        if self.verdicts:
+            promises = promises_told([v.to_dict() for v in self.verdicts])
+        else:
+            promises = "No promise was asked for"
         holds = all(self.verdicts) if self.verdicts else None
         counts = tuple((plain_name(name), count) for name, count in self.counts.items())
         return [

@@ -156,5 +156,8 @@ def _write_alignment(release: Release, owner: Path) -> None:
         table.write_parquet(alignment_file(owner, name), compression="lz4")
     origin = release.released.origin
     # nobody was moved or left out: each is the person of the same number
-    people = np.arange(release.released.size, dtype=np.int64) if origin is None else origin
+    if origin is None:
+        people = np.arange(release.released.size, dtype=np.int64)
+    else:
+        people = origin
     pl.DataFrame({ORIGINAL_PERSON: people}).write_parquet(owner / ALIGNMENT, compression="lz4")

@@ -213,8 +213,14 @@ def describe_synthetic(release: TableRelease, privacy: Certified | None) -> dict
     """
     section: dict[str, Any] = {"rows": release.released.records}
     if privacy is None or not privacy.holds:
-        section["learnt_from"] = 0 if release.learnt_from is None else len(release.learnt_from)
-        section["held_out"] = 0 if release.held_out is None else len(release.held_out)
+        if release.learnt_from is None:
+            section["learnt_from"] = 0
+        else:
+            section["learnt_from"] = len(release.learnt_from)
+        if release.held_out is None:
+            section["held_out"] = 0
+        else:
+            section["held_out"] = len(release.held_out)
     return section
 
 
@@ -360,7 +366,10 @@ def _data_compared(release: Release, privacy: Certified | None) -> dict[str, Any
     """
     if privacy is not None:
         return {"differential_privacy": privacy.to_dict()}
-    utility = {} if release.utility is None else {m.name: m.value for m in release.utility.measures}
+    if release.utility is None:
+        utility = {}
+    else:
+        utility = {m.name: m.value for m in release.utility.measures}
     return {
         "utility": utility,
         **({} if release.attacks is None else {"attacks": release.attacks.to_dict()}),
@@ -404,11 +413,9 @@ def data_owner_record(release: Release) -> dict[str, Any]:
 
 def _kept_attacks(release: Release) -> dict[str, Any]:
     """What attacks found, where the certificate does not tell it."""
-    return (
-        {}
-        if release.attacks is None or release.certified is None
-        else {"attacks": release.attacks.to_dict()}
-    )
+    if release.attacks is None or release.certified is None:
+        return {}
+    return {"attacks": release.attacks.to_dict()}
 
 
 def data_lock(release: Release, *, salt: str, certificate: Mapping[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,9 @@ class Certified:
         ``replace``.
         """
         relations = {account.neighbours for account in self._accounted}
-        return relations.pop() if len(relations) == 1 else "replace"
+        if len(relations) != 1:
+            return "replace"
+        return relations.pop()
 
     @property
     def unit(self) -> str:
@@ -160,7 +162,9 @@ class Certified:
     def _cost(self, account: Account) -> tuple[float, float]:
         own = (account.epsilon, account.delta)
         # under another relation of neighbours a step may cost something else
-        return own if self.neighbours == account.neighbours else account.replaced or own
+        if self.neighbours == account.neighbours:
+            return own
+        return account.replaced or own
 
     @property
     def _accounted(self) -> tuple[Account, ...]:
@@ -273,9 +277,17 @@ class _Walk:
     def unaccounted_problems(self, columns: Sequence[str]) -> list[str]:
         """The reason, if columns are there that no step accounts for."""
         # a step about the whole table covers every column
-        bare = [] if self.whole else [name for name in columns if name not in self.covered]
-        remainder = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
-        return [f"no step accounts for {', '.join(bare[:5])}{remainder}"] if bare else []
+        if self.whole:
+            bare = []
+        else:
+            bare = [name for name in columns if name not in self.covered]
+        if len(bare) > 5:
+            remainder = f" and {len(bare) - 5} more"
+        else:
+            remainder = ""
+        if not bare:
+            return []
+        return [f"no step accounts for {', '.join(bare[:5])}{remainder}"]
 
 
 def _beside_table(step: Step, *, accounted: bool) -> str | None:
@@ -284,7 +296,9 @@ def _beside_table(step: Step, *, accounted: bool) -> str | None:
     """
     if step.second_source is not None:
         return step.second_source
-    return f"{', '.join(step.claims)} of the original" if accounted and step.claims else None
+    if accounted and step.claims:
+        return f"{', '.join(step.claims)} of the original"
+    return None
 
 
 def _fitted(schema: Schema) -> Iterator[str]:
@@ -330,7 +344,9 @@ def _beyond_release(model: Model, released: Schema) -> str | None:
         return "cannot be judged by the released file alone"
     if needs.reference or needs.pairs or needs.posteriors or needs.unmasked:
         return "compares the release with the original"
-    return "compares the release with a population" if needs.population else None
+    if needs.population:
+        return "compares the release with a population"
+    return None
 
 
 def told_plan(release: Release, privacy: Certified | None) -> list[dict[str, Any]]:

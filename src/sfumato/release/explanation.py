@@ -68,7 +68,10 @@ class Explanation(Reportable):
         for column in story["dropped_columns"]:
             # A column without that role was given up by a step.
             role = story["recipe"]["columns"].get(column, {}).get("role", "drop")
-            reason = "its role is drop" if "drop" in role else "suppressed as a whole"
+            if "drop" in role:
+                reason = "its role is drop"
+            else:
+                reason = "suppressed as a whole"
             columns.append(f"{column}: dropped, {reason}")
         blocks += [Paragraph(_records_sentence(story)), ListBlock(tuple(columns))]
         for step in story.get("local", []):
@@ -131,7 +134,10 @@ def _people_sentence(story: Mapping[str, Any]) -> str:
     for name, count in story["counts"].items():
         counts.append(f"{count:,} {name.replace('_', ' ')}")
     suppressed = story["suppressed_people"]
-    remark = "" if suppressed is None else f"; {suppressed:,} people were removed"
+    if suppressed is None:
+        remark = ""
+    else:
+        remark = f"; {suppressed:,} people were removed"
     return f"{', '.join(counts)} are shared{remark}."
 
 
@@ -196,7 +202,10 @@ def _cell_blocks(step: StepRecord) -> list[Block]:
     for column in sorted(cells, key=lambda name: -cells[name]["loss"]):
         cell = cells[column]
         before, after = step["distinct"].get(column, (None, None))
-        kinds = "" if after is None else f"{after:,} different cells from {before:,} values, "
+        if after is None:
+            kinds = ""
+        else:
+            kinds = f"{after:,} different cells from {before:,} values, "
         line = (
             f"{column}: {kinds}{percent(cell['exact'])} exact, {percent(cell['nothing'])} fully"
             f" suppressed, {percent(cell['loss'])} of the domain open on average"

@@ -178,9 +178,9 @@ class Folder:
             self.folder / "owner" / ALIGNMENT, self.released.size, original.size, column
         )
         self.require_committed(original.source.name, _digests(original))
-        return (
-            pair_table(self, original, origin) if is_table else pair_persons(self, original, origin)
-        )
+        if is_table:
+            return pair_table(self, original, origin)
+        return pair_persons(self, original, origin)
 
     def _sampled(self, original: LazyTable, population: Table | None) -> TablePair:
         """The sample that the release was measured on."""
@@ -202,11 +202,10 @@ def require_both(folder: Path) -> None:
     if not folder.is_dir():
         raise UnreadableInput(f"folder {folder} does not exist; give the one that run wrote")
     if not (folder / "owner").is_dir():
-        hint = (
-            "the folder that holds share and owner"
-            if (folder / "certificate.json").is_file()
-            else "what run wrote"
-        )
+        if (folder / "certificate.json").is_file():
+            hint = "the folder that holds share and owner"
+        else:
+            hint = "what run wrote"
         raise UnreadableInput(f"{folder} has no owner folder; give {hint}")
 
 

@@ -56,9 +56,10 @@ def nodes_above(spec: object, labels: Sequence[str]) -> set[str] | None:
     """The labels above leaves of a hierarchy as a recipe writes it; None where nobody but its owner
     can tell.
     """
-    hierarchy = (
-        None if recipes.keeps_back("hierarchies", spec) else registry.build("hierarchies", spec)
-    )
+    if recipes.keeps_back("hierarchies", spec):
+        hierarchy = None
+    else:
+        hierarchy = registry.build("hierarchies", spec)
     if hierarchy is None or not is_fixed(hierarchy):
         return None
     try:

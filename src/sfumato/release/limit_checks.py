@@ -136,11 +136,10 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
                 f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
             )
             return Kept(limit.name, math.nan, bound, False, sentence, parameters=limit.parameters)
-        otherwise = (
-            "give a register (--register)"
-            if about_all_releases(limit.name)
-            else "take the limit out"
-        )
+        if about_all_releases(limit.name):
+            otherwise = "give a register (--register)"
+        else:
+            otherwise = "take the limit out"
         raise ParameterError(
             f"limits: {limit.words} does not apply to this release: {skipped.reason}; {otherwise}"
         )

@@ -121,7 +121,10 @@ def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
             "meet is empty; name a promise, for example k_anonymity: {k: 5}, or set limits: "
             "{linkage: 0.05}"
         )
-    problems = registry.limit_problems(recipe.limits, recipe.shape) if recipe.limits else []
+    if recipe.limits:
+        problems = registry.limit_problems(recipe.limits, recipe.shape)
+    else:
+        problems = []
     if problems:
         raise ParameterError("; ".join(problems))
     if not recipe.steps:

@@ -186,5 +186,8 @@ def _as_listed(file: Path, listed: Mapping[str, Any]) -> bool:
 
 def named_paths(paths: list[str]) -> str:
     """A few paths in a sentence, as Python writes them: names may hold anything."""
-    remainder = f" and {len(paths) - MOST_NAMED:,} more" if len(paths) > MOST_NAMED else ""
+    if len(paths) > MOST_NAMED:
+        remainder = f" and {len(paths) - MOST_NAMED:,} more"
+    else:
+        remainder = ""
     return ", ".join(repr(path) for path in paths[:MOST_NAMED]) + remainder

@@ -83,7 +83,9 @@ def suppressed_count(certificate: Fields, shared: SharedFolder, original: Origin
     name = f"suppressed {released.units}"
     if "synthetic" in certificate:
         words = "none: the rows are synthetic"
-        return None if data is None else Claim(name, "holds", words)
+        if data is None:
+            return None
+        return Claim(name, "holds", words)
     if data is None:
         return Claim(name, "needs original", GIVE_ORIGINAL)
     # people or records, as the shape counts them
@@ -286,7 +288,10 @@ def attacks_against_original(
     specs = []
     for outcome in (*section["tried"], *section["skipped"]):
         parameters = outcome.get("parameters")
-        spec = {outcome["attack"]: parameters} if parameters else outcome["attack"]
+        if parameters:
+            spec = {outcome["attack"]: parameters}
+        else:
+            spec = outcome["attack"]
         if spec not in specs:
             specs.append(spec)
     context = AttackContext(population=original.inputs.population)

@@ -84,11 +84,9 @@ def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
         for table in table_sections
         for words in _in_table(certificate, table, expected[table], schemas)
     ]
-    return (
-        _fails("; ".join(problems))
-        if problems
-        else Claim(COLUMNS, "holds", "the same columns and roles, no others")
-    )
+    if problems:
+        return _fails("; ".join(problems))
+    return Claim(COLUMNS, "holds", "the same columns and roles, no others")
 
 
 def _fails(words: str) -> Claim:
@@ -121,7 +119,10 @@ def _in_table(certificate: Fields, table: str, expected: Schema, schemas: Schema
             f" {first_names(hidden)}"
         )
     # other shapes say what steps write
-    expected_schema = schemas.get(table, expected) if "tables" in certificate else expected
+    if "tables" in certificate:
+        expected_schema = schemas.get(table, expected)
+    else:
+        expected_schema = expected
     published = {
         c: a for c, a in expected_schema.attributes.items() if not set(a.roles) & set(UNPUBLISHED)
     }

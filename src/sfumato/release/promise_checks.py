@@ -96,7 +96,9 @@ def _judge(
     reason = lacking_for(model, released, before)
     if reason:
         # with the original at hand bounds are not needed
-        bounded = _judge_bounded(model, entry, shared) if before is None else None
+        bounded = None
+        if before is None:
+            bounded = _judge_bounded(model, entry, shared)
         return bounded or ("needs original", reason)
     verdict = model.judge(released.evidence([model], original=before))
     # rows that are nobody's: the promise is about the file
@@ -178,7 +180,9 @@ def _needs_more(model: Model, released: Any) -> str | None:
         return LISTED_VALUES
     if needs.population:
         return "it compares the release with a population"
-    return COMPARES if needs.pairs or needs.posteriors or needs.unmasked else None
+    if needs.pairs or needs.posteriors or needs.unmasked:
+        return COMPARES
+    return None
 
 
 # Promises about a mechanism: a step of the recipe must have applied it, and nothing may have come
@@ -296,7 +300,10 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
         words = "a step states an ε, but the certificate states none for the whole"
         return Claim("ε", "fails", words, True)
     stated = section is not None and section["certified"]
-    cost = (None, None) if section is None else (section["epsilon"], section["delta"])
+    if section is None:
+        cost = (None, None)
+    else:
+        cost = (section["epsilon"], section["delta"])
     if stated and None in cost:
         return Claim("ε", "fails", "the certificate does not state which ε is certified", True)
     # an ε that is not certified must not stand there for readers to find
@@ -304,21 +311,24 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
         return Claim(
             "ε", "fails", "the certificate contains it, but states that none is certified", True
         )
-    title = (
-        f"ε = {section['epsilon']:g}, δ = {section['delta']:g}"
-        if section is not None and stated
-        else "ε"
-    )
+    if section is not None and stated:
+        title = f"ε = {section['epsilon']:g}, δ = {section['delta']:g}"
+    else:
+        title = "ε"
     try:
         # judged anew from the recipe, not from what the certificate says of its steps
         recipe = recipes.any_from_dict(certificate["recipe"])
         privacy = certified(recipe, shared.first.seen, shared.judged.schema)
     except SfumatoError:
         words = "the certificate omits parts of the recipe that it follows from"
-        return Claim(title, "needs original", words, True) if stated else None
+        if not stated:
+            return None
+        return Claim(title, "needs original", words, True)
     if section is None:
         words = "a step accounts for one, but the certificate states none for the whole"
-        return None if privacy is None else Claim(title, "fails", words, True)
+        if privacy is None:
+            return None
+        return Claim(title, "fails", words, True)
     if privacy is None or (stated and not privacy.holds):
         return Claim(title, "fails", "it does not follow from the steps of the recipe", True)
     problem = _accounted_otherwise(privacy, section) or _plans_otherwise(
@@ -356,7 +366,9 @@ def _accounted_otherwise(privacy: Certified, section: Fields) -> str | None:
                 for step in steps
             ]
         )
-    return None if costs[0] == costs[1] else "the steps of the recipe account for other values"
+    if costs[0] == costs[1]:
+        return None
+    return "the steps of the recipe account for other values"
 
 
 def _plans_otherwise(privacy: Certified, plans: Sequence[Fields], *, whole: bool) -> str | None:

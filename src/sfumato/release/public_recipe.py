@@ -28,7 +28,9 @@ def hides(spec: object) -> bool:
 
 def name_of(spec: object) -> Any:
     """The name of a method as a recipe writes it."""
-    return next(iter(spec), None) if isinstance(spec, Mapping) else spec
+    if not isinstance(spec, Mapping):
+        return spec
+    return next(iter(spec), None)
 
 
 def fields_of(spec: object) -> Fields:

@@ -78,13 +78,15 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
         return release
     frame = _read_back(release, file, form)
     release = _with_rows(release, frame, form)
-    text_only = text_only_columns(release.recipe.accept) if release.recipe.accept else set()
+    if release.recipe.accept:
+        text_only = text_only_columns(release.recipe.accept)
+    else:
+        text_only = set()
     # a CSV does not say what is text: a guessing reader may see fewer values
-    numbers = (
-        {n: c for n, c in guessed(frame).items() if n not in text_only}
-        if form.format == "csv"
-        else {}
-    )
+    if form.format == "csv":
+        numbers = {n: c for n, c in guessed(frame).items() if n not in text_only}
+    else:
+        numbers = {}
     if numbers:
         _judge_frame(
             release,
@@ -380,11 +382,10 @@ def _require_same(release: TableRelease, table: LazyTable, digest: str) -> None:
             "removed"
         )
     table_described = table.with_schema(release.released_schema)
-    shared = (
-        table_described.counted(release.released.columns)
-        if release.parts
-        else table_described.collected()
-    )
+    if release.parts:
+        shared = table_described.counted(release.released.columns)
+    else:
+        shared = table_described.collected()
     # promises beside the original were judged on the same rows
     models = [m for m in release.recipe.meet if not _needs_rows(m, release)]
     verdicts = judge_all(

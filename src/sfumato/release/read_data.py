@@ -180,11 +180,9 @@ def tables_for(
 def _name_table(name: str, table: TableRead) -> TableRead:
     """A table that came as a frame has no name of its own: messages call it as the recipe does."""
     source = dataclasses.replace(table.source, name=f"table {name!r}")
-    return (
-        TableRead(table.frame, source)
-        if table.source.format == "frame" and table.source.identity is None
-        else table
-    )
+    if table.source.format == "frame" and table.source.identity is None:
+        return TableRead(table.frame, source)
+    return table
 
 
 def tables_of(
@@ -282,9 +280,10 @@ def describe_tables(
         )
         notes += [f"{table.source.name}: {note}" if has_names else note for note in about]
     table_schemas = {name: schemas[name] for name in tables}
-    names = (
-        and_more([table.source.name for table in tables.values()], 3) if has_names else first.name
-    )
+    if has_names:
+        names = and_more([table.source.name for table in tables.values()], 3)
+    else:
+        names = first.name
     source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=table_schemas)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
     # direct identifiers end here: no step and no promise sees them
@@ -303,17 +302,14 @@ def require_roles(
         for name in schemas
         if name not in tables
     ]
-    problems = (
-        problems
-        if shape in SEVERAL_TABLES
-        else [
+    if shape not in SEVERAL_TABLES:
+        problems = [
             f"the recipe describes the {name}'s own columns, but there is no file with them; give"
             " it (--people, people=), or name it in the recipe: 'people: {file: people.csv,"
             " columns: {…}}'"
             for name in schemas
             if name not in tables
         ]
-    )
     for name, table in tables.items():
         if name in schemas:
             problems += schemas[name].problems(table.frame.columns, table.source, str(shape))
@@ -386,7 +382,9 @@ def _distinct(
 
 
 def _format(source: Source) -> str:
-    return "csv" if source.format == "frame" else source.format
+    if source.format == "frame":
+        return "csv"
+    return source.format
 
 
 def digest_of(tables: Mapping[str, TableRead]) -> str:

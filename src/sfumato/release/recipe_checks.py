@@ -63,7 +63,10 @@ def direct_identifiers_gone(certificate: Fields, shared: SharedFolder, original:
     replaced = {column for columns in pseudonym_columns(certificate) for column in columns}
     for table, columns in columns_in_recipe(certificate["recipe"]).items():
         direct = [column for column, spec in columns.items() if "drop" in spec["role"]]
-        columns_present = shared.tables[table].columns if table in shared.tables else ()
+        if table in shared.tables:
+            columns_present = shared.tables[table].columns
+        else:
+            columns_present = ()
         direct_columns += direct
         remaining += [
             column for column in direct if column in columns_present and column not in replaced
@@ -121,11 +124,9 @@ def _field_contradiction(spec: object, plan: Fields, shape: Shape) -> str | None
         if type(plan[field]) is type(fields[field]) and plan[field] != fields[field]:
             # where types differ, one lists what the other describes further
             differing.append(field)
-    return (
-        f"recipe and plan of {plan['step']} differ in {first_names(differing)}"
-        if differing
-        else None
-    )
+    if not differing:
+        return None
+    return f"recipe and plan of {plan['step']} differ in {first_names(differing)}"
 
 
 def _step_contradiction(spec: object, plan: Fields, shared: SharedFolder) -> str | None:
@@ -195,13 +196,19 @@ def _limit_claim(limit: Limit, entry: Fields, shared: SharedFolder) -> Claim:
     registry.build_measured(limit, shared.shape)  # raises where nobody could have measured it
     if entry["value"] is None:
         return Claim(limit.label, "fails", "the limited figure was not measured", True)
-    better = "higher" if is_better_when_higher(limit.name, shared.shape) else "lower"
+    if is_better_when_higher(limit.name, shared.shape):
+        better = "higher"
+    else:
+        better = "lower"
     measure = Measure(limit.name, float(entry["value"]), better, "")  # type: ignore[arg-type]
     limit_check = kept_within(limit, measure)
     words = _bound_contradiction(limit_check, entry)
     if not limit_check.holds or words is not None:
         return Claim(limit.label, "fails", words or "it does not hold", True)
-    reason = NEEDS_REGISTER if about_all_releases(limit.name) else NEEDS_BOTH
+    if about_all_releases(limit.name):
+        reason = NEEDS_REGISTER
+    else:
+        reason = NEEDS_BOTH
     return Claim(label_of(limit.name, limit.parameters), "needs original", reason, True)
 
 
@@ -224,7 +231,9 @@ def contract_kept(certificate: Fields, shared: SharedFolder, original: Original)
     """
     agreements, entries = certificate["recipe"].get("contract") or [], certificate["contract"]
     if certificate.get("differential_privacy", {}).get("certified"):
-        return Claim("contract", "fails", "it is shown beside a certified ε") if entries else None
+        if not entries:
+            return None
+        return Claim("contract", "fails", "it is shown beside a certified ε")
     if len(agreements) != len(entries):
         return Claim(
             "contract", "fails", "the certificate judges another contract than its recipe names"
@@ -252,15 +261,16 @@ def attack_numbers(certificate: Fields, shared: SharedFolder, original: Original
         for attack in certificate["attacks"]["tried"]
         if not _attack_fits(attack)
     ]
-    return (
-        Claim("attacks", "fails", f"numbers contradict each other: {first_names(wrong)}")
-        if wrong
-        else None
-    )
+    if not wrong:
+        return None
+    return Claim("attacks", "fails", f"numbers contradict each other: {first_names(wrong)}")
 
 
 def _attack_fits(attack: Fields) -> bool:
-    interval = None if attack["interval"] is None else tuple(attack["interval"])
+    if attack["interval"] is None:
+        interval = None
+    else:
+        interval = tuple(attack["interval"])
     finding = Finding(
         attack["attack"], attack["value"], "", interval=interval, baseline=attack["baseline"]
     )

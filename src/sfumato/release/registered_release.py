@@ -122,11 +122,9 @@ class Remembering:
     @property
     def told(self) -> dict[str, Any]:
         """What is told of it as plain data; nothing without a register."""
-        return (
-            {}
-            if self.found is None
-            else {"register": {"release": self.number, "together": self.found.to_dict()}}
-        )
+        if self.found is None:
+            return {}
+        return {"register": {"release": self.number, "together": self.found.to_dict()}}
 
     def close(self) -> None:
         """Close the register."""

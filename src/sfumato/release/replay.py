@@ -171,7 +171,9 @@ def locked_recipe(owner: Path | None, shape: Shape) -> Recipe | None:
         recipe = None if lock is None else recipes.any_from_dict(lock["recipe"])
     except (KeyError, SfumatoError):
         return None
-    return recipe if recipe is not None and recipe.shape is shape else None
+    if recipe is not None and recipe.shape is shape:
+        return recipe
+    return None
 
 
 def in_parts(certificate: Mapping[str, Any]) -> bool:
@@ -183,7 +185,9 @@ def as_released(certificate: Mapping[str, Any], original: Any) -> Any:
     """The original as its release was made: held by an engine where that is in parts, else in
     memory.
     """
-    return LazyTable.of(original) if in_parts(certificate) else original.collected()
+    if in_parts(certificate):
+        return LazyTable.of(original)
+    return original.collected()
 
 
 def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) -> Table:
@@ -199,7 +203,9 @@ def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) ->
     else:
         table = _as_taken_in(original, locked_recipe(owner, original.shape))
     made_for = _made_for(shared.certificate, read_lock(owner))
-    return table if made_for is None else made_one(table, made_for)[0]
+    if made_for is None:
+        return table
+    return made_one(table, made_for)[0]
 
 
 def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
@@ -220,7 +226,9 @@ def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) ->
     """The format the release was made for, which may be another than it was written in."""
     # where no lock says it, it is the format of the file
     format_name = (lock or {}).get("made_for", certificate["data"].get("format"))
-    return format_name if format_name is None else require_format(format_name)
+    if format_name is None:
+        return format_name
+    return require_format(format_name)
 
 
 def _replay(original: Original) -> Replayed:
@@ -238,7 +246,10 @@ def _replay(original: Original) -> Replayed:
         )
     is_table = shared.shape is Shape.TABLE
     # the steps saw this column too, and only the owner has it
-    data = with_policies(original.data, inputs.owner) if is_table else original.data
+    if is_table:
+        data = with_policies(original.data, inputs.owner)
+    else:
+        data = original.data
     try:
         recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
         if recipe.shape is not shared.shape:

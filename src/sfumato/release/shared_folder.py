@@ -103,7 +103,9 @@ class SharedFolder:
         # before anything is opened: a pipe would be waited for
         self.require_plain_parts()
         try:
-            return _open_table(self) if self.shape is Shape.TABLE else _open_people(self)
+            if self.shape is Shape.TABLE:
+                return _open_table(self)
+            return _open_people(self)
         except SfumatoError as error:
             raise UnreadableData(str(error)) from None
 
@@ -155,7 +157,9 @@ class SharedFolder:
     def original_size(self) -> int | None:
         """How many records or people the original had, where the certificate tells."""
         suppressed = self.certificate[f"suppressed_{self.judged.units}"]
-        return None if suppressed is None else int(self.judged.size + suppressed)
+        if suppressed is None:
+            return None
+        return int(self.judged.size + suppressed)
 
 
 def _file_of(folder: Path, section: Mapping[str, Any]) -> Path:
@@ -180,9 +184,9 @@ def _open_table(shared: SharedFolder) -> OpenedData:
         judged_table = released.counted(columns_seen(_shown_models(certificate), released.schema))
     else:
         released = judged_table = _in_memory(file, certificate)
-    formulas = (
-        runnable_cells(judged_table.to_polars()) if _tells_formulas(certificate[DATA]) else None
-    )
+    formulas = None
+    if _tells_formulas(certificate[DATA]):
+        formulas = runnable_cells(judged_table.to_polars())
     table = FileOfTable(judged_table.records, released.columns, judged_table.columns, formulas)
     return OpenedData({DATA: table}, released, judged_table)
 
@@ -297,5 +301,8 @@ def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:
 
 def _above(spec: Mapping[str, Any]) -> Attribute:
     is_secret = recipes.keeps_back("hierarchies", spec["hierarchy"])
-    hierarchy = None if is_secret else registry.build("hierarchies", spec["hierarchy"])
+    if is_secret:
+        hierarchy = None
+    else:
+        hierarchy = registry.build("hierarchies", spec["hierarchy"])
     return Attribute((Role.SENSITIVE,), hierarchy=hierarchy)

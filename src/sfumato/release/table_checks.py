@@ -238,7 +238,9 @@ def pictures_of_recipe(
     problem = next(problems, None) or next(
         _lost_wrongly(certificate, shared.judged, shared.original_size), None
     )
-    return None if problem is None else Claim("pictures", "fails", problem)
+    if problem is None:
+        return None
+    return Claim("pictures", "fails", problem)
 
 
 def _drawn_wrongly(certificate: Fields, story: Mapping[str, Any]) -> Iterator[str]:
@@ -421,7 +423,10 @@ def default_readers(certificate: Fields, shared: SharedFolder, original: Origina
         if TEXT_ONLY in (spec if isinstance(spec, list) else [spec])
     ]
     for reading in read_as_one(released.to_polars(), certificate[DATA]["format"], but=text_only):
-        before = None if original.as_judged is None else reading.of(original.as_judged)
+        if original.as_judged is None:
+            before = None
+        else:
+            before = reading.of(original.as_judged)
         for spec in certificate["recipe"]["meet"]:
             if (broken := _broken_for(reading.of(released), spec, before)) is not None:
                 names = ", ".join(reading.keys)
@@ -445,4 +450,6 @@ def _broken_for(released: Table, spec: object, original: Table | None) -> str | 
         verdict = model.judge(released.evidence([model], original=original))
     except SfumatoError as error:
         return f"a promise cannot be judged: {error}"
-    return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"
+    if verdict.holds:
+        return None
+    return f"{verdict.promise} does not hold: {verdict.sentence}"

@@ -119,7 +119,9 @@ def locations_in(texts: Sequence[str]) -> Mapping[str, Path | InDatabase] | None
     """
     if len(texts) == 1 and is_address(texts[0]):
         names = [name for name in open_table.tables_in(texts[0]) if NAME.fullmatch(name)]
-        return {name: InDatabase(texts[0], name) for name in names} if len(names) > 1 else None
+        if len(names) > 1:
+            return {name: InDatabase(texts[0], name) for name in names}
+        return None
     return _several_files(texts)
 
 
@@ -148,7 +150,9 @@ def _several_files(texts: Sequence[str]) -> dict[str, Path] | None:
             f"{folder} holds files whose names differ only in ending, capitals or signs; leave one "
             "of each, or name the files in the recipe"
         )
-    return None if len(files) < 2 or _parts(list(files.values())) else files
+    if len(files) < 2 or _parts(list(files.values())):
+        return None
+    return files
 
 
 def table_name(stem: str) -> str:

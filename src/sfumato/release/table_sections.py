@@ -46,11 +46,10 @@ def sections(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """What a certificate says of each table of a release; of several tables together, else of one
     or two by themselves.
     """
-    table_sections = (
-        dict(certificate["tables"])
-        if "tables" in certificate
-        else {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate}
-    )
+    if "tables" in certificate:
+        table_sections = dict(certificate["tables"])
+    else:
+        table_sections = {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate}
     if not table_sections:
         raise UnreadableInput("the certificate does not describe a table")
     return table_sections
@@ -58,7 +57,9 @@ def sections(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def as_sections(tables: Mapping[str, Mapping[str, Any]], shape: Shape) -> dict[str, Any]:
     """The same as a certificate writes it; :func:`sections` reads it."""
-    return {"tables": dict(tables)} if shape in SEVERAL_TABLES else dict(tables)
+    if shape in SEVERAL_TABLES:
+        return {"tables": dict(tables)}
+    return dict(tables)
 
 
 TOLD = ("kind", "missing", "unit", "free_text", "of")

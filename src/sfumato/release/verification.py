@@ -72,9 +72,10 @@ class Verification(Reportable):
         beside_original: dict[str, list[str]] = {}
         for claim in self.claims:
             if claim.promise:
-                statuses_by_name = (
-                    beside_original if claim.name.endswith(AGAINST_ORIGINAL) else on_file
-                )
+                if claim.name.endswith(AGAINST_ORIGINAL):
+                    statuses_by_name = beside_original
+                else:
+                    statuses_by_name = on_file
                 statuses_by_name.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(
                     claim.status
                 )
@@ -99,7 +100,9 @@ class Verification(Reportable):
         if "fails" in statuses:
             return "false"
         promised = any(claim.promise for claim in self.claims)
-        return "verified" if promised and "needs original" not in statuses else "not all verified"
+        if promised and "needs original" not in statuses:
+            return "verified"
+        return "not all verified"
 
     @property
     def holds(self) -> bool:

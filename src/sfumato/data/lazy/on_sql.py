@@ -98,7 +98,9 @@ def counted(
     }
     counts = frame.transaction.query(sql, result_columns)
     tick(int(counts[name].sum()))
-    return None if counts.height > max_combinations else counts
+    if counts.height > max_combinations:
+        return None
+    return counts
 
 
 def batches(frame: DatabaseTable, columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:

@@ -135,7 +135,9 @@ class Predecessor:
     def earlier(self) -> Predecessor | None:
         """The release before it; None: it was the first."""
         before = self.document.get("after")
-        return None if before is None else Predecessor.read(Path(str(before)))
+        if before is None:
+            return None
+        return Predecessor.read(Path(str(before)))
 
 
 def earlier_releases(last: Predecessor, table: Any = None) -> list[EarlierRelease]:

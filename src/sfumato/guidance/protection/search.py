@@ -222,7 +222,10 @@ def methods_of(data: SearchInput) -> tuple[TriedMethod, ...]:
     Classes bound how often anybody is found, so no limit is set beside them: it would be judged on
     a sample, which misses it by chance. Masked and synthetic records keep theirs.
     """
-    proposed = None if data.profile_step is None else dict(data.profile_step)
+    if data.profile_step is None:
+        proposed = None
+    else:
+        proposed = dict(data.profile_step)
     trials = list(candidates_for(data.dataset, data.recipe, data.terms, proposed))
     classes = trials[0].candidate.recipe
     if data.own_steps:
@@ -294,7 +297,9 @@ def columns_to_leave_out(release: TableRelease, keep: Collection[str]) -> tuple[
 
 
 def _weight(schema: Schema, column: str) -> int:
-    return SECRET_WEIGHT if NEEDED & set(schema[column].roles) else 1
+    if NEEDED & set(schema[column].roles):
+        return SECRET_WEIGHT
+    return 1
 
 
 def _loss_of_all(data: SearchInput, result: SearchResult) -> float:

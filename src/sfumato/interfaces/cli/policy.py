@@ -141,7 +141,10 @@ class PolicyChoices:
         if self.key:
             # env:NAME is a variable, anything else the path of a file.
             variable = self.key.removeprefix("env:")
-            options["key"] = {"file": self.key} if variable == self.key else {"env": variable}
+            if variable == self.key:
+                options["key"] = {"file": self.key}
+            else:
+                options["key"] = {"env": variable}
         return options
 
     def read(self, data: str, intake: Intake, *, quiet: bool) -> Table:

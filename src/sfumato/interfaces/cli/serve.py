@@ -89,7 +89,10 @@ def serve(
     require("nicegui", extra="web", to="open the workbench")
     intake = reading.intake.options()
     first, file = _first_table(data, intake, files.table)
-    recipe = None if files.recipe is None else recipe_files.load(files.recipe)
+    if files.recipe is None:
+        recipe = None
+    else:
+        recipe = recipe_files.load(files.recipe)
     folder = files.project or project_of(file)
     try:
         project = Project.open(folder)

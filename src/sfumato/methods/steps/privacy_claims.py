@@ -42,7 +42,9 @@ def facts(
             "releases of the same people add up: every run spends ε and δ again",
         ],
     }
-    return claim if why_not is None else {**claim, "not_certified_because": why_not}
+    if why_not is None:
+        return claim
+    return {**claim, "not_certified_because": why_not}
 
 
 def warnings(draws: Draws, step: str, broken: str | None = None) -> tuple[str, ...]:

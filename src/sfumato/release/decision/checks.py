@@ -97,7 +97,10 @@ def decision_of_owner(
     from sfumato.release.sealing import DECISION_FILE
 
     section = certificate["decision"]
-    file = None if original.owner is None else original.owner / DECISION_FILE
+    if original.owner is None:
+        file = None
+    else:
+        file = original.owner / DECISION_FILE
     if file is None or not file.is_file():
         yield Claim(OWN_RECORD, "needs original", GIVE_OWNER)
         return

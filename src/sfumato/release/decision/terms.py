@@ -101,7 +101,10 @@ def terms_of_context(
     >>> terms_of_context(recipient="internal", contract="yes", sensitivity="low").harm
     'medium'
     """
-    tier = requested_tier(recipient, contract) if requested is None else Tier(requested)
+    if requested is None:
+        tier = requested_tier(recipient, contract)
+    else:
+        tier = Tier(requested)
     return DecisionTerms(
         recipient=recipient,
         contract=contract,

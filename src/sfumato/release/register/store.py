@@ -201,9 +201,10 @@ class Register:
                 releases[number] = RegisteredRelease(number=number, **fields)
             elif isinstance(entry, ReleaseState):
                 earlier = releases[entry.of]
-                certificate = (
-                    earlier.certificate if entry.certificate is None else entry.certificate
-                )
+                if entry.certificate is None:
+                    certificate = earlier.certificate
+                else:
+                    certificate = entry.certificate
                 releases[entry.of] = dataclasses.replace(
                     earlier, state=entry.state, certificate=certificate
                 )

@@ -72,7 +72,9 @@ def conclusion(attacks: Mapping[str, Any]) -> str:
     'The only attack tried does not go beyond the usual 20 %; 1 attack is unknown.'
     """
     sentence = "; ".join(outcomes(attacks))
-    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
+    if not sentence:
+        return ""
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def outcomes(attacks: Mapping[str, Any]) -> list[str]:
@@ -130,7 +132,9 @@ def _usual_rate(findings: Iterable[Mapping[str, Any]]) -> str:
     """
     rates = sorted({attack["threshold"] for attack in findings if attack["limit"] is None})
     shares = join_words(map(percent, rates))
-    return f"the usual {shares}" if rates == [USUAL_RATE] else f"the {shares} asked for"
+    if rates == [USUAL_RATE]:
+        return f"the usual {shares}"
+    return f"the {shares} asked for"
 
 
 def success_limit(finding: Mapping[str, Any]) -> float:
@@ -157,7 +161,10 @@ def _gain(finding: Mapping[str, Any]) -> float:
     """What an attack surely has over guessing, in points; what differs by less than a billionth is
     the same.
     """
-    low = finding["interval"][0] if finding.get("interval") else finding["value"]
+    if finding.get("interval"):
+        low = finding["interval"][0]
+    else:
+        low = finding["value"]
     return round(float(low) - float(finding.get("baseline") or 0.0), 9)
 
 

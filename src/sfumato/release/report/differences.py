@@ -66,4 +66,6 @@ def differences_of(certificate: Mapping[str, Any]) -> list[str]:
             name = spec if isinstance(spec, str) else next(iter(spec), "")
             if name in said_of and said_of[name] not in differences:
                 differences.append(said_of[name])
-    return [*differences, ATTACKED] if certificate.get("attacks") else differences
+    if not certificate.get("attacks"):
+        return differences
+    return [*differences, ATTACKED]

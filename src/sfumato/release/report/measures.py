@@ -58,7 +58,9 @@ def attack_line(name: str) -> str:
 def best_of(name: str, shape: Shape | None = None) -> str:
     """Which value of a utility metric is best."""
     metric = registry.find_class("utility", name, shape)
-    return "1 is best" if metric is not None and metric.better == "higher" else "0 is best"
+    if metric is not None and metric.better == "higher":
+        return "1 is best"
+    return "0 is best"
 
 
 def judges_detail(name: str) -> bool:
@@ -79,7 +81,9 @@ def plain_words(
     ('A description is found that fits just one person (singling out)', 'My attack')
     """
     name, member = words_of(attack, parameters or {}), registry.find_class("risk", attack, shape)
-    return name.capitalize() if member is None else f"{member.line} ({name})"
+    if member is None:
+        return name.capitalize()
+    return f"{member.line} ({name})"
 
 
 def first_and_more(entries: Iterable[tuple[str, Any]]) -> tuple[list[Any], list[Any]]:

@@ -146,7 +146,10 @@ def _change_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     """What each step did, and what became of each column."""
     blocks: list[Block] = [Heading("What changed")]
     for index, (step, words) in enumerate(describe_steps(certificate), 1):
-        sentence = f"{index}. {step}: {words}" if words else f"{index}. {step}"
+        if words:
+            sentence = f"{index}. {step}: {words}"
+        else:
+            sentence = f"{index}. {step}"
         blocks.append(Paragraph(as_sentence(sentence)))
     blocks.append(TableBlock(("Column", "Role", "Outcome"), tuple(_column_rows(certificate))))
     for file in _files_of(certificate).values():
@@ -191,7 +194,10 @@ def _column_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ]
         levels = wording.levels_of(plan)
         for name, spec in columns.items():
-            roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+            if isinstance(spec["role"], str):
+                roles = [spec["role"]]
+            else:
+                roles = spec["role"]
             if "drop" in roles:
                 outcome = "dropped: it names people"
             elif name not in released:

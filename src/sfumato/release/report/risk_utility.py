@@ -164,7 +164,10 @@ def describe_utility_axis(comparison: Mapping[str, Any]) -> str:
     """What a reader must know about the utility of the map before trusting it."""
     utility = comparison["axes"]["utility"]
     meaning = meaning_of(utility)
-    sentence = f"{title_of(utility)}: {meaning}." if meaning else f"{title_of(utility)}."
+    if meaning:
+        sentence = f"{title_of(utility)}: {meaning}."
+    else:
+        sentence = f"{title_of(utility)}."
     if judges_detail(utility):
         return f"{sentence} A coarser release, or one with fewer records, never looks better by it."
     return (

@@ -311,7 +311,10 @@ class Session:
             for q, loss in questions_asked
         }
         with self.ledger.hold() as book:
-            old = {} if fresh else {key: book.answers[key] for key in plans if key in book.answers}
+            if fresh:
+                old = {}
+            else:
+                old = {key: book.answers[key] for key in plans if key in book.answers}
             new = {key: plan for key, plan in plans.items() if key not in old}
             # paid before the data are read: if the process dies in between, budget is lost, not
             # privacy
@@ -333,14 +336,19 @@ class Session:
         return {key: plan.answered(self.table) for key, plan in noisy_plans.items()}
 
     def _column_facts(self, column: str | None) -> dict[str, Any]:
-        bounds = None if column is None else self.table.declared.bounds_of(column)
+        if column is None:
+            bounds = None
+        else:
+            bounds = self.table.declared.bounds_of(column)
         groups = 1
         for axis in self.axes:
             groups *= len(axis.labels(self.table.declared))
         return {"bounds": bounds, "relation": self.ledger.terms.relation, "groups": groups}
 
     def _reply(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext() if self.quantum is None else self.quantum.reply()
+        if self.quantum is None:
+            return contextlib.nullcontext()
+        return self.quantum.reply()
 
 
 def _edges(bounds: tuple[float, float], bins: Any) -> tuple[float, ...]:
@@ -448,7 +456,10 @@ def _ledger(
     contributions: int | None,
 ) -> Ledger:
     """The ledger there is, if what is asked for agrees with it; otherwise a new one."""
-    total = budget if budget is None or isinstance(budget, Budget) else Budget(budget)
+    if budget is None or isinstance(budget, Budget):
+        total = budget
+    else:
+        total = Budget(budget)
     if path is not None and Path(path).exists():
         old = Ledger.at(path)
         _agree(old, total, name, protects, neighbours, contributions)

@@ -423,7 +423,10 @@ def date_grid(
 ) -> LineGrid:
     """The grid of different moments, ascending."""
     clock = ColumnClock.of(texts, keys)
-    period = declared if declared is not None else default_period(keys, clock)
+    if declared is not None:
+        period = declared
+    else:
+        period = default_period(keys, clock)
     cells = [_period_around(key + clock.shift, period) for key in keys]
 
     def write(low: int, high: int) -> str:

@@ -461,7 +461,9 @@ class Pseudonymize(ColumnStep):
     @property
     def second_source(self) -> str | None:
         """The vault, which remembers people of earlier tables."""
-        return None if self.vault is None else "a vault, which remembers other people"
+        if self.vault is None:
+            return None
+        return "a vault, which remembers other people"
 
     def plan(self, dataset: Table, goal: Goal) -> Pseudonymized:
         """Give every identity a pseudonym; reads key and vault, writes nothing."""

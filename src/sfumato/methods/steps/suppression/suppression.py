@@ -320,7 +320,9 @@ class Suppress(Step):
         """
         if self.what == "attribute":
             return schema.without([name for name in schema.quasi if name not in columns])
-        return with_wildcards(schema) if self.what == "cell" else schema
+        if self.what != "cell":
+            return schema
+        return with_wildcards(schema)
 
 
 def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
