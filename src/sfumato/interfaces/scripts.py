@@ -17,6 +17,7 @@ from typing import Any
 
 from sfumato.core import registry
 from sfumato.core.acceptance import Acceptance
+from sfumato.core.fields import Document, Fields
 from sfumato.core.publication import Publication
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Attribute
@@ -36,7 +37,7 @@ class Errand:
 
     data: str = "data.csv"
     example: str | None = None
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: Fields = dataclasses.field(default_factory=dict)
     output: str = "out"
     format: str | None = None
     sign: str | None = None
@@ -344,7 +345,7 @@ def to_notebook(recipe: Recipe, errand: Errand = Errand()) -> str:
         ),
         "Give away `share/`, never `owner/`.",
     ]
-    cells: list[dict[str, Any]] = []
+    cells: list[Document] = []
     for text, code in zip(words, _cells(recipe, errand), strict=True):
         if text is not None:
             cells.append({"cell_type": "markdown", "metadata": {}, "source": text})

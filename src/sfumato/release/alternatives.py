@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.chart_drawing import plot_chart
+from sfumato.core.fields import Document
 from sfumato.core.schema import Missing
 from sfumato.core.step import Goal, Step
 from sfumato.core.words import join_words, percent
@@ -172,7 +173,7 @@ class Alternatives:
         neighbours = tuple(_neighbour(self, neighbour) for neighbour in self.neighbours)
         return Reasons(_choice(self), neighbours, tuple(outlook))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Everything as plain data, with the reasons in words; no data values."""
         return {**dataclasses.asdict(self), "reasons": dataclasses.asdict(self.reasons())}
 
@@ -408,7 +409,7 @@ def _cloud(landscape: Landscape) -> list[Dot]:
     return [Dot(*dot) for dot in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _row(reason: str, option: Option) -> dict[str, Any]:
+def _row(reason: str, option: Option) -> Document:
     plain = dataclasses.asdict(option)
     levels = plain.pop("levels")
     return {

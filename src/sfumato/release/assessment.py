@@ -13,6 +13,7 @@ from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, Share, TableBlock, VerdictBlock
 from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.fields import Document
 from sfumato.core.metric import Measure
 from sfumato.core.model import ClassEvidence, Model, Verdict
 from sfumato.core.schema import Role
@@ -79,7 +80,7 @@ class Assessment(Reportable):
             raise ParameterError(f"risk {name!r} is not known.{did_you_mean(name, values)}")
         return values[name]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The assessment as plain data: names and counts, no data values."""
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         plain["measures"] = [m.to_dict() for m in self.measures]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,6 +21,7 @@ from sfumato.core.blocks import (
     VerdictBlock,
 )
 from sfumato.core.chart_drawing import plot_chart
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import label_of, values_of, words_of
 from sfumato.core.words import count_of, duration, percent, plain_name
 from sfumato.errors import ParameterError
@@ -56,7 +57,7 @@ class Tried:
             return self.finding.value > self.limit + 1e-12
         return self.finding.certain and self.finding.beyond_guessing > self.threshold + 1e-12
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """As plain data, without who the victims are."""
         facts = {
             "intruder": self.intruder,
@@ -79,7 +80,7 @@ class Skipped:
     attack: str
     reason: str
     limit: float | None = None
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    parameters: Fields = dataclasses.field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -106,7 +107,7 @@ class Skipped:
         """``unknown`` or ``does not apply``."""
         return "unknown" if self.unknown else "does not apply"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """As plain data."""
         plain = {**dataclasses.asdict(self), "reason": str(self.reason), "status": self.status}
         if not self.parameters:
@@ -205,7 +206,7 @@ class AttackReport(Reportable):
             )
         return findings
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The report as plain data: rates and counts, nobody's row."""
         return {
             "records": self.records,
@@ -398,7 +399,7 @@ def _unknown_cells(skipped: Skipped) -> dict[str, Cell]:
     return cells
 
 
-def _as_row(outcome: Tried) -> dict[str, Any]:
+def _as_row(outcome: Tried) -> Document:
     low, high = outcome.finding.interval or (None, None)
     return {
         **outcome.to_dict(),

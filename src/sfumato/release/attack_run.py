@@ -26,6 +26,7 @@ from sfumato.core.attack import (
 )
 from sfumato.core.choices import required_fields
 from sfumato.core.data import Pair
+from sfumato.core.fields import Fields
 from sfumato.core.limits import limits_of, plain_limits
 from sfumato.core.options import CommandOption
 from sfumato.core.parameters import values_of
@@ -76,7 +77,7 @@ class AttackContext:
 
     steps: Sequence[Step] = ()
     models: Sequence[Model] = ()
-    limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    limits: Fields = dataclasses.field(default_factory=dict)
     others: Sequence[TablePair | Data] = ()
     population: Table | None = None
     aux: Table | None = None
@@ -458,7 +459,7 @@ def _own(intruder: Intruder) -> Profile:
     )
 
 
-def _allowances(limits: Mapping[str, Any], shape: Shape) -> list[tuple[Attack, float]]:
+def _allowances(limits: Fields, shape: Shape) -> list[tuple[Attack, float]]:
     """The attacks that limits are about, with their parameters, and what each may reach."""
     attack_names = registry.attacks(shape)
     bounds = limits_of(plain_limits(limits))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.json_text import is_spelled_once
 from sfumato.core.shape import is_shape
@@ -28,7 +28,7 @@ MAX_BYTES = 256 * MEGABYTE
 DEEPEST = 64
 
 
-def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
+def read_certificate(folder: Path, *shapes: str) -> Document:
     """The certificate of a shared folder, or one that stands alone; refused when it is none, or is
     about something else than one of ``shapes``.
     """
@@ -51,7 +51,7 @@ def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
     return certificate
 
 
-def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
+def parse_certificate(data: bytes, name: str) -> Document:
     """A certificate from its bytes.
 
     >>> parse_certificate(
@@ -62,7 +62,7 @@ def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
     sfumato.errors.UnreadableInput: certificate.json says one thing twice (a key is repeated); it
     was edited
     """
-    document: dict[str, Any] = _load(data, name)
+    document: Document = _load(data, name)
     _require_version(document, name)
     _require_writable(document, name)
     shape = document.get("shape")
@@ -100,7 +100,7 @@ def _first_problem(error: ValidationError) -> str:
 def _load(data: bytes, name: str) -> Any:
     """What the bytes say in JSON, where every reader takes them for the same."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> Document:
         document = dict(pairs)
         if len(document) != len(pairs):
             raise UnreadableInput(f"{name} says one thing twice (a key is repeated); it was edited")
@@ -145,7 +145,7 @@ def _require_version(document: object, name: str) -> None:
         )
 
 
-def _require_writable(document: Mapping[str, Any], name: str) -> None:
+def _require_writable(document: Fields, name: str) -> None:
     """Refuse what cannot be written again as it was read: nested too deeply, or text that is no
     Unicode.
     """
@@ -161,7 +161,7 @@ def _require_writable(document: Mapping[str, Any], name: str) -> None:
         ) from None
 
 
-def _depth(document: Mapping[str, Any]) -> int:
+def _depth(document: Fields) -> int:
     """How deep lists and mappings are nested; no recursion, since a file decides how deep."""
     deepest, waiting = 0, [(document, 1)]
     while waiting and deepest <= DEEPEST:

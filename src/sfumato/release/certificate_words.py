@@ -12,6 +12,7 @@ from typing import Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.limits import BOUNDS
 from sfumato.core.pair import of_a_sample
 from sfumato.core.parameters import words_of
@@ -20,8 +21,6 @@ from sfumato.core.words import join_words, number, percent
 from sfumato.errors import SfumatoError
 from sfumato.release.epsilon_certification import NEIGHBOURS
 from sfumato.release.public_recipe import fields_of, hides, name_of
-
-Fields = Mapping[str, Any]
 
 WORDS: dict[str, tuple[str, ...]] = {
     "verdicts": ("promise", "sentence"),
@@ -41,7 +40,7 @@ these fields.
 """
 
 
-def without_words(document: Fields) -> dict[str, Any]:
+def without_words(document: Fields) -> Document:
     """A document as it is certified: of the sections that are told in words, the fields alone."""
     return {
         name: _stripped(part, WORDS[name]) if name in WORDS else part
@@ -49,7 +48,7 @@ def without_words(document: Fields) -> dict[str, Any]:
     }
 
 
-def words_in(document: Fields) -> dict[str, Any]:
+def words_in(document: Fields) -> Document:
     """The sections of a document that are told in words, with their words: what its owner keeps."""
     return {name: part for name, part in document.items() if name in WORDS}
 
@@ -67,7 +66,7 @@ def _stripped(part: object, words: tuple[str, ...]) -> Any:
     }
 
 
-def with_words(certificate: Fields) -> dict[str, Any]:
+def with_words(certificate: Fields) -> Document:
     """A certificate of records with words for every field that pages and terminals tell in
     words.
     """
@@ -176,7 +175,7 @@ def finding_sentence(attack: Fields) -> str:
     return "; ".join(clauses)
 
 
-def _privacy_with_words(privacy: Fields) -> dict[str, Any]:
+def _privacy_with_words(privacy: Fields) -> Document:
     steps = [{**step, "means": _effect(step)} for step in privacy["steps"]]
     meaning = NEIGHBOURS[privacy["neighbours"]].format(privacy["unit_of_privacy"])
     return {**privacy, "meaning": meaning, "steps": steps, "not_certified_because": []}

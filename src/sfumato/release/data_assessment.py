@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.evidence import judge_all
+from sfumato.core.fields import Document
 from sfumato.core.progress import Progress, silent
 from sfumato.core.words import plain_name
 from sfumato.release.attack_run import DEFAULT_SECONDS, attack_unchanged
@@ -35,7 +36,7 @@ class DataAssessment(Reportable):
     size: int = 0
     """Number of people."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The assessment as plain data."""
         return {
             "name": self.name,

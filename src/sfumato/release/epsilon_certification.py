@@ -25,10 +25,11 @@ the accounted steps, says; and where the table is empty.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hidden_columns import hidden_columns
 from sfumato.core.model import Model
 from sfumato.core.recipe import Recipe
@@ -71,7 +72,7 @@ class Part:
     account: Account
     said: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data for a certificate."""
         cost = {"epsilon": self.account.epsilon, "delta": self.account.delta}
         cost_fields = cost if self.account.effect is Effect.ACCOUNTED else {}
@@ -141,7 +142,7 @@ class Certified:
         """Whether the step at this place works on accounted output only."""
         return self.parts[index].said == POST_PROCESSING
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data for a certificate."""
         return {
             "certified": self.holds,
@@ -349,7 +350,7 @@ def _beyond_release(model: Model, released: Schema) -> str | None:
     return None
 
 
-def told_plan(release: Release, privacy: Certified | None) -> list[dict[str, Any]]:
+def told_plan(release: Release, privacy: Certified | None) -> list[Document]:
     """What a certificate tells of the plans.
 
     Of a certified release only what is the recipe's or the accounted output's: of steps before the
@@ -361,7 +362,7 @@ def told_plan(release: Release, privacy: Certified | None) -> list[dict[str, Any
     return [_public_plan(plan, privacy, index) for index, plan in enumerate(plans)]
 
 
-def _public_plan(plan: Mapping[str, Any], privacy: Certified, index: int) -> dict[str, Any]:
+def _public_plan(plan: Fields, privacy: Certified, index: int) -> Document:
     accounted = privacy.parts[index].account.effect is Effect.ACCOUNTED
     # a part must not claim an ε that does not hold of the whole
     if accounted and not privacy.holds:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.exchange import in_place
+from sfumato.core.fields import Document, Fields
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape, known_shapes
 from sfumato.errors import ParameterError, UnreadableInput
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 # Reading what stays with the owner of a release.
 
 
-def read_owner_record(folder: Path, certificate: Mapping[str, Any]) -> dict[str, Any]:
+def read_owner_record(folder: Path, certificate: Fields) -> Document:
     """The owner's record of a release, which must go with this certificate."""
     file = folder / "release.json"
     try:
@@ -76,8 +77,8 @@ class Folder:
     """
 
     folder: Path
-    certificate: dict[str, Any]
-    record: dict[str, Any]
+    certificate: Document
+    record: Document
     released: Any
     recipe: Recipe
 
@@ -127,7 +128,7 @@ class Folder:
     def add(
         self,
         key: str,
-        section: Mapping[str, Any],
+        section: Fields,
         *,
         sign: Path | None = None,
         owner_files: Mapping[str, bytes] = MappingProxyType({}),

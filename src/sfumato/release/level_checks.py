@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Fields
 from sfumato.core.hierarchy import TOP, bind, is_fixed
 from sfumato.errors import SfumatoError
 
 
-def is_on_level(
-    spec: Mapping[str, Any], level_entry: Mapping[str, int], values: pl.Series | None
-) -> bool:
+def is_on_level(spec: Fields, level_entry: Mapping[str, int], values: pl.Series | None) -> bool:
     """Whether the values of a column may be of a level of its hierarchy; yes where that cannot be
     told.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.core.evidence import gather
+from sfumato.core.fields import Fields
 from sfumato.core.limits import Limit, limits_of, written_limits
 from sfumato.core.recipe import Kept
 from sfumato.core.step import accounts
@@ -40,7 +41,7 @@ machine was.
 
 
 def judge_limits(
-    limits: Mapping[str, Any],
+    limits: Fields,
     pair: TablePair | Pair,
     *,
     steps: Sequence[Step] = (),
@@ -72,7 +73,7 @@ def about_all_releases(name: str) -> bool:
     return name in registry.attacks() and registry.attacks()[name].remembers
 
 
-def _judge(limit: Limit, pair: TablePair | Pair, released: Any, context: Mapping[str, Any]) -> Kept:
+def _judge(limit: Limit, pair: TablePair | Pair, released: Any, context: Fields) -> Kept:
     shape = released.shape
     if limit.name in registry.attacks(shape):
         return _check_by_attack(limit, pair, context)
@@ -99,7 +100,7 @@ def _limit_check(limit: Limit, value: float, holds: bool, way: str, where: str) 
     return Kept(limit.name, value, bound, holds, sentence, parameters=limit.parameters)
 
 
-def _check_by_attack(limit: Limit, pair: TablePair | Pair, context: Mapping[str, Any]) -> Kept:
+def _check_by_attack(limit: Limit, pair: TablePair | Pair, context: Fields) -> Kept:
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown,
     and does not keep it.
     """

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Fields
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.schema import Kind, Role
 from sfumato.core.shape import DATA, PEOPLE
@@ -32,7 +33,6 @@ RECODED = (Kind.NOMINAL, Kind.ORDINAL)
 """Kinds that a quasi-identifier may have after recoding, whatever it was."""
 UNPUBLISHED = (Role.DROP, Role.ASK)
 
-Fields = Mapping[str, Any]
 Schemas = Mapping[str, "Schema"]
 
 

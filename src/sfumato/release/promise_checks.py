@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.mechanism import told_in_plans
 from sfumato.core.model import Model
 from sfumato.core.schema import Role
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 COMPARES = "it compares the release with the original table"
 WHO_IS_WHO = "it compares the release with the original, and only the owner knows who is who"
@@ -220,7 +220,7 @@ def _may_apply(spec: object, steps: list[Any]) -> bool:
         return True
     try:
         model = registry.build("models", spec)
-        rules: dict[str, Any] = {}
+        rules: Document = {}
         for step in steps:
             rules |= registry.build("steps", step).mechanisms
         return bool(model.fits(rules))

@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.core import registry
 from sfumato.core.data import Data, digest_of_frame, is_data, joint_digest
+from sfumato.core.fields import Fields
 from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
 from sfumato.core.schema import SHAPED, Kind, Role, Schema
@@ -104,7 +105,7 @@ def read_one_table(
     recipe: Recipe | None = None,
     engine: str | None = None,
     table: str | None = None,
-    options: Mapping[str, Any],
+    options: Fields,
 ) -> Table | LazyTable:
     """One table from a path, a database or a frame, in memory or held by an engine;
     see :func:`sfumato.read`.

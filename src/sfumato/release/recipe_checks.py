@@ -8,11 +8,12 @@ to the columns of one table, or of several, stands in ``table_checks`` and ``per
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.core.attack import Finding
+from sfumato.core.fields import Fields
 from sfumato.core.limits import Limit, limits_of
 from sfumato.core.metric import Measure, Risk
 from sfumato.core.parameters import label_of
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 COLUMNS = "columns match the recipe"
 MOST_NAMED = 5

@@ -10,7 +10,6 @@ import hashlib
 import json
 import secrets
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ import polars as pl
 from sfumato.core import recipe_files as recipes
 from sfumato.core.attack import Memory
 from sfumato.core.data import Context
+from sfumato.core.fields import Document, Fields
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.shape import Shape
@@ -111,7 +111,7 @@ class Original:
         return self.inputs.owner
 
     @functools.cached_property
-    def lock(self) -> dict[str, Any] | None:
+    def lock(self) -> Document | None:
         """The owner's lock, where it is at hand."""
         return read_lock(self.owner)
 
@@ -151,7 +151,7 @@ def with_policies(original: Any, owner: Path | None) -> Any:
     return original.with_columns({name: kinds[name] for name in kinds.columns})
 
 
-def read_lock(owner: Path | None) -> dict[str, Any] | None:
+def read_lock(owner: Path | None) -> Document | None:
     """The owner's lock; None where there is none."""
     if owner is None or not (owner / "lock.json").is_file():
         return None
@@ -176,12 +176,12 @@ def locked_recipe(owner: Path | None, shape: Shape) -> Recipe | None:
     return None
 
 
-def in_parts(certificate: Mapping[str, Any]) -> bool:
+def in_parts(certificate: Fields) -> bool:
     """Whether a released table was written in parts, since an engine held it."""
     return "parts" in certificate.get("data", {})
 
 
-def as_released(certificate: Mapping[str, Any], original: Any) -> Any:
+def as_released(certificate: Fields, original: Any) -> Any:
     """The original as its release was made: held by an engine where that is in parts, else in
     memory.
     """
@@ -222,7 +222,7 @@ def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
     return in_fixed_form(original, recipe)
 
 
-def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) -> str | None:
+def _made_for(certificate: Fields, lock: Fields | None) -> str | None:
     """The format the release was made for, which may be another than it was written in."""
     # where no lock says it, it is the format of the file
     format_name = (lock or {}).get("made_for", certificate["data"].get("format"))
@@ -285,9 +285,7 @@ def _replay(original: Original) -> Replayed:
     return Replayed("holds" if is_equal else "fails", words, release, in_order)
 
 
-def _made_here(
-    release: TableRelease | None, original: Any, lock: Mapping[str, Any]
-) -> TableRelease | None:
+def _made_here(release: TableRelease | None, original: Any, lock: Fields) -> TableRelease | None:
     """What this process has made and written, where the lock is that of it and of this original."""
     if (
         release is None
@@ -314,7 +312,7 @@ class AsCertified(Memory):
     knows better.
     """
 
-    certificate: Mapping[str, Any]
+    certificate: Fields
 
     # the register is not at hand, so what it said is taken from the certificate
     def kept(self, limit: float, pair: TablePair) -> Kept:
@@ -335,14 +333,14 @@ class AsCertified(Memory):
 
 
 def make_table_again(
-    certificate: Mapping[str, Any],
+    certificate: Fields,
     original: Any,
     recipe: Recipe,
-    lock: Mapping[str, Any],
+    lock: Fields,
     context: ReplayInputs,
 ) -> TableRelease:
     """The release that a recipe and a seed make of a table."""
-    options: dict[str, Any] = {"seed": Seed.of(lock["seed"]), "shuffle": certificate["shuffled"]}
+    options: Document = {"seed": Seed.of(lock["seed"]), "shuffle": certificate["shuffled"]}
     # what columns imply is a claim of its own
     options |= {
         "population": context.population,
@@ -355,7 +353,7 @@ def make_table_again(
 
 
 def _make_people_again(
-    certificate: Mapping[str, Any], original: Data, recipe: Recipe, lock: Mapping[str, Any]
+    certificate: Fields, original: Data, recipe: Recipe, lock: Fields
 ) -> Release:
     """The release that a recipe and a seed make of people who are described by more than a row."""
     context = Context(
@@ -369,7 +367,7 @@ def _make_people_again(
     return release
 
 
-def _compare_files(release: Release, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+def _compare_files(release: Release, certificate: Fields) -> tuple[bool, str]:
     """Whether a release gives the files that stand; another version may write the same values in
     other bytes.
     """
@@ -396,7 +394,7 @@ def _compare_files(release: Release, certificate: Mapping[str, Any]) -> tuple[bo
     return False, "the recipe produces other files than were released"
 
 
-def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
+def is_same(release: Any, released: Any, certificate: Fields) -> bool:
     """Whether a release of a table holds the same rows as the one that stands, whatever their
     order.
     """
@@ -419,7 +417,7 @@ def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool
     return table.columns == released.columns and _same_rows(_rows_as_text(table), rows)
 
 
-def _is_in_order(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
+def _is_in_order(release: Any, released: Any, certificate: Fields) -> bool:
     """Whether the same rows stand in the same order; ``is_same`` asked for the rows before."""
     if in_parts(certificate):
         return _hash_in_order(release.table) == _hash_in_order(released)
@@ -444,7 +442,7 @@ def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:
     return total.text
 
 
-def _as_written(table: Table, certificate: Mapping[str, Any]) -> Table:
+def _as_written(table: Table, certificate: Fields) -> Table:
     """The table as a file of the certified format gives it back; as it is where no certificate says
     how a file is read.
     """

@@ -4,7 +4,7 @@ pictures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY, accepted_pairs
+from sfumato.core.fields import Fields
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import DATA
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 LABELS = "labels of recoded columns"
 SAMPLE = "sample"
@@ -216,7 +216,7 @@ def records_gone(certificate: Fields, shared: SharedFolder, original: Original) 
     )
 
 
-def _not_drawn(plan: Mapping[str, Any]) -> int:
+def _not_drawn(plan: Fields) -> int:
     """How many rows a sample of single rows left out: its plan tells the exact share."""
     if plan["step"] != SAMPLE or plan["unit"] != "row":
         return 0
@@ -243,7 +243,7 @@ def pictures_of_recipe(
     return Claim("pictures", "fails", problem)
 
 
-def _drawn_wrongly(certificate: Fields, story: Mapping[str, Any]) -> Iterator[str]:
+def _drawn_wrongly(certificate: Fields, story: Fields) -> Iterator[str]:
     columns, cards, maps, gone = (
         certificate["recipe"]["columns"],
         story["cards"],
@@ -302,7 +302,7 @@ def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> 
         yield "a column that no step changed is certified to have lost something"
 
 
-def _came_coarse(spec: Mapping[str, Any], released: Table, column: str) -> int:
+def _came_coarse(spec: Fields, released: Table, column: str) -> int:
     """How many cells of a column that no step touched may stand for several values: it was
     generalised before it came.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.relations import NAME
 from sfumato.core.table import Table
@@ -32,14 +33,14 @@ class InDatabase:
     address: str = dataclasses.field(repr=False)
     table: str
 
-    def read(self, options: Mapping[str, Any]) -> Table:
+    def read(self, options: Fields) -> Table:
         """The whole table in memory."""
         return from_database(self.address, self.table, MEMORY, options).in_memory(
             "data of several tables"
         )
 
 
-def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict[str, Any]:
+def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> Document:
     """Table → the path, frame or table of a database that holds it; ``files`` are those a recipe
     names, found from ``base``.
 
@@ -62,7 +63,7 @@ def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict
     return {name: _in_folder(Path(data), name, file, base) for name, file in files.items()}
 
 
-def _select_tables(data: Mapping[Any, Any], names: list[str]) -> dict[str, Any]:
+def _select_tables(data: Mapping[Any, Any], names: list[str]) -> Document:
     strange = [str(name) for name in data if name not in names]
     if strange:
         raise ParameterError(

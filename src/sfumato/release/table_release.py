@@ -17,6 +17,7 @@ from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.data import StepsResult
 from sfumato.core.design import link_warnings, weight_warnings
 from sfumato.core.evidence import needed
+from sfumato.core.fields import Document
 from sfumato.core.schema import Role
 from sfumato.core.step import Span, accounts, coarsened_columns
 from sfumato.core.threads import meanwhile
@@ -155,7 +156,7 @@ class TableRelease(Release):
         """What happened to every column."""
         return changes_of(self.original, released, self.plans)
 
-    def judging_options(self) -> dict[str, Any]:
+    def judging_options(self) -> Document:
         """What models may be shown besides the original: the population, the mechanisms, and what
         attacks believe.
         """
@@ -339,7 +340,7 @@ class TableRelease(Release):
             (before, after[before.name]) for before in self.before.measures if before.name in after
         ]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Document:
         """The release as plain data: verdicts, risks before and after, plans; no data values."""
         if self.attacks is None:
             attacks = {}

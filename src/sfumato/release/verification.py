@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, VerdictBlock
+from sfumato.core.fields import Document, Fields
 from sfumato.core.words import count_of, inflect
 from sfumato.release.manifest import Claim
 from sfumato.release.signatures import signature_holds
@@ -42,7 +43,7 @@ class Verification(Reportable):
         cls,
         folder: Path,
         claims: Iterable[Claim],
-        certificate: Mapping[str, Any],
+        certificate: Fields,
         trusted: Path | None = None,
     ) -> Verification:
         """The claims; who signed with a trusted key vouches for promises that nobody could
@@ -148,7 +149,7 @@ class Verification(Reportable):
     def __bool__(self) -> bool:
         return self.holds
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The verification as plain data."""
         return {
             "folder": self.folder,

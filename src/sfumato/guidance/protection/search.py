@@ -7,12 +7,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.data import Context
+from sfumato.core.fields import Fields
 from sfumato.core.progress import Progress, part_of, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
@@ -80,7 +81,7 @@ class SearchInput:
     terms: ProposedTerms
     changes: ChangePlan
     keep: tuple[str, ...] = ()
-    profile_step: Mapping[str, Any] | None = None
+    profile_step: Fields | None = None
     own_steps: tuple[Any, ...] = ()
 
     def without(self, columns: Collection[str]) -> SearchInput:

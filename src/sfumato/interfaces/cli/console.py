@@ -33,6 +33,7 @@ from sfumato.core.blocks import (
     cell_text,
     numeric_columns,
 )
+from sfumato.core.fields import Document
 from sfumato.core.progress import Progress, must_compile, silent
 from sfumato.core.words import join_words, percent
 from sfumato.errors import did_you_mean, printable, printable_json
@@ -93,7 +94,7 @@ class Presentable(Protocol):
         """What is shown, without a data value of a person."""
         ...
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The same as plain data."""
         ...
 

@@ -13,7 +13,6 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, Intruder, Learns, NothingToAttack, Scene, cut_short
-from sfumato.core.fields import Document
 from sfumato.core.groups import group_starts
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
@@ -762,7 +761,7 @@ class Membership(Attack):
             f" {area(members, non_members):.3f} (0.5: no better than a"
             f" coin){cut_short(len(members), planned_trials)}"
         )
-        details: Document = {
+        details: dict[str, Any] = {
             f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS
         }
         details["limited_by_work"] = len(members) < planned_trials

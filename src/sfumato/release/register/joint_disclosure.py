@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.recipe import Kept
 from sfumato.core.words import count_of, inflect
 from sfumato.methods.formulas.joint_classes import (
@@ -140,7 +141,7 @@ class Together:
             )
         return sentences
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data: counts only."""
         plain = dataclasses.asdict(self)
         return {**plain, "share": self.share, "unknown": self.unknown, "sentences": self.sentences}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from sfumato.core.fields import Fields
 
 WILDCARD = (
     "Missing values match everything here, as in sdcMicro; ARX counts them as a value of their "
@@ -56,7 +55,7 @@ ATTACKED = (
 )
 
 
-def differences_of(certificate: Mapping[str, Any]) -> list[str]:
+def differences_of(certificate: Fields) -> list[str]:
     """The sentences that concern this release."""
     differences = []
     if "wildcard" in certificate.get("missing_rule", {}).values():

@@ -6,10 +6,11 @@ itself; a page about one that is not installed here shows its name in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Fields
 from sfumato.core.parameters import words_of
 from sfumato.core.shape import Shape
 from sfumato.core.words import plain_name, score
@@ -71,9 +72,7 @@ def judges_detail(name: str) -> bool:
     return metric is not None and metric.judges_detail
 
 
-def plain_words(
-    attack: str, shape: Shape | None = None, parameters: Mapping[str, Any] | None = None
-) -> str:
+def plain_words(attack: str, shape: Shape | None = None, parameters: Fields | None = None) -> str:
     """What an attack would achieve, then its name and parameters; only the name where it is not
     known here.
 

@@ -8,13 +8,13 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.declared import OUTSIDE, Declared, DeclaredTable, Relation
+from sfumato.core.fields import Document, Fields
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, did_you_mean
 
@@ -297,7 +297,7 @@ class Answer:
             lines.append(f"  {', '.join(group)}: {self.values[number]:.6g}{error}")
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data, for JSON."""
         plain = dataclasses.asdict(self)
         return {
@@ -307,7 +307,7 @@ class Answer:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Answer:
+    def from_dict(cls, plain: Fields) -> Answer:
         """The inverse of :meth:`to_dict`."""
         fields = {field.name: plain[field.name] for field in dataclasses.fields(cls)}
         fields["groups"] = tuple(tuple(group) for group in fields["groups"])

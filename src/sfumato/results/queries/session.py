@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from sfumato.core.budget import Budget, PrivacyLoss
 from sfumato.core.declared import ROW, DeclaredTable, Relation, declared, require_declared
+from sfumato.core.fields import Document, Fields
 from sfumato.core.ledger import Ledger, Terms
 from sfumato.core.options import CommandOption
 from sfumato.core.table import Table
@@ -209,7 +210,7 @@ class Session:
 
         def ask() -> Asked:
             values = grid(self.table.declared.bounds_of(column), candidates)
-            quantile_options: dict[str, Any] = {
+            quantile_options: Document = {
                 "level": float(exact_level(level)),
                 "candidates": values,
             }
@@ -335,7 +336,7 @@ class Session:
         noisy_plans = {key: plan.with_noise() for key, plan in plans.items()}
         return {key: plan.answered(self.table) for key, plan in noisy_plans.items()}
 
-    def _column_facts(self, column: str | None) -> dict[str, Any]:
+    def _column_facts(self, column: str | None) -> Document:
         if column is None:
             bounds = None
         else:
@@ -382,8 +383,8 @@ class SessionOptions:
 
     panel: ClassVar[str] = "Start a ledger"
     neighbours: Annotated[str | None, CommandOption("add_remove or change_one")] = None
-    domains: Mapping[str, Any] | None = None
-    missing: Mapping[str, Any] | None = None
+    domains: Fields | None = None
+    missing: Fields | None = None
     name: Annotated[str | None, CommandOption("the dataset's name; else the recipe's")] = None
     quantum: Quantum | float | None = None
 
@@ -400,7 +401,7 @@ def session(
         int | None,
         CommandOption("rows of one person that count", panel=SessionOptions.panel),
     ] = None,
-    bounds: Mapping[str, Any] | None = None,
+    bounds: Fields | None = None,
     ledger: str | Path | None = None,
     options: SessionOptions = SessionOptions(),
 ) -> Session:

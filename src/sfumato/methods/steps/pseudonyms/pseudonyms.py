@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from sfumato.core.encoding import SEPARATOR, encode_column, joint_label
+from sfumato.core.fields import Document, Fields
 from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import COLUMNS, FILE, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
@@ -158,11 +159,11 @@ class Given:
     codes: Any
     preserved: tuple[Preserved, ...] = ()
     warnings: tuple[str, ...] = ()
-    owner: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    owner: Fields = dataclasses.field(default_factory=dict)
     key: bytes = b""
     storing: Storing | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Document:
         """What workers elsewhere need: the vault is not their business, nor is the key where
         pseudonyms are listed.
         """
@@ -571,7 +572,7 @@ class Pseudonymize(ColumnStep):
             return pl.Int64()
         return pl.String()
 
-    def _public(self) -> dict[str, Any]:
+    def _public(self) -> Document:
         options = {
             name: getattr(self, name)
             for name in ("method", "together", "length", "encoding", "algorithm", "kind")
@@ -622,7 +623,7 @@ def _preserved_equality(columns: tuple[str, ...], codes: Sequence[str]) -> Prese
     return Preserved("which values are equal", columns, not shared, shared)
 
 
-def _changes(attribute: Attribute) -> dict[str, Any]:
+def _changes(attribute: Attribute) -> Document:
     roles = attribute.roles
     if attribute.has(Role.DROP):
         roles = (Role.KEEP,)
