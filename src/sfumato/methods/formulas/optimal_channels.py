@@ -29,7 +29,7 @@ LARGEST_EPSILON = 20.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Channel:
+class AnswerChannel:
     """What a value becomes: ``weights[i, j]`` of ``TOTAL`` is the probability that *i* is released
     as *j*.
 
@@ -77,18 +77,20 @@ def distortions(size: int, distance: str) -> Floats:
     """
     places = np.arange(size)
     apart = np.abs(places[:, None] - places[None, :]).astype(np.float64)
-    return np.minimum(apart, 1.0) if distance == "equal" else apart / max(1, size - 1)
+    if distance == "equal":
+        return np.asarray(np.minimum(apart, 1.0))
+    return np.asarray(apart / max(1, size - 1))
 
 
 def whole_weights(shares: Sequence[float]) -> Ints:
     """Probabilities as whole parts of ``TOTAL``; what rounding leaves goes to the largest."""
     chances = np.asarray(shares, dtype=np.float64)
-    weights = np.floor(chances / chances.sum() * TOTAL).astype(np.int64)
+    weights: Ints = np.floor(chances / chances.sum() * TOTAL).astype(np.int64)
     weights[int(np.argmax(weights))] += TOTAL - int(weights.sum())
     return weights
 
 
-def optimal_channel(prior: Sequence[float], epsilon: float, cost: Floats) -> Channel:
+def optimal_channel(prior: Sequence[float], epsilon: float, cost: Floats) -> AnswerChannel:
     r"""The channel of least expected distortion that is ε-private for one value.
 
     .. math:: \min_R \sum_{ij} p_i R_{ij} d_{ij} \quad \text{with} \quad
@@ -116,7 +118,7 @@ def optimal_channel(prior: Sequence[float], epsilon: float, cost: Floats) -> Cha
     solved, lower_bound = _solve(weighted, math.exp(epsilon))
     weights = _round_exactly(solved, epsilon)
     distortion = float((weighted * weights).sum() / TOTAL)
-    return Channel(weights, distortion, min(lower_bound, distortion))
+    return AnswerChannel(weights, distortion, min(lower_bound, distortion))
 
 
 def _solve(weighted: Floats, factor: float) -> tuple[Floats, float]:

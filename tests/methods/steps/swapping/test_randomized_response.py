@@ -16,7 +16,7 @@ from sfumato.core.table import Table
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.formulas.bridge import implied_t
 from sfumato.methods.formulas.exact_draws import Draws
-from sfumato.methods.formulas.optimal_channels import Channel
+from sfumato.methods.formulas.optimal_channels import AnswerChannel
 from tests.oracles.closeness_and_privacy import epsilon_from_below
 from tests.release.test_epsilon_certification import share_of
 
@@ -200,7 +200,7 @@ def test_the_value_of_one_record_changes_nothing_else_that_is_shared(
 ):
     """Where every answer comes out the same, nothing may tell which value one record had."""
     monkeypatch.setattr(
-        Channel, "draw", lambda self, codes, prior, draws: np.arange(len(codes)) % 3
+        AnswerChannel, "draw", lambda self, codes, prior, draws: np.arange(len(codes)) % 3
     )
     shown = []
     for which, value in enumerate(("flu", odd)):

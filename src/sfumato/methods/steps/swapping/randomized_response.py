@@ -21,7 +21,7 @@ from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.formulas.optimal_channels import (
     LARGEST_EPSILON,
     MOST_VALUES,
-    Channel,
+    AnswerChannel,
     distortions,
     optimal_channel,
     whole_weights,
@@ -167,7 +167,7 @@ class RandomizedResponse(ColumnStep):
         """ε for the values of one record in these columns."""
         return Account(Effect.ACCOUNTED, "", tuple(self.columns), self.epsilon, neighbours=VALUES)
 
-    def channel(self, name: str, prior: list[float] | None = None) -> Channel:
+    def channel(self, name: str, prior: list[float] | None = None) -> AnswerChannel:
         """The channel of a column, by the prior that is written down or another one."""
         size = len(self.domain[name])
         chances = prior or self.prior.get(name) or [1 / size] * size
@@ -242,7 +242,7 @@ class RandomizedResponse(ColumnStep):
         for_prior = share * Fraction(self.estimate)
         return for_prior, share - for_prior
 
-    def _public_facts(self, draws: Draws, channels: dict[str, Channel]) -> dict[str, Any]:
+    def _public_facts(self, draws: Draws, channels: dict[str, AnswerChannel]) -> dict[str, Any]:
         source = "estimated with noise" if self.estimate is not None else "public"
         claim = facts(
             draws,
