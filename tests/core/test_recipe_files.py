@@ -170,7 +170,7 @@ promises: []
         "column 'e': 'size' is not known",
         (
             "column 'f', hierarchy: intervals: widths must be growing multiples of each other; 7 is"
-            " none of the one before"
+            " not a multiple of the one before"
         ),
         "meet[1]: k_anonymity: k should be greater than or equal to 1",
         "meet[2]: 'k_anonimity' is not a known model",

@@ -94,7 +94,7 @@ def test_attack_refuses_what_is_about_tables(shape: str, option: str) -> None:
     if option != "sample":
         keywords = {"context": sf.AttackContext(**{option: 5})}
     with pytest.raises(
-        ParameterError, match=f"{option} is known for attacks on tables only; leave it out"
+        ParameterError, match=f"{option} is for attacks on tables only; leave it out"
     ):
         sf.attack(data, data, **keywords)
 

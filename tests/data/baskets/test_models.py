@@ -167,7 +167,7 @@ def test_too_many_closed_sets_are_no_pass():
     verdict = models.RhoUncertainty(1, ["c1"], most=3).judge(Evidence(examples.baskets()))
     assert not verdict.holds
     assert verdict.attained is None
-    assert "not known" in verdict.sentence
+    assert "is unknown" in verdict.sentence
 
 
 def test_nobody_with_an_item_is_no_pass():

@@ -155,7 +155,7 @@ def test_pairs_of_degrees_tell_more_than_degrees():
     people = graph(4, [(0, 1), (0, 2), (1, 2), (3, 2), (3, 0)])
     assert sum(1 for c in Counter(people.out.degrees.tolist()).values() if c == 1) == 2
     verdict = KDegree(2, directed=True).judge(Evidence(people))
-    assert verdict.sentence.startswith("4 of 4 people are alone")
+    assert verdict.sentence.startswith("4 of 4 people are unique")
 
 
 @given(graphs(most=6), st.integers(1, 3))

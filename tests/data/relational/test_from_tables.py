@@ -332,8 +332,8 @@ def test_orphans_are_dropped_and_counted_where_the_recipe_says_so():
     )
     along = TABLES["prescriptions"].height - given_there.height
     assert (
-        f"table 'prescriptions': {along} row(s) belong to rows of 'visits' that were dropped, and"
-        " went with them" in people.notes
+        f"table 'prescriptions': {along} row(s) belong to dropped rows of 'visits' and were"
+        " dropped too" in people.notes
     )
 
 

@@ -209,7 +209,7 @@ class TestWeights:
         )
         release = sf.anonymize(people, [sf.KAnonymity(5)], [sf.GlobalRecoding()])
         assert len(release.warnings) == warned
-        assert all("60 of 60 records stand alone" in warning for warning in release.warnings)
+        assert all("60 of 60 records are the only ones" in warning for warning in release.warnings)
 
 
 class TestQuestions:

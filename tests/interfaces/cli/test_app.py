@@ -64,7 +64,7 @@ def test_wrong_usage_is_told_in_our_words(sfumato, words, told):
 def test_an_old_name_is_answered_with_the_new_one(sfumato, old, new):
     found = sfumato(*old.split())
     assert found.code == 2 and not found.out
-    assert found.err.count("\n") == 1 and found.err.endswith(f"is called sfumato {new} now\n")
+    assert found.err.count("\n") == 1 and found.err.endswith(f"is now called sfumato {new}; use that\n")
 
 
 def test_anonymize_is_run():

@@ -24,7 +24,7 @@ def test_run_tells_counts_promises_attacks_and_what_is_unknown(sfumato, data, re
     assert code == 0 and "share" in err and "keep" in err
     for part in (
         "company of 2",
-        "1 of 6 people left out",
+        "1 of 6 people removed",
         "letters",
         "100 %",
         "60 %",

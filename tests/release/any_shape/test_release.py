@@ -142,7 +142,7 @@ def test_limits_are_measured_and_an_unknown_attack_keeps_none(data):
         sf.anonymize(people(data), **made, limits={"blind": 1})
     with pytest.raises(ParameterError, match="second does not apply"):
         sf.anonymize(people(data), **made, limits={"second": 1})
-    with pytest.raises(ParameterError, match="no risk, attack or utility 'marketer_risk'"):
+    with pytest.raises(ParameterError, match="no risk, attack or utility is called 'marketer_risk'"):
         sf.anonymize(people(data), **made, limits={"marketer_risk": 0.5})
 
 
