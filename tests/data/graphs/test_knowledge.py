@@ -105,7 +105,7 @@ def test_attributes_count_with_the_place(people, values):
     assert KDegree(2).judge(Evidence(labelled)).attained == smallest(both)
     verdict = KDegree(2, with_attributes=False).judge(Evidence(labelled))
     assert verdict.attained == smallest(degrees)
-    assert "what is known of sex is not covered" in verdict.sentence
+    assert "knowledge of sex is not covered" in verdict.sentence
     known = list(zip(h(as_networkx(people), 2).values(), values, strict=False))
     assert HRefinement(2).judge(Evidence(labelled)).attained == smallest(known)
 

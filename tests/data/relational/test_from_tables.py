@@ -341,7 +341,7 @@ def test_a_table_that_is_not_given_or_not_known():
     with pytest.raises(ParameterError, match=", which was not given"):
         sf.read_tables({name: TABLES[name] for name in ("people", "prescriptions")}, CLINIC)
     with pytest.raises(
-        ParameterError, match=r"no table 'visit' in the recipe\. Did you mean 'visits'"
+        ParameterError, match=r"table 'visit' is not in the recipe\. Did you mean 'visits'"
     ):
         sf.read_tables({**TABLES, "visit": TABLES["visits"]}, CLINIC)
     with pytest.raises(ParameterError, match="read_tables"):

@@ -277,7 +277,7 @@ def test_bad_tables():
         laplace().needs(classes_of([["a"]], kind="nominal").schema)
     halves = classes_of([[0.5], [2.0]])
     model = StochasticTCloseness("pay", t=2, mechanism="discrete_laplace", scale=1)
-    with pytest.raises(SchemaError, match="no whole numbers"):
+    with pytest.raises(SchemaError, match="not whole numbers"):
         model.judge(gather(halves, [model]))
     known = StochasticTCloseness("pay", t=2, mechanism="matrix", matrix={"yes": {"yes": 1.0}})
     with pytest.raises(SchemaError, match=r"1 value\(s\) of 'pay' have no row") as raised:

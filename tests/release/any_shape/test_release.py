@@ -308,7 +308,7 @@ def test_values_that_a_promise_lists_stay_with_the_owner(data, tmp_path):
     )
     folder = release.write(tmp_path / "out")
     told = json.loads((folder / "share" / "certificate.json").read_text())["recipe"]["meet"][1]
-    assert told == {"listed": {"letters": "kept by the owner"}}
+    assert told == {"listed": {"letters": "stays with the owner"}}
     assert statuses(sf.verify(folder / "share"))["listed"] == "needs original"
     assert sf.verify(folder / "share", original=data, owner=folder / "owner").holds
 
@@ -630,7 +630,7 @@ def test_what_serves_another_shape_is_refused_by_name(data, release):
     ):
         sf.judge(found, "k_anonymity:2")
     with pytest.raises(
-        ParameterError, match="no attack 'singling_out' for data of shape baskets; it serves table"
+        ParameterError, match="attack 'singling_out' does not exist for data of shape baskets; it serves table"
     ):
         sf.attack(found, release.released, only="singling_out")
     with pytest.raises(
