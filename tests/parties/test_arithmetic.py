@@ -222,7 +222,7 @@ def test_two_parties_cannot_multiply_alone():
 def test_wrong_shares_and_unreduced_products_are_not_opened():
     async def lie(calc, i):
         x = await calc.shared(np.array([4]))
-        with pytest.raises(Disagreement, match="do not fit"):
+        with pytest.raises(Disagreement, match="are inconsistent"):
             await calc.opened(calc.plus(x, 1) if i == 2 else x)
 
     async def unreduced(calc, _):

@@ -57,7 +57,7 @@ def test_a_recipe_with_nothing_but_synthesize_is_released_attacked_and_told(run,
     found = run("  - synthesize", limits=ANYWAY)
     assert found.code == 0, found.err
     assert (
-        "records, compared" in found.out
+        "synthetic records" in found.out
         and "closest record" in found.out
         and "suppressed" not in found.out
     )

@@ -78,7 +78,7 @@ def test_a_confirmed_header_is_worth_a_suggestion(sfumato, recipe, tmp_path):
     file = tmp_path / "people.csv"
     file.write_text("name,towns,illness\nAlice,Berlin,flu\n", encoding="utf-8")
     done = sfumato("run", file, "-r", recipe, "-o", tmp_path / "out")
-    assert done.code == 2 and "people.csv has no column 'town'. Did you mean 'towns'?" in done.err
+    assert done.code == 2 and "people.csv lacks column 'town'. Did you mean 'towns'?" in done.err
     assert "column 'towns' of people.csv has no role" in done.err and not shown(done)
 
 
@@ -121,7 +121,7 @@ def test_a_population_that_is_no_table(sfumato, table, shadow, tmp_path):
     for options in (("-r", named), ("-r", plain, "--population", shadow)):
         done = sfumato("run", table, *options, "-o", tmp_path / "out")
         assert (
-            done.code in (2, 5) and silent_about(done) and "shadow has no column 'town'" in done.err
+            done.code in (2, 5) and silent_about(done) and "shadow lacks column 'town'" in done.err
         )
 
 
