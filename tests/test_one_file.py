@@ -772,7 +772,9 @@ def test_what_is_nothing_of_its_kind_is_refused(announced, kind, value):
 
 def test_what_is_no_shape_of_data_is_refused(announced):
     announced(("sfumato.shapes", "theirs", "json"))
-    with pytest.raises(ParameterError, match="plug-in 'json' does not define a usable shape of data"):
+    with pytest.raises(
+        ParameterError, match="plug-in 'json' does not define a usable shape of data"
+    ):
         registry.family("models", Shape("theirs"))
 
 

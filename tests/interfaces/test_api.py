@@ -77,7 +77,9 @@ def test_run_refuses_what_is_not_about_tables(option: str) -> None:
     ("option", "value"), [("population", sf.examples.ancona), ("threshold", lambda: 0.1)]
 )
 def test_assess_refuses_what_is_about_tables(shape: str, option: str, value: Any) -> None:
-    with pytest.raises(ParameterError, match=f"^{option} is not available for data of shape {shape}"):
+    with pytest.raises(
+        ParameterError, match=f"^{option} is not available for data of shape {shape}"
+    ):
         sf.assess(DATA[shape](), **{option: value()})
 
 
@@ -200,7 +202,8 @@ def test_a_table_that_is_not_there_is_refused_when_the_recipe_is_read(
     text = f"tables: {{people: {{key: id, columns: {{age: quasi}}}}, {visits}}}\n{section}\n"
     (tmp_path / "recipe.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(
-        sf.errors.RecipeError, match=r"names a table 'vsits'. Did you mean 'visits'"
+        sf.errors.RecipeError,
+        match=r"names a table 'vsits', which the recipe lacks. Did you mean 'visits'",
     ):
         sf.run(None, tmp_path / "recipe.yaml")
 

@@ -113,7 +113,7 @@ def test_the_reasons_are_sentences_with_the_numbers(found):
         f"would suppress {more:,} fewer records and raise loss from {found.chosen.score:.4f} to"
         in sentence
     )
-    assert told.choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes: proved")
+    assert told.choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes, proved")
     assert "none of them has less loss" in told.choice
     assert told.outlook[0].startswith(
         "A budget of 4 % (32 records) instead of 5 % (40 records) would "

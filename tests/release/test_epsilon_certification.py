@@ -118,7 +118,7 @@ BROKEN = {
         [sf.TopBottomCoding(["age"], top=25, replacement="mean"), SAFE],
         "mean of its values",
     ),
-    "random rounding": ({}, [sf.Round(["age"], base=5, method="random"), SAFE], "round looks"),
+    "random rounding": ({}, [sf.Round(["age"], base=5, method="random"), SAFE], "round reads"),
     "kept values": (
         {},
         [sf.Recode(["sex"], mapping={"f": "w"}, unmapped="keep"), SAFE],

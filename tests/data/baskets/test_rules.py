@@ -64,7 +64,10 @@ def test_worked_example(method, lost, ghosts):
     measured = ItemRuleSideEffects(support=2 / 6, confidence=0.7, hidden="b -> c").measure(
         Pair(people, released)
     )
-    assert measured.raw == lost + ghosts and "0 of 1 hidden rules can still be found" in measured.meaning
+    assert (
+        measured.raw == lost + ghosts
+        and "0 of 1 hidden rules can still be found" in measured.meaning
+    )
     assert bool(plan.describe()["occurrences_added"]) == (method == "isl")
 
 

@@ -72,7 +72,9 @@ def test_a_file_that_was_cut_otherwise_than_the_recipe_says_is_refused(tmp_path)
     (tmp_path / "t.csv").write_text("age\n30\n40\n")
     schema = sf.read(pl.DataFrame({"age": [1]})).with_roles(quasi="age").schema
     intake = sf.read(tmp_path / "t.csv", header=False).source.intake
-    with pytest.raises(ParameterError, match=r"with other options \(header\) than were used.*recipe="):
+    with pytest.raises(
+        ParameterError, match=r"with other options \(header\) than were used.*recipe="
+    ):
         sf.run(
             sf.read(tmp_path / "t.csv"),
             sf.Recipe(schema, (sf.KAnonymity(1),), (sf.GlobalRecoding(),), intake=intake),

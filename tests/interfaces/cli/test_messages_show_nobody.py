@@ -78,7 +78,7 @@ def test_a_confirmed_header_is_worth_a_suggestion(sfumato, recipe, tmp_path):
     file = tmp_path / "people.csv"
     file.write_text("name,towns,illness\nAlice,Berlin,flu\n", encoding="utf-8")
     done = sfumato("run", file, "-r", recipe, "-o", tmp_path / "out")
-    assert done.code == 2 and "people.csv lacks column 'town'. Did you mean 'towns'?" in done.err
+    assert done.code == 2 and "people.csv has no column 'town'. Did you mean 'towns'?" in done.err
     assert "column 'towns' of people.csv has no role" in done.err and not shown(done)
 
 

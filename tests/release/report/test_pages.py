@@ -263,7 +263,7 @@ def test_many_plain_columns_stand_in_one_line():
         told = {
             "name": name,
             "roles": ["keep"],
-            "action": "released as it is",
+            "action": "released unchanged",
             "level": None,
             "top": None,
         }

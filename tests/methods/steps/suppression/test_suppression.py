@@ -444,6 +444,8 @@ def test_alternatives_say_where_missing_values_were_not_counted_as_they_are_judg
     release = sf.anonymize(
         with_wildcards(["x", "x", "x", None, None, None]), [KAnonymity(3)], [GlobalRecoding()]
     )
-    assert "Missing values of home count as a category of their own here" in str(release.alternatives())
+    assert "Missing values of home count as a category of their own here" in str(
+        release.alternatives()
+    )
     plain = sf.anonymize(with_wildcards(["x", "x", "x"]), [KAnonymity(3)], [GlobalRecoding()])
     assert "Missing values" not in str(plain.alternatives())
