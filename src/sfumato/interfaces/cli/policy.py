@@ -6,12 +6,13 @@ import dataclasses
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
 
 from sfumato.core import environment
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
@@ -130,7 +131,7 @@ class PolicyChoices:
     key: Annotated[str | None, CommandOption("key for pseudonyms: a file, or env:NAME")] = None
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Document:
         """The same as compiling takes it; a promise without its degree is refused."""
         from sfumato.core import registry
 
@@ -138,11 +139,14 @@ class PolicyChoices:
         # A promise without its degree would hold of everything.
         if any(question.left_open for question in questions):
             raise ParameterError("--meet needs a degree, like k_anonymity:5")
-        options: dict[str, Any] = {"meet": tuple(question.model for question in questions)}
+        options: Document = {"meet": tuple(question.model for question in questions)}
         if self.key:
             # env:NAME is a variable, anything else the path of a file.
             variable = self.key.removeprefix("env:")
-            options["key"] = {"file": self.key} if variable == self.key else {"env": variable}
+            if variable == self.key:
+                options["key"] = {"file": self.key}
+            else:
+                options["key"] = {"env": variable}
         return options
 
     def read(self, data: str, intake: Intake, *, quiet: bool) -> Table:
@@ -398,7 +402,7 @@ def export(
     documents_to_stdout().write(text)
 
 
-def _release_in_dpv(folder: Path, to: str) -> dict[str, Any]:
+def _release_in_dpv(folder: Path, to: str) -> Document:
     from sfumato.policy.dialects.dpv import release_to_dpv
     from sfumato.policy.enforce import read_record
     from sfumato.release.certificate_files import read_certificate
