@@ -331,7 +331,7 @@ class TestFreeText:
 @pytest.mark.parametrize("seed", range(40))
 def test_no_unknown_column_is_proposed_as_plain(seed):
     """Names nobody knows and values of any kind: each is quasi, asked about or dropped; only a
-    constant is released as it is.
+    constant is released unchanged.
     """
     draw = drawn(seed)
     kinds = (

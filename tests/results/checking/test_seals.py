@@ -113,7 +113,7 @@ def test_edits_are_noticed(place, edit):
 def test_a_head_that_is_gone_or_none(place, text):
     head = place / "s" / "head.json"
     head.unlink() if text is None else head.write_text(text)
-    with pytest.raises(UnreadableInput, match="cut off|lost entries at its end"):
+    with pytest.raises(UnreadableInput, match=r"cut off|lost entries at its end"):
         OutputLog.at(place / "s")
 
 
