@@ -33,22 +33,3 @@ html_math_renderer = "mathml"
 html_show_sphinx = False
 html_copy_source = False
 html_use_index = False
-
-ROOT_PAGES = {"ARCHITECTURE.md": "architecture", "CONTRIBUTING.md": "contributing"}
-
-
-def resolve_root_page(app, env, node, content):  # noqa: ANN001, ANN201
-    """Pages that include a file of the root keep its links: they lead to the page that includes the
-    other file.
-    """
-    from sphinx.util.nodes import make_refnode
-
-    page = ROOT_PAGES.get(node.get("reftarget", ""))
-    if page is None:
-        return None
-    return make_refnode(app.builder, node["refdoc"], page, "", content)
-
-
-def setup(app):  # noqa: ANN001, ANN201
-    """Resolve links between files of the root."""
-    app.connect("missing-reference", resolve_root_page)
