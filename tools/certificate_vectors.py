@@ -32,6 +32,7 @@ CLAIMS = (
     "readable data",
     "rows and columns",
     "formulas",
+    "tables judged",
     "direct identifiers gone",
     "columns match the recipe",
     "class sizes and risks",
@@ -165,6 +166,17 @@ def stray_file(certificate: dict[str, Any], folder: Path) -> None:
     (folder / "names.txt").write_text("Ada\n", encoding="utf-8")
 
 
+def listed_file(certificate: dict[str, Any], folder: Path) -> None:
+    """A file that is listed, and that no promise covers."""
+    stray_file(certificate, folder)
+    seal(certificate, folder)
+    content = (folder / "names.txt").read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    certificate["files"]["names.txt"] = {"sha256": digest, "bytes": len(content)}
+    certificate["digest"] = digest_of(certificate)
+    write(certificate, folder)
+
+
 def signature(certificate: dict[str, Any], folder: Path) -> None:
     """A signature of a key that exists no longer."""
     with tempfile.TemporaryDirectory() as room:
@@ -218,6 +230,7 @@ VECTORS: dict[str, tuple[str, str, list[Any], dict[str, Any], Forge | None]] = {
     "k_larger": (FALSE, "a larger k, sealed again", [K2], {}, larger_k),
     "k_fewer_quasi": (FALSE, "a role that is not the recipe's", [K2], {}, fewer_quasi),
     "k_stray_file": (FALSE, "a file that is not listed", [K2], {}, stray_file),
+    "k_listed_file": (FALSE, "a file that no promise covers", [K2], {}, listed_file),
     "k_unknown_field": ("refused", "a section that none has", [K2], {}, unknown_field),
     "signed": (OPEN, "a signature", [K2], {}, signature),
     "signed_false": (FALSE, "a signature of another text", [K2], {}, false_signature),

@@ -132,7 +132,6 @@ def read_certificate(data: bytes) -> Document:
             object_pairs_hook=once,
             parse_float=finite,
             parse_constant=finite,
-            parse_int=lambda text: int(text) if finite(text) is not None else 0,
         )
         canonical(document)
         nested = depth(document)
@@ -244,6 +243,8 @@ def signature_claim(document: Document, trusted: bytes | None) -> Claim:
 
 # The folder.
 
+PICTURES = r"pictures/([^/]+\.(png|svg)|descriptions\.txt)"
+
 
 def sha256_of(file: Path) -> str:
     """SHA-256 of the bytes of a file."""
@@ -268,6 +269,13 @@ def folder_claim(document: Document, folder: Path) -> Claim:
         changed += file.stat().st_size != size or sha256_of(file) != digest
     words = f"{len(listed)} listed; {len(extra)} besides, {len(gone)} missing, {changed} changed"
     return Claim("folder", state(not (extra or gone or changed or links)), words)
+
+
+def unjudged_files(document: Document) -> list[str]:
+    """Listed files that no promise covers."""
+    data = document["data"]["file"]
+    known = rf"report\.html|sfumato_verify\.py|{re.escape(data)}(/[^/]+)?|{PICTURES}"
+    return [name for name in document["files"] if not re.fullmatch(known, name)]
 
 
 # How text is read.
@@ -692,7 +700,7 @@ def promise_claims(document: Document, classes: Classes) -> Iterator[Claim]:
         name, fields = method(spec)
         try:
             status, detail = judge(name, fields, entry, document, classes)
-        except (Unreadable, KeyError, TypeError, ValueError) as error:
+        except (Unreadable, KeyError, TypeError, ValueError, ArithmeticError) as error:
             status, detail = FAILS, str(error) if isinstance(error, Unreadable) else "it is damaged"
         yield Claim(f"promise {number}: {name}", status, detail, True)
 
@@ -909,6 +917,8 @@ def data_claims(document: Document, folder: Path) -> Iterator[Claim]:
     file = folder / str(data["file"])
     if file.name != data["file"] or file.name == CERTIFICATE or file.is_symlink():
         raise Refused("it does not name a data file of its own folder")
+    if unjudged_files(document):
+        yield Claim("tables judged", FAILS, "more files are listed, which no promise covers")
     if file.is_file():
         yield Claim("data file unedited", state(sha256_of(file) == data["sha256"]), "its SHA-256")
     types = (data.get("form") or {}).get("types")
@@ -946,7 +956,7 @@ def verify(folder: Path, trusted: bytes | None = None) -> list[Claim]:
     try:
         for claim in data_claims(document, folder):
             claims.append(claim)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         claims.append(Claim("certificate", FAILS, "it lacks what a claim needs; it was edited"))
     claims.append(Claim("the original is the committed one", ORIGINAL, "ask its owner"))
     claims.append(Claim("besides", UNCHECKED, f"see sfumato verify: {BESIDES}"))

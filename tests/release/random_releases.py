@@ -30,6 +30,7 @@ SHARED = (
     "readable data",
     "rows and columns",
     "formulas",
+    "tables judged",
     "direct identifiers gone",
     "columns match the recipe",
     "class sizes and risks",
@@ -276,6 +277,12 @@ def _stray_file(rng, certificate, folder):
     (folder / "more.csv").write_text("name\nAnna\n", encoding="utf-8")
 
 
+def _listed_file(rng, certificate, folder):
+    (folder / "more.csv").write_text("name\nAnna\n", encoding="utf-8")
+    certificate["files"]["more.csv"] = {}
+    seal(certificate, folder)
+
+
 def _missing_report(rng, certificate, folder):
     (folder / "report.html").unlink()
 
@@ -343,6 +350,7 @@ FORGERIES = {
     "fewer quasi-identifiers": _fewer_quasi,
     "other sizes": _other_sizes,
     "stray file": _stray_file,
+    "listed file": _listed_file,
     "report gone": _missing_report,
     "direct identifier": _direct_identifier,
     "no promise": _no_promise,

@@ -162,6 +162,10 @@ def run(
     if target is not None:
         places += f"\ntable  {escape(target.shown)}: written and judged there"
     tell(places, quiet=quiet)
+    if write.with_verifier:
+        from sfumato.release.verifier_file import CAVEAT
+
+        notes((CAVEAT,), quiet=quiet)
     _tell_next(release, folder, data, quiet=quiet)
     exchange = ("exchange",) if force else ()
     notes(cannot_promise("modes", "locks", *exchange), quiet=quiet)

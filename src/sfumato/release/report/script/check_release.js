@@ -174,12 +174,10 @@ class Column {
   }
 }
 
-function fitting(pattern, convert) {
-  return (text) => {
-    if (!pattern.test(text)) throw new Unreadable("values do not fit their type");
-    return convert(text);
-  };
-}
+const fitting = (pattern, convert) => (text) => {
+  if (!pattern.test(text)) throw new Unreadable("values do not fit their type");
+  return convert(text);
+};
 
 function wholeNumber(text) {
   const number = BigInt(text.replace("+", ""));
@@ -268,9 +266,8 @@ const restored = (text) => (/^'+[=+\-@\t\r\n]/.test(text) ? text.slice(1) : text
 
 function readCsv(bytes, form) {
   const encoding = (form.encoding ?? "utf-8").toLowerCase();
-  const known = ["utf-8", "utf-8-sig", "cp1252", "windows-1252"].includes(encoding);
-  if (!known) throw new Unreadable(`text in ${encoding} is not read here`);
-  const label = encoding.startsWith("utf") ? "utf-8" : "windows-1252";
+  const label = { "utf-8": "utf-8", "utf-8-sig": "utf-8", cp1252: "windows-1252" }[encoding];
+  if (!label) throw new Unreadable(`text in ${encoding} is not read here`);
   const text = new TextDecoder(label, { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
   if (text.includes("\0")) throw new Unreadable("it holds a NUL");
   const records = csvRecords(text, form.delimiter ?? ",");
@@ -331,8 +328,7 @@ function readTable(bytes, data) {
     const comma = type === "decimal" && point !== ".";
     column.convert(comma ? (text) => TYPES[type](text.replaceAll(point, ".")) : TYPES[type]);
   }
-  const [any] = columns.values();
-  return { columns, rows: any.length, types: data.form.types };
+  return { columns, rows: [...columns.values()][0].length, types: data.form.types };
 }
 
 // Classes: which class each row is in, and what the classes hold.
@@ -406,14 +402,10 @@ function compatible({ table, quasi, wild, records }, examples) {
 
 // Per class a map from the values of columns (together) to how often they occur.
 function countsOf(classes, names) {
-  let codes = null, width = 1;
-  for (const name of names) {
-    const column = classes.table.columns.get(name);
-    if (codes === null) [codes, width] = [column.codes, column.values.length];
-    else {
-      const rows = codes.subarray(0, classes.table.rows);
-      ({ numbers: codes, count: width } = paired(rows, width, column.codes, column.values.length));
-    }
+  const { columns, rows } = classes.table;
+  let { codes, values: { length: width } } = columns.get(names[0]);
+  for (const column of names.slice(1).map((name) => columns.get(name))) {
+    ({ numbers: codes, count: width } = paired(codes.subarray(0, rows), width, column.codes, column.values.length));
   }
   const counts = Array.from({ length: classes.count }, () => new Map());
   for (let row = 0; row < classes.table.rows; row++) {
@@ -478,9 +470,8 @@ function isValid({ name, fields, how, required, k, sensitive }) {
 }
 
 function effective(counts) {
-  const size = sum(counts);
-  const entropy = Math.log(size) - sum(counts.map((c) => c * Math.log(c))) / size;
-  return Math.min(Math.max(Math.exp(entropy), 1), counts.length);
+  const size = sum(counts), weighted = sum(counts.map((c) => c * Math.log(c)));
+  return Math.min(Math.max(Math.exp(Math.log(size) - weighted / size), 1), counts.length);
 }
 
 function headToTail(counts, rank) {
@@ -497,10 +488,8 @@ function rankOf(counts, c) {
 function valuesOf(promise, classes) {
   const { name, how, fields, required } = promise;
   if (name === "k_anonymity") return [classes.frequencies, classes.frequencies];
-  if (name === "maximum_risk") {
-    const risks = classes.frequencies.map((f) => 1 / f);
-    return [risks, risks];
-  }
+  const risks = classes.frequencies.map((f) => 1 / f);
+  if (name === "maximum_risk") return [risks, risks];
   const counts = countsOf(classes, promise.sensitive);
   if (COMPARING.includes(name)) {
     const found = compared(promise, counts, classes);
@@ -901,6 +890,12 @@ async function dataClaims(certificate, bytes, claims) {
     return;
   }
   claims.push(claim("data file unedited", (await sha256(bytes)) === data.sha256, "its SHA-256"));
+  const known = [data.file, "report.html", "sfumato_verify.py"];
+  const picture = /^pictures\/([^/]+\.(png|svg)|descriptions\.txt)$/;
+  const loose = (path) => !known.includes(path) && !picture.test(path) && !path.startsWith(`${data.file}/`);
+  if (Object.keys(certificate.files).some(loose)) {
+    claims.push(claim("tables judged", false, "more files are listed, which no promise covers"));
+  }
   const types = Object.values(data.form?.types ?? { none: "" });
   if (!["csv", "jsonl"].includes(data.format) || !types.every((type) => type in TYPES)) {
     claims.push(claim("data", "not checked", `${data.format} is not readable here; use sfumato verify`));
@@ -970,7 +965,10 @@ function showPanel() {
     }
   };
   const chosen = (files) => [...files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
-  input.addEventListener("change", () => start(chosen(input.files)));
+  input.addEventListener("change", () => {
+    start(chosen(input.files));
+    input.value = ""; // so that the same files can be chosen again
+  });
   panel.addEventListener("dragover", (event) => event.preventDefault());
   panel.addEventListener("drop", async (event) => {
     event.preventDefault();
