@@ -1,4 +1,4 @@
-"""Write the JSON Schema of certificates into docs/reference, from the model that reads them:
+"""Write the JSON Schema of certificates into docs/reference/certificates, from the model that reads them:
 ``python tools/certificate_schema.py``.
 """
 
@@ -12,7 +12,12 @@ from pydantic.json_schema import models_json_schema
 
 from sfumato.release.certificate import DOCUMENTS
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "certificate.schema.json"
+PAGE = (
+    Path(__file__)
+    .resolve()
+    .parents[1]
+    .joinpath("docs", "reference", "certificates", "certificate.schema.json")
+)
 
 
 def schema() -> str:

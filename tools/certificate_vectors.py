@@ -1,4 +1,4 @@
-"""Write the test vectors of certificates into docs/reference/vectors:
+"""Write the test vectors of certificates into docs/reference/certificates/vectors:
 ``python tools/certificate_vectors.py``.
 
 Each is a small release, true or forged; ``vectors.json`` says what a checker must find. It is what
@@ -21,7 +21,9 @@ from sfumato.core import recipe_files
 from sfumato.errors import SfumatoError
 from sfumato.release.signatures import digest_of, new_key, signed
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "vectors"
+FOLDER = (
+    Path(__file__).resolve().parents[1].joinpath("docs", "reference", "certificates", "vectors")
+)
 LEFT_OUT = ("utility", "story", "implied")
 """Sections that no vector is about."""
 CLAIMS = (

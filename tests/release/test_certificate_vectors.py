@@ -19,10 +19,11 @@ from tests.release.random_releases import (
     forge,
     main_says,
     random_release,
+    seal,
     sfumato_verify,
 )
 
-PAGES = ROOT / "docs" / "reference"
+PAGES = ROOT / "docs" / "reference" / "certificates"
 VECTORS = json.loads((PAGES / "vectors" / "vectors.json").read_text("utf-8"))
 UNREAD = ("parquet",)
 """Vectors whose data a checker without libraries does not read."""
@@ -124,6 +125,30 @@ def test_the_file_needs_nothing_but_python(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 7, done.stderr
     assert json.loads(done.stdout)["result"] == "not all verified"
+
+
+def test_a_checker_beside_the_data_is_that_of_this_version(tmp_path):
+    release = sf.anonymize(sf.examples.ancona(), [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
+    release.write(tmp_path / "out", options=sf.WriteOptions(with_verifier=True))
+    share = tmp_path / "out" / "share"
+    copy = share / "sfumato_verify.py"
+    assert copy.read_bytes() == (ROOT / "verifier" / "sfumato_verify.py").read_bytes()
+    assert main_says(share)[1]["verifier"] == "holds"
+    assert alone_says(share)[1]["folder"] == "holds"
+    # another program in its place, with all digests mended
+    copy.write_text("print('verified')\n", encoding="utf-8")
+    certificate = json.loads((share / "certificate.json").read_text("utf-8"))
+    seal(certificate, share)
+    said = {claim.name: claim.detail for claim in sf.verify(share).claims}
+    assert main_says(share)[1]["verifier"] == "needs original"
+    assert "do not run it" in said["verifier"]
+
+
+def test_no_checker_is_beside_the_data_unless_asked(tmp_path):
+    release = sf.anonymize(sf.examples.ancona(), [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
+    release.write(tmp_path / "out")
+    assert "verifier" not in main_says(tmp_path / "out" / "share")[1]
+    assert not list((tmp_path / "out" / "share").glob("*.py"))
 
 
 def test_the_published_schema_is_that_of_the_model():

@@ -24,7 +24,7 @@ from tests.release.random_releases import (
     random_release,
 )
 
-VECTORS = ROOT / "docs" / "reference" / "vectors"
+VECTORS = ROOT / "docs" / "reference" / "certificates" / "vectors"
 SEE = """() => ({
     result: document.getElementById("check").dataset.result,
     claims: [...document.querySelectorAll("#check li")].map(
