@@ -370,8 +370,7 @@ def read_column(
 ) -> Reading:
     """Read a released column in terms of the original one; the two need not be of the same length.
 
-    ``column_level`` is the level of the hierarchy that the whole column was released at, where one
-    is known.
+    ``column_level`` is the level that the whole column was released at, where one is known.
     """
     return read_codes(
         name,
@@ -396,10 +395,9 @@ def read_codes(
     scale, positions = _positions_of(attribute, before, types[0])
     nodes, losses, level = _tree(attribute, before, after, scale, column_level)
     placed_positions = positions[~np.isnan(positions)]
+    ends = (math.nan, math.nan)
     if placed_positions.size:
         ends = float(placed_positions.min()), float(placed_positions.max())
-    else:
-        ends = math.nan, math.nan
     low, high = _ranges(
         attribute, before, after, released=types[1], scale=scale, around=(positions, nodes, ends)
     )
