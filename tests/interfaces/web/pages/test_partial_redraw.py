@@ -285,7 +285,7 @@ def test_hostile_text_is_refused_in_place(
         for hostile, words in (
             ("[" * 20_000, "more than 100 deep"),
             ("a: " + "x" * 900_000, "line 1 is longer than"),
-            ("a: &a [x, x]\nb: &b [" + "*a, " * 9 + "]\n", "is no recipe"),
+            ("a: &a [x, x]\nb: &b [" + "*a, " * 9 + "]\n", "is not a recipe"),
         ):
             area.fill(hostile)
             page.get_by_role("button", name="Apply").click()
