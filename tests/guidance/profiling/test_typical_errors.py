@@ -112,7 +112,11 @@ def test_a_score_is_no_code_of_an_occupation():
 def test_weights_that_no_body_has_are_asked_about():
     weights = [25.0] * 280 + [40_000.0 + i for i in range(20)]
     table = pl.DataFrame(
-        {"weight": weights, "height": [150 + i % 40 for i in range(300)], "injury": ["a", "b"] * 150}
+        {
+            "weight": weights,
+            "height": [150 + i % 40 for i in range(300)],
+            "injury": ["a", "b"] * 150,
+        }
     )
     assert propose(table, Source())["weight"].roles == (Role.ASK,)
     bodies = table.with_columns(weight=pl.Series([50.0 + i % 60 for i in range(300)]))

@@ -202,11 +202,9 @@ def _by_name(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
     return None if values is None else _of_values(values)
 
 
-def _by_label(
-    column: ProfiledColumn, label: str | None, table: TableReading
-) -> RoleGuess | None:
-    """What the variable label says; whole numbers that nearly all differ may number people, whatever
-    it says.
+def _by_label(column: ProfiledColumn, label: str | None, table: TableReading) -> RoleGuess | None:
+    """What the variable label says; whole numbers that nearly all differ may number people,
+    whatever it says.
     """
     if label is None or (_nearly_all_different(column) and not _has_decimals(column)):
         return None

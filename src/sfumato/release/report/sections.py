@@ -98,9 +98,16 @@ def verdict_blocks(
     return blocks
 
 
-def attack_blocks(attacks: Mapping[str, Any] | None, shape: Shape) -> list[Block]:
-    """The section about attacks: conclusion, unknown ones, chart, findings."""
+def attack_blocks(
+    attacks: Mapping[str, Any] | None, shape: Shape, *, decided: str | None = None
+) -> list[Block]:
+    """The section about attacks: conclusion, unknown ones, chart, findings. ``decided`` says where
+    the attacks of a decision are kept.
+    """
     blocks: list[Block] = [Heading("Attacks")]
+    if not attacks and decided is not None:
+        blocks.append(Paragraph(decided))
+        return blocks
     if not attacks:
         blocks.append(
             Paragraph(
