@@ -121,3 +121,11 @@ def test_weights_that_no_body_has_are_asked_about():
     assert propose(table, Source())["weight"].roles == (Role.ASK,)
     bodies = table.with_columns(weight=pl.Series([50.0 + i % 60 for i in range(300)]))
     assert propose(bodies, Source())["weight"].roles == (Role.QUASI,)
+
+
+def test_years_become_periods_and_codes_do_not():
+    years = [1980 + i % 8 for i in range(400)]
+    table = pl.DataFrame({"Jahr": years, "code": [4100 + 300 * (i % 8) for i in range(400)]})
+    proposal = propose(table, Source())
+    assert proposal["Jahr"].kind is Kind.NUMERIC and "years" in proposal["Jahr"].reasons[1]
+    assert proposal["code"].kind is not Kind.NUMERIC

@@ -91,7 +91,8 @@ def shared_page(certificate: Mapping[str, Any], decision: Sequence[Block]) -> Re
     columns, utility = _shared_column_blocks(certificate), _shared_utility_blocks(certificate)
     # What a manager needs comes first: what was kept, what changed and why, then what intruders
     # reach, then how it was worked out.
-    reading = reading_blocks(certificate)
+    # Whoever gets a release that was decided on has this page and nothing else.
+    reading = reading_blocks(certificate) if decision else []
     middle = [*utility, *columns, *reading, *attacks, *classes, *risks]
     blocks = [
         *decision,

@@ -42,7 +42,7 @@ ROLES = {
     "key": "key",
 }
 REASONS = {
-    "drop": "It names people, is free text, or tells too much of another column.",
+    "drop": "It names people, copies another column or is free text.",
     "sensitive": "It is sensitive.",
     "weight": "It gives the number of people a record represents.",
     "person": "Promises count persons, not records.",
