@@ -146,7 +146,7 @@ def is_no_body_weight(column: ProfiledColumn) -> bool:
     mean, spread, largest = values.mean(), values.std(), values.max()
     if not isinstance(mean, float) or not isinstance(spread, float):
         return False
-    return spread > _WIDEST_BODIES * mean and largest > _HEAVIEST_BODY  # type: ignore[operator]
+    return spread > _WIDEST_BODIES * mean and float(largest) > _HEAVIEST_BODY  # type: ignore[arg-type]
 
 
 def warning_of_weight(card: Card) -> str:

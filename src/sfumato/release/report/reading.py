@@ -48,8 +48,8 @@ def reading_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     ]
     lines = lines_of(certificate["data"])
     if lines is not None:
-        names = ("pandas", "R", "Stata")
-        text = "\n".join(f"{name:8}{line}" for name, line in zip(names, lines, strict=True))
+        programs = ("pandas", "R", "Stata")
+        text = "\n".join(f"{name:8}{line}" for name, line in zip(programs, lines, strict=True))
         blocks.append(CodeBlock(text))
     blocks.append(
         Paragraph(
