@@ -157,6 +157,7 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     changed, unchanged = wording.set_apart(
         wording.column_stories(certificate), wording.ColumnStory.is_plain
     )
+    changed, secrets = wording.set_apart(changed, wording.ColumnStory.is_unchanged_secret)
     labels = certificate.get("labels", {})
     header = ["Column", "Role", "Outcome", "Information loss", "Why"]
     rows = []
@@ -180,7 +181,7 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
         blocks.append(levels)
     if rows:
         blocks.append(TableBlock(tuple(header), tuple(tuple(row) for row in rows)))
-    elif not unchanged:
+    elif not unchanged and not secrets:
         blocks.append(Paragraph("The certificate names no columns."))
     if unchanged:
         title = (
@@ -188,6 +189,10 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
             " know them"
         )
         names = Paragraph(", ".join(story.name for story in unchanged))
+        blocks.append(FoldBlock(title, (names,)))
+    if secrets:
+        title = f"{len(secrets)} sensitive columns are released unchanged"
+        names = Paragraph(", ".join(story.name for story in secrets))
         blocks.append(FoldBlock(title, (names,)))
     for index, (step, facts) in enumerate(wording.steps_taken(certificate), 1):
         words = "; ".join(f"{term}: {text}" for term, text in facts)
