@@ -16,13 +16,6 @@ from sfumato.core.ranges import range_of_days, range_of_numbers
 Scale = Literal["number", "date", "category"]
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 SUFFIXES = ("low", "high", "middle")
-SUPPRESSED = "suppressed: it may be any value, and its range is missing"
-NOTATIONS: dict[Scale, str] = {
-    "number": "one number, or a range such as 20-29, [20, 30), 90+ or {1, 3}, both ends included"
-    " unless a round bracket says otherwise",
-    "date": "a day, a period (2024-03, 2024-Q1, 2024, 2020s) or a range of days (first..last)",
-    "category": "one value, a group of a hierarchy, or a set of values in braces",
-}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,14 +15,8 @@ from sfumato.core.shape import Shape
 from sfumato.core.words import count_of
 from sfumato.errors import ParameterError
 from sfumato.release.certificate_files import read_certificate
-from sfumato.release.label_ranges import (
-    NOTATIONS,
-    SUFFIXES,
-    SUPPRESSED,
-    RecodedColumn,
-    Scale,
-    read_labels,
-)
+from sfumato.release.label_ranges import SUFFIXES, RecodedColumn, Scale, read_labels
+from sfumato.release.report.reading import NOTATIONS, SUPPRESSED
 from sfumato.release.shared_folder import SharedFolder
 
 if TYPE_CHECKING:

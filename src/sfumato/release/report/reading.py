@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.core.blocks import Block, Cell, CodeBlock, Heading, Paragraph, TableBlock
-from sfumato.release.label_ranges import NOTATIONS, SUPPRESSED
 
+SUPPRESSED = "suppressed: it may be any value, and its range is missing"
+NOTATIONS: dict[Literal["number", "date", "category"], str] = {
+    "number": "one number, or a range such as 20-29, [20, 30), 90+ or {1, 3}, both ends included"
+    " unless a round bracket says otherwise",
+    "date": "a day, a period (2024-03, 2024-Q1, 2024, 2020s) or a range of days (first..last)",
+    "category": "one value, a group of a hierarchy, or a set of values in braces",
+}
+"""Scale of labels → what a cell may hold."""
 LINES: dict[str, tuple[str, str, str]] = {
     "parquet": (
         'pandas.read_parquet("{file}")',
