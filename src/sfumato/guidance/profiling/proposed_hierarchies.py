@@ -5,6 +5,7 @@ never values.
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import polars as pl
@@ -21,10 +22,18 @@ from sfumato.guidance.profiling.generalized_values import (
     widths_for,
 )
 from sfumato.guidance.profiling.kinds import MOST_VALUES, all_dates, date_form, known_order
+from sfumato.methods.hierarchies.network_prefixes import read_address
+from sfumato.methods.hierarchies.separated_parts import common_shape
+from sfumato.methods.hierarchies.url_levels import labels_at
 
 # Concepts whose codes say the large group with their first characters.
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
 
+# Direct identifiers whose first parts say where they belong.
+_ADDRESSES = frozenset({"ip address", "device id", "web address"})
+_WEB = re.compile(r"https?://|www\.", re.I)
+_CODE = re.compile(r"[A-Za-z0-9]{1,12}(?:[./:_|-][A-Za-z0-9]{1,12})*", re.ASCII)
+_FEWEST_CODES = 3
 _LONGEST_CODE = 12
 # Numbers per whole number from the smallest to the largest, from which they are running ones.
 _LEAST_DENSE = 0.8
@@ -51,6 +60,7 @@ def suggest(column: ProfiledColumn) -> Suggestion:
         _dates(column, labels)
         or _classified(column, labels)
         or _mask(column, labels)
+        or _separated(labels)
         or _order(labels)
         or _intervals(column, labels)
         or (Suggestion({"suppress": {}}, "too few values to group") if card.distinct <= 3 else None)
@@ -121,6 +131,46 @@ def _mask(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
             "codes whose first characters say the larger area or group",
         )
     return None
+
+
+def suggest_for_address(column: ProfiledColumn) -> Suggestion | None:
+    """The hierarchy of network, hardware and web addresses, whatever the role of their column; None
+    of any other column.
+    """
+    concept = column.match.concept if column.match else None
+    if concept not in _ADDRESSES:
+        return None
+    return _separated(_labels(column))
+
+
+def _separated(labels: list[str]) -> Suggestion | None:
+    """Networks, web addresses, and codes whose parts stand between separators."""
+    if len(labels) < _FEWEST_CODES:
+        return None
+    if all(read_address(label) is not None for label in labels):
+        return Suggestion({"networks": {}}, "addresses and their networks")
+    if all(_WEB.match(label) and labels_at(label) for label in labels):
+        return Suggestion({"web_addresses": {}}, "pages, hosts and their domains")
+    shape = common_shape(labels)
+    if shape is None or not all(map(_CODE.fullmatch, labels)):
+        return None
+    separators, parts = shape
+    with_digit = sum(any(map(str.isdigit, label)) for label in labels)
+    if with_digit < 0.9 * len(labels) or all(map(is_number, labels)):
+        return None
+    if any(map(looks_grouped, labels)):
+        return None
+    groups = {re.split(f"[{re.escape(separators)}]", label)[0] for label in labels}
+    # Groups that hold hardly more than one code each would say nothing.
+    if 2 * len(groups) > len(labels):
+        return None
+    # At most four levels, the coarsest among them.
+    step = -(-(parts - 1) // 4)
+    keep = sorted(range(1, parts, step), reverse=True)
+    return Suggestion(
+        {"parts": {"separators": separators, "keep": keep}},
+        "codes whose first parts say the larger group",
+    )
 
 
 def _filled_up(column: ProfiledColumn, labels: list[str]) -> dict[str, str]:
