@@ -26,6 +26,7 @@ _HOMES = {
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.attack_run": ("AttackContext", "AttackOptions"),
     "sfumato.release.release": ("Release", "WriteOptions"),
+    "sfumato.release.generalisation": ("Generalisation", "judge_generalisation"),
     "sfumato.release.released_table": ("ReleasedTable", "read_release"),
     "sfumato.interfaces.readers": (
         "read_baskets",

@@ -35,7 +35,7 @@ OWN = {
     "attack": {"original", "recipe", "people", "sign", "certify"},
     "evaluate": {"recipe", "people", "certify", "sign"},
     "compare": {"output", "risk", "utility", "force", "pictures"},
-    "check": {"sql", "table", "engine"},
+    "check": {"sql", "table", "engine", "generalisation_of", "max_suppressed"},
     "verify": {"people", "table"},
 }
 OF_THE_INTRUDER = {"intruder", "knows", "rename", "by", "population", "aux", "others"}
