@@ -103,7 +103,7 @@ class Generalisation(Reportable):
                 ("distinct rows", self.distinct),
                 ("suppressed records", self.suppressed),
             )
-            blocks.append(TableBlock((), figures))
+            blocks.append(TableBlock(("", ""), figures))
         if self.minimal is not None:
             title = f"{self.k}-minimal with at most {self.most_suppressed} suppressed"
             blocks.append(VerdictBlock(self.minimal, title, self.minimal_sentence))

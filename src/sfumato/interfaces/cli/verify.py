@@ -152,7 +152,7 @@ def _show_generalisation(released: Any, recipe: Recipe, files: CheckFiles) -> No
     crowds = [model.crowd for model in recipe.meet if model.crowd is not None]
     answer = judge_generalisation(
         released.in_memory(purpose),
-        original.in_memory(purpose),
+        original.in_memory(purpose).described_by(recipe),
         k=max(crowds, default=None),
         most_suppressed=files.max_suppressed,
     )
