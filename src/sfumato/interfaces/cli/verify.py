@@ -75,8 +75,8 @@ def check(
     source: EngineOptions,
     reading: ReadOptions,
 ) -> None:
-    """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct
-    identifier is left.
+    """Judge a released table by a recipe; exit code 1 if a promise does not hold or a direct
+    identifier remains.
 
     With --generalisation-of it also says whether every record generalises one of that table, on
     which levels of the hierarchies in the recipe, and whether the table is k-minimal: k is that of
