@@ -374,4 +374,12 @@ SENTENCES = (
         "tests/parties/test_conduct.py::test_too_few_parties_with_a_record_open_nothing",
         "tests/parties/test_fuzz.py::test_dominance_is_that_of_plain_python",
     ),
+    said(
+        "release.generalisation",
+        "{}-minimal with at most {} suppressed",
+        "A generalisation is k-minimal only where no node below keeps k within the suppression.",
+        "tests/release/test_generalisation.py::test_minimality_is_that_of_the_definition",
+        "tests/release/test_generalisation.py::test_forms_are_those_of_matching_every_row",
+        "tests/release/test_generalisation.py::test_the_minimal_nodes_of_the_literature",
+    ),
 )

@@ -376,6 +376,19 @@ class Model(Protocol):
         """
         return None
 
+    def class_bound(self, evidence: ClassEvidence) -> int | None:
+        """How many classes a recoding that keeps the promise can have at most, whatever it
+        suppresses; None: no bound is known.
+        """
+        return None
+
+    @classmethod
+    def usual_degrees(cls, sensitive: str, k: int) -> Sequence[Model]:
+        """Usual degrees of the promise about a sensitive column, with classes of k where it has a
+        k, to plan with; none from one that bounds no number of classes.
+        """
+        return ()
+
     def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float] | None:
         """Per class what it adds to a sum over the released ones, and the most that sum may
         be; None: it is no such sum.

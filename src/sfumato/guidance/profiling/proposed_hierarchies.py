@@ -10,8 +10,10 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.core import registry
 from sfumato.core.encoding import label
 from sfumato.core.schema import Kind
+from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.classification_codes import classified
 from sfumato.guidance.profiling.columns import ProfiledColumn, count_values
 from sfumato.guidance.profiling.generalized_values import (
@@ -22,9 +24,6 @@ from sfumato.guidance.profiling.generalized_values import (
     widths_for,
 )
 from sfumato.guidance.profiling.kinds import MOST_VALUES, all_dates, date_form, known_order
-from sfumato.methods.hierarchies.network_prefixes import read_address
-from sfumato.methods.hierarchies.separated_parts import common_shape
-from sfumato.methods.hierarchies.url_levels import labels_at
 
 # Concepts whose codes say the large group with their first characters.
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
@@ -147,30 +146,36 @@ def _separated(labels: list[str]) -> Suggestion | None:
     """Networks, web addresses, and codes whose parts stand between separators."""
     if len(labels) < _FEWEST_CODES:
         return None
-    if all(read_address(label) is not None for label in labels):
+    if _covers("networks", labels):
         return Suggestion({"networks": {}}, "addresses and their networks")
-    if all(_WEB.match(label) and labels_at(label) for label in labels):
+    if all(map(_WEB.match, labels)) and _covers("web_addresses", labels):
         return Suggestion({"web_addresses": {}}, "pages, hosts and their domains")
-    shape = common_shape(labels)
-    if shape is None or not all(map(_CODE.fullmatch, labels)):
+    if not all(map(_CODE.fullmatch, labels)):
         return None
-    separators, parts = shape
+    parts: Any = registry.family("hierarchies")["parts"].from_values(dict.fromkeys(labels, 1))
     with_digit = sum(any(map(str.isdigit, label)) for label in labels)
-    if with_digit < 0.9 * len(labels) or all(map(is_number, labels)):
+    if parts is None or with_digit < 0.9 * len(labels) or all(map(is_number, labels)):
         return None
     if any(map(looks_grouped, labels)):
         return None
-    groups = {re.split(f"[{re.escape(separators)}]", label)[0] for label in labels}
+    groups = {re.split(f"[{re.escape(parts.separators)}]", label)[0] for label in labels}
     # Groups that hold hardly more than one code each would say nothing.
     if 2 * len(groups) > len(labels):
         return None
-    # At most four levels, the coarsest among them.
-    step = -(-(parts - 1) // 4)
-    keep = sorted(range(1, parts, step), reverse=True)
     return Suggestion(
-        {"parts": {"separators": separators, "keep": keep}},
+        {"parts": {"separators": parts.separators, "keep": list(parts.keep)}},
         "codes whose first parts say the larger group",
     )
+
+
+def _covers(kind: str, labels: list[str]) -> bool:
+    """Whether a hierarchy with its usual levels has a path for all labels."""
+    hierarchy: Any = registry.build("hierarchies", {kind: {}})
+    try:
+        hierarchy.paths(labels, [1] * len(labels))
+    except SchemaError:
+        return False
+    return True
 
 
 def _filled_up(column: ProfiledColumn, labels: list[str]) -> dict[str, str]:

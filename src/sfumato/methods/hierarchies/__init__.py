@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         PublicClassification,
         classification,
     )
-    from sfumato.methods.hierarchies.separated_parts import Parts, parts
+    from sfumato.methods.hierarchies.separated_parts import CodeParts, parts
     from sfumato.methods.hierarchies.suppressed_value import SuppressedValue, suppress
     from sfumato.methods.hierarchies.table import TableHierarchy, hierarchy_table
     from sfumato.methods.hierarchies.url_levels import WebAddresses, web_addresses
@@ -48,7 +48,7 @@ ALL = Members(
         "classification": "public_classification:PublicClassification",
         "like": "by_example:Like",
         "grouped": "grouped_numbers:GroupedNumbers",
-        "parts": "separated_parts:Parts",
+        "parts": "separated_parts:CodeParts",
         "networks": "network_prefixes:Networks",
         "web_addresses": "url_levels:WebAddresses",
     },
@@ -78,6 +78,7 @@ _FILE_OF = {name: file for file, names in _BUILDERS.items() for name in names}
 
 __all__ = [
     "ALL",
+    "CodeParts",
     "Dates",
     "Frequency",
     "GroupedNumbers",
@@ -88,7 +89,6 @@ __all__ = [
     "MaskRight",
     "Networks",
     "Order",
-    "Parts",
     "PublicClassification",
     "SuppressedValue",
     "TableHierarchy",

@@ -516,15 +516,15 @@ class Like(Hierarchy):
 
     What is tried: periods of the calendar (then it is :class:`Dates`, in any of the usual ways of
     writing a date), intervals of numbers on one grid (:class:`Intervals`), masks
-    (:class:`MaskRight`, :class:`MaskLeft`), networks of IP addresses (:class:`Networks`), levels of
-    web addresses (:class:`WebAddresses`), parts of codes cut at a separator (:class:`Parts`, for
-    codes of any length: ``192.168.1.127 → 192.168.1.* → 192.168.*``), and the first or last
-    characters of codes, for values of the form of an example: as many characters, with letters,
-    digits and signs in the same places. A last label that is the same in all examples and no part
-    of the value is the top; otherwise ``*`` is. What no rule explains is refused, and so is what
-    two explain (``7575 → 75``: the first two or the last two characters), with both in words.
-    ``rule`` tells what was understood. Values of another form are counted and refused: give an
-    example of each form.
+    (:class:`MaskRight`, :class:`MaskLeft`), networks of IP addresses (:class:`Networks`), levels
+    of web addresses (:class:`WebAddresses`), parts of codes cut at a separator
+    (:class:`CodeParts`, for codes of any length: ``192.168.1.127 → 192.168.1.* → 192.168.*``), and
+    the first or last characters of codes, for values of the form of an example: as many
+    characters, with letters, digits and signs in the same places. A last label that is the same in
+    all examples and no part of the value is the top; otherwise ``*`` is. What no rule explains is
+    refused, and so is what two explain (``7575 → 75``: the first two or the last two characters),
+    with both in words. ``rule`` tells what was understood. Values of another form are counted and
+    refused: give an example of each form.
 
     Loss and leaves are those of the hierarchy underneath. Examples may be real values, so a
     certificate leaves them out.

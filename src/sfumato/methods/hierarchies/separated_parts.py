@@ -23,7 +23,7 @@ Count = Annotated[int, Field(ge=1, le=1000)]
 
 
 @parameters
-class Parts(Hierarchy):
+class CodeParts(Hierarchy):
     """Level *j* keeps the first ``keep[j−1]`` parts of a code; the level above is ``*``.
 
     Parts stand between the characters of ``separators``. What is hidden is replaced by one ``mark``
@@ -40,9 +40,9 @@ class Parts(Hierarchy):
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
-    >>> Parts(separators=".", keep=[3, 2]).paths(["192.168.1.127", "10.0"], [1, 1]).rows
+    >>> CodeParts(separators=".", keep=[3, 2]).paths(["192.168.1.127", "10.0"], [1, 1]).rows
     (('192.168.1.127', '192.168.1.*', '192.168.*', '*'), ('10.0', '10.0', '10.0', '*'))
-    >>> Parts(separators="-", keep=[3, 2], mark="").paths(["978-3-16-148410-0"], [1]).rows
+    >>> CodeParts(separators="-", keep=[3, 2], mark="").paths(["978-3-16-148410-0"], [1]).rows
     (('978-3-16-148410-0', '978-3-16', '978-3', '*'),)
     """
 
@@ -95,14 +95,15 @@ class Parts(Hierarchy):
 
     @classmethod
     def from_values(cls, counts: Mapping[str, int]) -> Self | None:
-        """The separators and numbers of parts that most values have; None where most have no
-        separator.
+        """The separators and at most four of the numbers of parts that most values have; None where
+        most have no separator.
         """
         shape = common_shape(list(counts))
         if shape is None:
             return None
         separators, parts = shape
-        return cls(separators=separators, keep=list(range(parts - 1, 0, -1)))
+        step = -(-(parts - 1) // 4)
+        return cls(separators=separators, keep=sorted(range(1, parts, step), reverse=True))
 
     @functools.cached_property
     def _separator(self) -> re.Pattern[str]:
@@ -191,7 +192,7 @@ class _Cut:
     rest: str
 
 
-def rules_of(rows: Sequence[Row]) -> list[Parts]:
+def rules_of(rows: Sequence[Row]) -> list[CodeParts]:
     """The rules of parts that explain all labels of some examples (the top left out), one for each
     side at most.
 
@@ -199,14 +200,14 @@ def rules_of(rows: Sequence[Row]) -> list[Parts]:
     parts that its labels have.
 
     >>> rules_of([("192.168.1.127", "192.168.1.*", "192.168.*")])
-    [Parts(separators='.', keep=(3, 2), mark='*', each=False, hide='right')]
+    [CodeParts(separators='.', keep=(3, 2), mark='*', each=False, hide='right')]
     """
     sides: list[Literal["right", "left"]] = ["right", "left"]
     rules = [_rule_of_side(rows, side) for side in sides]
     return [rule for rule in rules if rule is not None]
 
 
-def _rule_of_side(rows: Sequence[Row], hide: Literal["right", "left"]) -> Parts | None:
+def _rule_of_side(rows: Sequence[Row], hide: Literal["right", "left"]) -> CodeParts | None:
     texts = [tuple(label[::-1] for label in row) if hide == "left" else row for row in rows]
     for mark, each in _marks_in(texts):
         separators = _separators_of(texts, mark, each=each)
@@ -215,7 +216,7 @@ def _rule_of_side(rows: Sequence[Row], hide: Literal["right", "left"]) -> Parts 
         keep = _counts_of(texts, separators, mark, each=each)
         if keep is None:
             continue
-        rule = Parts(separators=separators, keep=keep, mark=mark, each=each, hide=hide)
+        rule = CodeParts(separators=separators, keep=keep, mark=mark, each=each, hide=hide)
         paths = rule.paths([row[0] for row in rows], [1] * len(rows)).rows
         if [path[:-1] for path in paths] == list(rows):
             return rule
@@ -291,8 +292,8 @@ def parts(
     mark: str = "*",
     each: bool = False,
     hide: Literal["right", "left"] = "right",
-) -> Parts:
+) -> CodeParts:
     """Keep the first parts of codes: ``sf.parts(".", 3, 2, 1)`` for 192.168.1.127.
-    See :class:`Parts`.
+    See :class:`CodeParts`.
     """
-    return Parts(separators=separators, keep=keep, mark=mark, each=each, hide=hide)
+    return CodeParts(separators=separators, keep=keep, mark=mark, each=each, hide=hide)
