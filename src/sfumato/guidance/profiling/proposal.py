@@ -285,7 +285,8 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
     kind, reasons = card.kind, [guess.reason]
     hierarchy = None
     if Role.DROP in guess.roles:
-        kind = Kind.TEXT if guess.concept == "free text" else kind
+        if guess.concept == "free text":
+            kind = Kind.TEXT
         address = suggest_for_address(column)
         if address is not None:
             reasons.append(f"to keep part of it: role quasi, hierarchy {address.hierarchy}")

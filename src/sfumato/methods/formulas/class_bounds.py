@@ -117,7 +117,7 @@ def least_size_in_tree(reference: Ints, nodes: Ints, count: int, t: float) -> in
 
     Every node by itself is taken to be as near as can be: a bound that no class is below.
     """
-    height = max(1, nodes.shape[1])
+    height = max(1, int(nodes.shape[1]))
     weights = np.repeat(reference, nodes.shape[1])
     shares = np.bincount(nodes.ravel(), weights=weights, minlength=count) / max(1, reference.sum())
 
