@@ -150,6 +150,7 @@ _HOMES = {
     "sfumato.methods.utility": (
         "Accuracy",
         "Ambiguity",
+        "Association",
         "AverageClassSize",
         "Classification",
         "Completeness",

@@ -17,6 +17,7 @@ from sfumato.core.words import plain_name
 from sfumato.errors import InternalError
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
@@ -143,6 +144,25 @@ class Verdict(Reportable):
     missing_rule: str = "category"
     crowd: int | None = None
     of_persons: bool = True
+    class_table: ClassTable | None = dataclasses.field(default=None, repr=False)
+    """The classes that were judged, where a user asked for them; their labels are data."""
+
+    def classes(self) -> pl.DataFrame:
+        """What the promise attains class by class, the failing ones first: the labels of the
+        quasi-identifiers, ``records``, ``attained`` and ``holds``.
+
+        Labels are data of people: for the owner's eyes. Names that a column has already are
+        followed by a ``_``. Promises that judge no classes, and verdicts that were made without
+        keeping them, are refused; ``sf.judge`` keeps them.
+
+        >>> import sfumato as sf
+        >>> verdict = sf.judge(sf.examples.ancona(), "l_diversity:salary,4")[0]
+        >>> verdict.classes().select("records", "attained", "holds").rows()
+        [(3, 3, False), (3, 3, False), (3, 3, False)]
+        """
+        from sfumato.core.class_frames import frame_of_verdict
+
+        return frame_of_verdict(self)
 
     @property
     def of_the_file(self) -> Verdict:

@@ -30,7 +30,7 @@ GIVEN_BY_THE_COMMAND = {
 OWN = {
     # Options that are no keyword of a verb: files, and what is shown.
     "profile": {"output", "table", "column", "recipe", "rule", "show"},
-    "assess": {"recipe", "quasi", "record", "people", "table", "engine"},
+    "assess": {"recipe", "quasi", "record", "by_class", "people", "table", "engine"},
     "run": {"output", "like", "people", "table", "engine"},
     "attack": {"original", "recipe", "people", "sign", "certify"},
     "evaluate": {"recipe", "people", "certify", "sign"},
