@@ -298,6 +298,11 @@ def _show_method(description: Description, *, headed: bool) -> None:
     if "of_several_tables" in description:
         keys = ", ".join(description["of_several_tables"])
         out().print(f"\nIn recipes of several tables also: {keys}", soft_wrap=True)
+    if "search" in description:
+        out().print("\n[bold]What kind of search[/]")
+        for algorithm, kind in description["search"].items():
+            words = f"{algorithm}: {kind}" if algorithm else kind
+            out().print(f"  {escape(words)}", soft_wrap=True)
     if "facts" in description:
         out().print("\n[bold]What kind of promise[/]")
         for line in traits_of(description):
