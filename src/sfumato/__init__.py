@@ -123,6 +123,7 @@ _HOMES = {
         "InsensitiveMicroaggregate",
         "KMember",
         "KOptimize",
+        "LaplaceNoise",
         "LocalRecoding",
         "Microaggregate",
         "Mondrian",

@@ -94,6 +94,7 @@ class KMember(Step):
     search_kinds: ClassVar[Mapping[str, SearchKind]] = {
         "": SearchKind("greedy", "bottom-up", "local", "hierarchy or partition")
     }
+    recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 
     @property

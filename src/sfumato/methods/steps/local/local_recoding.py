@@ -133,6 +133,7 @@ class LocalRecoding(Step):
         "mondrian": SearchKind("greedy", "top-down", "local", "hierarchy or partition"),
         "k_member": SearchKind("greedy", "bottom-up", "local", "hierarchy or partition"),
     }
+    recodes_quasi: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = ("method",)
     retold: ClassVar[tuple[str, ...]] = ("method", "grid")
 

@@ -259,6 +259,7 @@ class Mondrian(Step):
         "relaxed": SearchKind("greedy", "top-down", "local", "hierarchy or partition"),
         "single": SearchKind("greedy", "top-down", "global", "hierarchy or partition"),
     }
+    recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 
     @property

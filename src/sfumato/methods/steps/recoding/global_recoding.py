@@ -211,6 +211,7 @@ class GlobalRecoding(Step):
         "ola": SearchKind("complete", "both ways", "global", "hierarchy"),
         "anytime": SearchKind("greedy", "both ways", "global", "hierarchy"),
     }
+    recodes_quasi: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = ("kind", "levels", "suppressed_records")
     retold: ClassVar[tuple[str, ...]] = ("levels",)
     fineness: ClassVar[Fineness] = "table"

@@ -282,6 +282,7 @@ class KOptimize(Step):
     search_kinds: ClassVar[Mapping[str, SearchKind]] = {
         "": SearchKind("complete", "top-down", "global", "partition")
     }
+    recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
     fineness: ClassVar[Fineness] = "none"
 
