@@ -64,6 +64,8 @@ class Needs:
     posteriors: bool = False
     weights: bool = False
     unmasked: tuple[str, ...] = ()
+    population_counts: str | None = None
+    """The column of the population table that counts people, where its rows are no persons."""
 
 
 @runtime_checkable
@@ -354,6 +356,11 @@ class Model(Protocol):
     @property
     def population(self) -> str | None:
         """The file with a table of everyone that it names; None: it names none."""
+        return None
+
+    @property
+    def population_counts(self) -> str | None:
+        """The column in which the population counts people; None: a row is a person."""
         return None
 
     @property
