@@ -151,7 +151,7 @@ _HOMES = {
     "sfumato.methods.utility": (
         "Accuracy",
         "Ambiguity",
-        "Association",
+        "AssociationLoss",
         "AverageClassSize",
         "Classification",
         "Completeness",

@@ -382,4 +382,17 @@ SENTENCES = (
         "tests/release/test_generalisation.py::test_forms_are_those_of_matching_every_row",
         "tests/release/test_generalisation.py::test_the_minimal_nodes_of_the_literature",
     ),
+    said(
+        "release.class_bounds",
+        "classes at most",
+        "No recoding that keeps the promise has more classes.",
+        "tests/methods/formulas/test_class_bounds.py::test_values_and_sizes_are_reached",
+        "tests/methods/formulas/test_class_bounds.py::test_entropy_diversity",
+        "tests/methods/formulas/test_class_bounds.py::test_recursive_diversity",
+        "tests/methods/formulas/test_class_bounds.py::test_alpha_k",
+        "tests/methods/formulas/test_class_bounds.py::test_closeness_with_equal_distances",
+        "tests/methods/formulas/test_class_bounds.py::test_closeness_by_a_factor",
+        "tests/methods/formulas/test_class_bounds.py::test_closeness_with_a_ground",
+        "tests/release/test_class_bounds.py::test_no_release_has_more_classes_than_its_bound",
+    ),
 )

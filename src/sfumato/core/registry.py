@@ -673,10 +673,11 @@ def describe(cls: type) -> dict[str, Any]:
         "doc": doc,
         "fields": fields,
     }
-    if getattr(cls, "search_kinds", None):
-        # A step: which kind of search each of its algorithms is.
+    if Step in cls.__mro__:
+        # Which kind of search each algorithm of a step is.
         kinds: Mapping[str, Any] = cls.search_kinds  # type: ignore[attr-defined]
-        return {**plain, "search": {name: kind.words for name, kind in kinds.items()}}
+        if kinds:
+            return {**plain, "search": {name: kind.words for name, kind in kinds.items()}}
     if Model not in cls.__mro__:
         return plain
     if _judges_classes(cls):

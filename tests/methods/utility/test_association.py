@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.pair import TablePair
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.methods.utility.association import Association, corrected_v
+from sfumato.methods.utility.association import AssociationLoss, corrected_v
 
 
 def naive_v(first, second):
@@ -58,7 +58,7 @@ def test_the_share_that_is_lost(rows, data):
     coarse = [{"a0": "a0", "a1": "a0"}.get(a, a) for a in first]
     shuffled = data.draw(st.permutations(second))
     pair = TablePair.of(table_of(first, second), table_of(coarse, shuffled))
-    measure = Association().measure(pair)
+    measure = AssociationLoss().measure(pair)
     before, after = naive_v(first, second), naive_v(coarse, shuffled)
     if before > 1e-6:
         assert measure.value == pytest.approx(max(0.0, before - after) / before, abs=1e-6)
@@ -67,19 +67,19 @@ def test_the_share_that_is_lost(rows, data):
 
 def test_numbers_are_grouped_alike_before_and_after():
     people = sf.examples.hospital(rows=400)
-    same = Association().measure(TablePair.of(people, people))
+    same = AssociationLoss().measure(TablePair.of(people, people))
     assert same.value == 0
     assert same.chart is not None
     assert "association" not in same.to_dict().get("chart", "")
     top = sf.anonymize(people, [sf.KAnonymity(400)], sf.Mondrian())
-    gone = Association().measure(top.pair)
+    gone = AssociationLoss().measure(top.pair)
     assert gone.value == 1
 
 
 def test_what_cannot_be_measured():
     table = table_of(["x", "y"], ["u", "v"])
     bare = sf.Table(pl.DataFrame({"area": ["x", "y"]}))
-    assert "both released" in Association().applies(TablePair.of(table, bare))
+    assert "both released" in AssociationLoss().applies(TablePair.of(table, bare))
 
 
 def test_classes_of_a_verdict_and_their_distances():

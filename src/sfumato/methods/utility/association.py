@@ -32,7 +32,7 @@ MOST_PAIRS = 24
 
 
 @parameters
-class Association(ColumnUtility):
+class AssociationLoss(ColumnUtility):
     r"""How much of the association between quasi-identifiers and confidential columns is lost.
 
     .. math:: \frac{\sum_{q, s} \max(0,\ V_{qs} - V'_{qs})}{\sum_{q, s} V_{qs}}, \qquad
@@ -53,7 +53,7 @@ class Association(ColumnUtility):
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
     >>> people = examples.hospital(rows=500)
-    >>> Association().measure(TablePair.of(people, people)).value
+    >>> AssociationLoss().measure(TablePair.of(people, people)).value
     0.0
     """
 
