@@ -130,6 +130,7 @@ _HOMES = {
         "PersonalLevels",
         "Pram",
         "Pseudonymize",
+        "RandomizedResponse",
         "RankSwap",
         "Recode",
         "Round",
