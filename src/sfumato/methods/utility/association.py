@@ -13,7 +13,7 @@ from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.words import count_of, number, percent
 from sfumato.methods.utility.cell_averages import records_of
-from sfumato.methods.utility.columns import EMPTY, NOTHING, Columns, quasi_of, require_sense
+from sfumato.methods.utility.columns import EMPTY, Columns, quasi_of, require_sense
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,10 +42,12 @@ class AssociationLoss(ColumnUtility):
     :math:`V_{qs}` is Cramér's V, corrected for the number of values, of quasi-identifier *q* and
     confidential column *s* in the original of *n* records, where they have *r* and *c* values;
     :math:`V'` the same among the released records, labels being values. Numbers are grouped by
-    tenths of the original, before and after; a missing value is a value. Nothing is lost where
-    nothing was associated. t-closeness limits what a class says of a confidential column, and so
-    destroys associations: with t = 0 all of them. Class by class it is the distance that
-    ``sf.judge(release.released, "t_closeness:…")[0].classes()`` lists.
+    tenths of the original, before and after; a missing value is a value. Where nothing was
+    associated nothing is lost, or all if the quasi-identifiers tell nobody apart any more.
+    ``per_column`` is the share by quasi-identifier, the chart has every pair. t-closeness limits
+    what a class says of a confidential column, and so destroys associations: with t = 0 all of
+    them. Class by class it is the distance that ``sf.judge(release.released,
+    "t_closeness:…")[0].classes()`` lists.
 
     Reference: Bergsma 2013, *A bias-correction for Cramér's V and Tschuprow's T*,
     doi:10.1016/j.jkss.2012.10.002.
@@ -79,8 +81,6 @@ class AssociationLoss(ColumnUtility):
         """None where both kinds of columns were released."""
         if not records_of(pair):
             return EMPTY
-        if not pair.kept:
-            return NOTHING
         if not self._pairs(pair):
             return "no quasi-identifier and sensitive column were both released"
         return None
@@ -88,29 +88,29 @@ class AssociationLoss(ColumnUtility):
     def measure(self, pair: TablePair) -> Measure:
         """The share of association that is lost, and V of every pair before and after."""
         require_sense(self, pair)
-        before, after = {}, {}
         grouped = {
             name: _grouped(pair.reading(name))
             for name in dict.fromkeys(name for names in self._pairs(pair) for name in names)
         }
-        for first, second in self._pairs(pair):
-            words = f"{first} × {second}"
-            before[words] = corrected_v(grouped[first][0], grouped[second][0])
-            after[words] = corrected_v(grouped[first][1], grouped[second][1])
-        total = sum(before.values())
-        lost = sum(max(0.0, before[words] - after[words]) for words in before)
-        value = lost / total if total > 0 else 0.0
-        per_column = {}
-        for words, value_before in before.items():
-            per_column[f"{words}, before"] = value_before
-            per_column[f"{words}, after"] = after[words]
+        before: dict[str, float] = {}
+        after: dict[str, float] = {}
+        per_column: dict[str, float] = {}
+        for first in dict.fromkeys(first for first, _ in self._pairs(pair)):
+            own = [second for quasi, second in self._pairs(pair) if quasi == first]
+            was = [corrected_v(grouped[first][0], grouped[second][0]) for second in own]
+            now = [corrected_v(grouped[first][1], grouped[second][1]) for second in own]
+            per_column[first] = _lost_share(was, now, is_gone=_is_gone(grouped[first]))
+            for second, value_before, value_after in zip(own, was, now, strict=True):
+                before[f"{first} × {second}"] = value_before
+                after[f"{first} × {second}"] = value_after
+        is_gone = all(_is_gone(grouped[first]) for first in per_column)
+        value = _lost_share(list(before.values()), list(after.values()), is_gone=is_gone)
         return Measure(
             self.name,
             value,
             self.better,
             f"{percent(value)} of the association of {count_of(len(before), 'pair')} of "
             "quasi-identifier and confidential column is lost",
-            raw=lost,
             per_column=per_column,
             chart=_chart(before, after),
         )
@@ -123,6 +123,23 @@ class AssociationLoss(ColumnUtility):
         for first in firsts:
             pairs += [(first, s) for s in seconds if s in released and s != first]
         return pairs
+
+
+def _lost_share(before: list[float], after: list[float], *, is_gone: bool) -> float:
+    """The share of association that is lost; where there was none, all if nothing is left of the
+    columns.
+    """
+    total = sum(before)
+    if total <= 0:
+        return 1.0 if is_gone else 0.0
+    lost = sum(max(0.0, was - now) for was, now in zip(before, after, strict=True))
+    return lost / total
+
+
+def _is_gone(groups: tuple[Ints, Ints]) -> bool:
+    """Whether a column that told people apart no longer does."""
+    original, released = groups
+    return len(np.unique(original)) > 1 >= len(np.unique(released))
 
 
 def _grouped(reading: Reading) -> tuple[Ints, Ints]:
