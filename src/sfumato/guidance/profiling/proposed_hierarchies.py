@@ -12,6 +12,7 @@ import polars as pl
 
 from sfumato.core import registry
 from sfumato.core.encoding import label
+from sfumato.core.fields import Document
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.classification_codes import classified
@@ -45,7 +46,7 @@ _DEGREES = [0.01, 0.1, 1]
 class Suggestion:
     """A hierarchy in recipe syntax and the reason for it."""
 
-    hierarchy: dict[str, Any]
+    hierarchy: Document
     reason: str
 
 
