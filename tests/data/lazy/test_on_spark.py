@@ -194,7 +194,7 @@ def test_every_step_releases_on_spark_what_it_releases_in_memory(
     found, expected = collected(lazy), pl.DataFrame(eager.data)
     assert grid.multiset(found) == grid.multiset(expected)
     assert dict(found.schema) == {
-        column: on_spark.SIGNED.get(dtype.base_type(), dtype)
+        column: spark_workers.SIGNED.get(dtype.base_type(), dtype)
         for column, dtype in expected.schema.items()
     }
     assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
@@ -246,7 +246,7 @@ def test_a_worker_that_dies_changes_nothing(
 ) -> None:
     died, write = tmp_path / "died", on_spark._write
 
-    def deadly(native: Any, release: Any) -> Any:
+    def deadly(native: Any, names: Any, release: Any) -> Any:
         class Once(type(release.job.line)):  # type: ignore[misc]
             def released(self, rows: Any) -> Any:
                 made = super().released(rows)
@@ -258,7 +258,7 @@ def test_a_worker_that_dies_changes_nothing(
         line = release.job.line
         fields = {field.name: getattr(line, field.name) for field in dataclasses.fields(line)}
         job = dataclasses.replace(release.job, line=Once(**fields))
-        return write(native, dataclasses.replace(release, job=job))
+        return write(native, names, dataclasses.replace(release, job=job))
 
     monkeypatch.setattr(on_spark, "_write", deadly)
     lazy = sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
@@ -314,7 +314,7 @@ def test_a_worker_that_sees_another_disk_is_named(
 def test_a_table_that_changes_between_two_passes_is_refused(
     people: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_spark, "_gathered", lambda native, job: native.filter("age > 20"))
+    monkeypatch.setattr(on_spark, "_gathered", lambda native, names, job: native.limit(2000))
     with pytest.raises(UnreadableInput, match="changed while it was being released"):
         sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
 

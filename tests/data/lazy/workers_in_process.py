@@ -101,10 +101,7 @@ class Workers:
         watch = pickle.loads(mapped([watches], spark_workers.merged)["found"][0])
         taken = Table(watch.sample.taken(), job.schema, job.source)
         released_sample = job.line.started().released(taken).to_polars()
-        types = {
-            name: on_spark.SIGNED.get(dtype.base_type(), dtype)
-            for name, dtype in released_sample.schema.items()
-        }
+        types = spark_workers.types_in_spark(released_sample)
         if job.line.draws:
             marked = mapped(pieces, Worker(spark_workers.WithKeys(names, job.read, job.line.keys)))
             pieces = [

@@ -27,6 +27,7 @@ import polars as pl
 from sfumato import errors
 from sfumato.core.table import Table
 from sfumato.data.lazy.digest import RowsDigest
+from sfumato.data.lazy.file_types import require_names
 from sfumato.data.lazy.observed_values import Handed, changed
 from sfumato.data.lazy.on_polars import spare
 from sfumato.data.lazy.spark_workers import (
@@ -51,6 +52,7 @@ from sfumato.data.lazy.spark_workers import (
     merged,
     numbered_names,
     summed,
+    types_in_spark,
 )
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput, require
 
@@ -71,14 +73,14 @@ above a bound to be believed without counting.
 """
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 SAID = re.compile(FAILED + r"(\w+)\((.*)\)$", re.MULTILINE)
-SIGNED: dict[Any, pl.DataType] = {
-    pl.UInt8: pl.Int16(),
-    pl.UInt16: pl.Int32(),
-    pl.UInt32: pl.Int64(),
-    pl.UInt64: pl.Int64(),
-    pl.Null: pl.String(),
-}
-"""Types that Spark lacks, and what holds their values there."""
+
+
+def types_of(frame: Any) -> pl.Schema:
+    """The types that columns have when they come to us."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    with guarded():
+        return pl.DataFrame(to_arrow_schema(frame.schema).empty_table()).schema
 
 
 def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
@@ -162,6 +164,9 @@ def opened(parts: Sequence[Path], memory: int) -> Any:
 
 def _parquet(session: Any, parts: Sequence[Path]) -> Any:
     """Files, and nothing that the names of their folders might say."""
+    names = list(pl.read_parquet_schema(parts[0]))
+    if session.conf.get("spark.sql.caseSensitive") != "true":
+        require_names(name, [column.lower() for column in names], names)
     with guarded():
         reader = session.read.option("recursiveFileLookup", "true")
         return reader.parquet(*(f"file://{part.absolute()}" for part in parts))
@@ -258,10 +263,7 @@ class Executors:
             released_sample = (
                 job.line.started().released(Table(sample, job.schema, job.source)).to_polars()
             )
-            types = {
-                name: SIGNED.get(dtype.base_type(), dtype)
-                for name, dtype in released_sample.schema.items()
-            }
+            types = types_in_spark(released_sample)
             worker_reports = _write(
                 _gathered(native, names, job), names, Releasing(job, types, str(waiting))
             )

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.design import Renumbering, renumbered
+from sfumato.core.encoding import as_text
 from sfumato.core.pair import TablePair
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Numbering, Repeats, row_keys
@@ -166,7 +167,9 @@ class Pipeline:
         }
         return released_rows.with_columns(
             {
-                n: released_rows.column(n).cast(t)
+                n: as_text(released_rows.column(n))
+                if t == pl.String
+                else released_rows.column(n).cast(t)
                 for n, t in plain.items()
                 if released_rows.dtype(n) != t
             }

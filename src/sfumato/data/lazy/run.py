@@ -24,10 +24,11 @@ from sfumato.core.portable import return_free_memory
 from sfumato.core.progress import Progress
 from sfumato.core.reading import Rung
 from sfumato.core.schema import Role
-from sfumato.core.source import Intake
+from sfumato.core.source import Intake, Source
 from sfumato.core.step import Goal, Plan, Step
 from sfumato.core.table import Table
 from sfumato.data.lazy.coarse import Coarse, coarsely_counted
+from sfumato.data.lazy.file_types import PartsSource
 from sfumato.data.lazy.known_rows import KnownRows
 from sfumato.data.lazy.observed_values import (
     Fingerprint,
@@ -313,11 +314,21 @@ def _write_release(
     released = LazyTable(
         table.engine.scanned(parts, table.frame),
         schema=releases.schema,
-        source=dataclasses.replace(table.source, intake=Intake(), digest=None),
+        source=_source_of(parts, table.source),
         parts=tuple(parts),
         keep=workplace,
     )
     return Written(released, sample, releases, plans, table.records, rows)
+
+
+def _source_of(parts: Sequence[Path], source: Source) -> Source:
+    """Where the released table comes from: what was said of reading the original is done, and
+    types are those of the parts.
+    """
+    if not isinstance(source, PartsSource):
+        return dataclasses.replace(source, intake=Intake(), digest=None)
+    types = pl.read_parquet_schema(parts[0])
+    return dataclasses.replace(source, intake=Intake(), digest=None, types=types)
 
 
 def _in_batches(

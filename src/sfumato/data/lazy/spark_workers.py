@@ -50,6 +50,21 @@ its place there, and what a worker tells.
 """
 
 
+SIGNED: dict[Any, pl.DataType] = {
+    pl.UInt8: pl.Int16(),
+    pl.UInt16: pl.Int32(),
+    pl.UInt32: pl.Int64(),
+    pl.UInt64: pl.Int64(),
+    pl.Null: pl.String(),
+}
+"""Types that Spark lacks, and what holds their values there."""
+
+
+def types_in_spark(rows: pl.DataFrame) -> dict[str, pl.DataType]:
+    """The types of columns, where Spark holds them."""
+    return {name: SIGNED.get(t.base_type(), t) for name, t in rows.schema.items()}
+
+
 def numbered_names(count: int) -> list[str]:
     """Names of so many columns, as Spark sees them.
 
@@ -344,7 +359,8 @@ class Releasing:
         """Every column in its one type, which must hold what it is given."""
         # A column that is wider here than in the sample would not fit the files of other workers.
         common_schema = pl.concat(
-            [pl.DataFrame(schema=self.types), released_frame.clear()], how="vertical_relaxed"
+            [pl.DataFrame(schema=self.types), pl.DataFrame(schema=types_in_spark(released_frame))],
+            how="vertical_relaxed",
         ).schema
         wide = [name for name, dtype in common_schema.items() if dtype != self.types[name]]
         if wide:

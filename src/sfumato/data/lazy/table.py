@@ -20,6 +20,7 @@ from sfumato.core.table import Table, refuse_patterns
 from sfumato.data.lazy import on_polars, on_sql
 from sfumato.data.lazy.choice import distinct_rows
 from sfumato.data.lazy.digest import RowsDigest
+from sfumato.data.lazy.file_types import types_of_files, with_types_of_files
 from sfumato.data.lazy.observed_values import Fingerprint, Handed, Watch
 from sfumato.data.table.values import with_values
 from sfumato.errors import ParameterError, SchemaError
@@ -221,7 +222,8 @@ class Job:
 def in_memory(rows: pl.DataFrame, source: Source, copies: NDArray[np.int64] | None = None) -> Table:
     """Rows of a table, read as was said about its values."""
     plain = dataclasses.replace(source, intake=Intake())
-    table = Table(rows, source=plain, copies=copies)  # type: ignore[arg-type]
+    typed = with_types_of_files(rows, source)
+    table = Table(typed, source=plain, copies=copies)  # type: ignore[arg-type]
     return with_values(table, source.intake)
 
 
@@ -293,6 +295,13 @@ class LazyTable(Described):
                 )
             self.memo["columns"] = column_types
         return list(self.memo["columns"])
+
+    def type_of_column(self, name: str) -> nw.dtypes.DType:
+        """The type of a column: that of the files, whatever the engine makes of it."""
+        file_type = types_of_files(self.source).get(name)
+        if file_type is None:
+            return super().type_of_column(name)
+        return nw.from_native(pl.Series(name, [], dtype=file_type), series_only=True).dtype
 
     @property
     def records(self) -> int:
