@@ -29,7 +29,12 @@ from sfumato.errors import SfumatoError
 from tests.data.lazy import workers_in_process
 
 NAMES = ["age", "a.b", "a`b", 'a"b', "a b", "Age", "it's", "é", ".", "x\ty", "select", "records"]
-NO_ENGINE = ("differ in capitals alone", "all records at once", "combinations of values", "needs the rows of")
+NO_ENGINE = (
+    "differ in capitals alone",
+    "all records at once",
+    "combinations of values",
+    "needs the rows of",
+)
 """What only engines refuse, and may."""
 
 
