@@ -72,6 +72,7 @@ SURELY = 5
 above a bound to be believed without counting.
 """
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+MISSING_MODULE = re.compile("No module named '(sfumato|polars|pyarrow|narwhals|numpy)")
 SAID = re.compile(FAILED + r"(\w+)\((.*)\)$", re.MULTILINE)
 
 
@@ -485,8 +486,12 @@ def _unlogged() -> Iterator[None]:
 def _translate_error(error: Exception) -> SfumatoError:
     """What went wrong, in our words: a worker tells its own errors by name."""
     text = str(error)
-    if "No module named 'sfumato" in text:
-        return ParameterError("the Spark workers have no sfumato: install the same version there")
+    if "PYTHON_VERSION_MISMATCH" in text or MISSING_MODULE.search(text):
+        return ParameterError(
+            "the Spark workers run a Python without this version of sfumato: let PYSPARK_PYTHON (or "
+            f"spark.pyspark.python) be {sys.executable} before the session begins, or install the "
+            "same version on every machine"
+        )
     match = SAID.search(text)
     # Only names of our own errors are believed; any other text may come from values.
     kind = getattr(errors, match[1], None) if match else None
