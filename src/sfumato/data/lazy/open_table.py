@@ -387,7 +387,7 @@ def held(parts: tuple[Path, ...], engine: str, source: Source) -> LazyTable:
     """Parts of Parquet as a table of an engine."""
     holder: ParquetEngine = ENGINES["polars" if engine == MEMORY else engine]
     frame = holder.opened(parts, memory())
-    types = pl.read_parquet_schema(parts[0])
+    types = pl.Schema(pl.read_parquet_schema(parts[0]))
     require_names(holder.name, holder.columns_of(_lazy(frame)), list(types))
     types_of = getattr(holder, "types_of", None)
     if types_of is not None and any(not isinstance(t, PLAIN_TYPES) for t in types.values()):

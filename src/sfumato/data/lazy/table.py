@@ -296,7 +296,7 @@ class LazyTable(Described):
             self.memo["columns"] = column_types
         return list(self.memo["columns"])
 
-    def type_of_column(self, name: str) -> nw.dtypes.DType:
+    def type_of_column(self, name: str) -> Any:
         """The type of a column: that of the files, whatever the engine makes of it."""
         file_type = types_of_files(self.source).get(name)
         if file_type is None:

@@ -300,7 +300,7 @@ class _Coding:
             if self.facts is None:
                 counts = self.counted(j, tails)
             else:
-                counts = self.facts[name].counts
+                counts = dict(self.facts[name].counts)
             self._require_some(name, tails, counts)
             self.counts[name] = {end: counts[end] for end in tails}
             for end, (threshold, rows) in tails.items():
