@@ -436,10 +436,8 @@ def test_random_tables_and_recipes(number: int, session: Any, tmp_path: Path) ->
     if on_connect(session):
         pytest.skip("one session is enough")
 
-    def held(frame: pl.DataFrame, folder: Path, options: Any) -> Any:
-        return sf.read(session.createDataFrame(frame.to_arrow()).repartition(2), **options)
-
-    agreement.HOLDERS["spark"] = held
+    assert session.conf.get("spark.sql.caseSensitive")  # the session is active
+    agreement.HOLDERS["spark"] = agreement.in_folder("spark")
     assert agreement.disagreement(number, "spark", tmp_path) is None
 
 
