@@ -20,7 +20,7 @@ from sfumato.core.table import Table
 from sfumato.data.lazy import on_polars, on_spark, spark_workers
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.observed_values import Handed, changed
-from sfumato.data.lazy.spark_workers import KEY, PART, POSITION, Named, Worker
+from sfumato.data.lazy.spark_workers import KEY, PART, POSITION, WithNames, Worker
 from sfumato.data.lazy.table import ENGINES, EngineFrame, Job
 
 PARTITIONS = 3
@@ -97,7 +97,7 @@ class Workers:
         waiting.mkdir()
         names = frame.rows.columns
         pieces = partitions(frame.rows)
-        watches = mapped(pieces, Named(names, spark_workers.Seen(job)))
+        watches = mapped(pieces, WithNames(names, spark_workers.Seen(job)))
         watch = pickle.loads(mapped([watches], spark_workers.merged)["found"][0])
         taken = Table(watch.sample.taken(), job.schema, job.source)
         released_sample = job.line.started().released(taken).to_polars()
@@ -109,7 +109,7 @@ class Workers:
                 for number in range(-PARTITIONS, PARTITIONS)
             ]
         release = spark_workers.Releasing(job, types, str(waiting))
-        rows = mapped(pieces, Named(names, release)).sort(PART, POSITION).drop(POSITION)
+        rows = mapped(pieces, WithNames(names, release)).sort(PART, POSITION).drop(POSITION)
         reports = mapped([rows], spark_workers.Writing(release))
         passage = on_spark._passed(reports, job)
         if passage.seen != on_spark._seen_by(watch):
@@ -122,13 +122,13 @@ class Workers:
 
     def digest(self, frame: RowsOfWorkers) -> RowsDigest:
         digest = RowsDigest(frame.rows.columns)
-        work = Named(frame.rows.columns, Worker(spark_workers.summed))
+        work = WithNames(frame.rows.columns, Worker(spark_workers.summed))
         for rows, total in mapped(partitions(frame.rows), work).iter_rows():
             digest.merge(rows, int(total, 16))
         return digest
 
     def add_up(self, frame: RowsOfWorkers, columns: Any, sums: Any) -> None:
-        work = Named(columns, Worker(spark_workers.AddedUp(sums)))
+        work = WithNames(columns, Worker(spark_workers.AddedUp(sums)))
         for added in mapped(partitions(frame.rows.select(columns)), work)["found"]:
             sums.merge(pickle.loads(added))
 
@@ -139,7 +139,7 @@ class Workers:
         return distinct[amounts > 1]
 
     def distinct(self, frame: RowsOfWorkers, columns: Any, words: Any, count: int) -> list[int]:
-        work = Named(columns, Worker(spark_workers.WithWords(words)))
+        work = WithNames(columns, Worker(spark_workers.WithWords(words)))
         found = mapped(partitions(frame.rows.select(columns)), work)
         assert found.width == count
         return [column.n_unique() for column in found.iter_columns()]
@@ -147,7 +147,7 @@ class Workers:
     def counted_by_places(
         self, frame: RowsOfWorkers, columns: Any, replaced: Any, places: Any, most: int
     ) -> pl.DataFrame | None:
-        work = Named(columns, Worker(spark_workers.WithPlaces(places)))
+        work = WithNames(columns, Worker(spark_workers.WithPlaces(places)))
         rows = mapped(partitions(frame.rows.select(columns)), work)
         assert [rows.columns[columns.index(name)] for name in replaced]
         counts = rows.group_by(rows.columns).agg(pl.len().cast(pl.Int64).alias("records"))

@@ -38,12 +38,12 @@ from sfumato.data.lazy.spark_workers import (
     POSITION,
     REPORT,
     AddedUp,
-    Named,
     OnlyKeys,
     Passage,
     Releasing,
     Seen,
     WithKeys,
+    WithNames,
     WithPlaces,
     WithWords,
     Worker,
@@ -286,7 +286,7 @@ class Executors:
         digest_columns = columns_of(frame)
         digest = RowsDigest(digest_columns)
         with guarded():
-            adding = Named(digest_columns, Worker(summed))
+            adding = WithNames(digest_columns, Worker(summed))
             sums = pl.DataFrame(
                 _numbered(frame).mapInArrow(adding, "rows long, total string").toArrow()
             )
@@ -296,7 +296,7 @@ class Executors:
 
     def add_up(self, frame: nw.LazyFrame[Any], columns: Sequence[str], sums: Fingerprint) -> None:
         """Add what some columns of all rows hold to their sums."""
-        adding = Named(columns, Worker(AddedUp(sums)))
+        adding = WithNames(columns, Worker(AddedUp(sums)))
         with guarded():
             rows = _numbered(frame, columns).mapInArrow(adding, "found binary")
             for added in pl.DataFrame(rows.toArrow())["found"]:
@@ -330,7 +330,7 @@ class Executors:
         """
         from pyspark.sql import functions
 
-        named = Named(columns, Worker(WithWords(words)))
+        named = WithNames(columns, Worker(WithWords(words)))
         names = numbered_names(count)
         about = [functions.approx_count_distinct(name, ROUGHLY).alias(name) for name in names]
         with guarded():
@@ -357,7 +357,7 @@ class Executors:
                 StructField(field.name, LongType()) if name in replaced else field
                 for name, field in zip(columns, plain.schema.fields, strict=True)
             ]
-            named = Named(columns, Worker(WithPlaces(places)))
+            named = WithNames(columns, Worker(WithPlaces(places)))
             counts = _grouped(plain.mapInArrow(named, StructType(fields)), max_combinations)
         if counts is not None:
             counts.columns = [*columns, spare(columns)]
@@ -371,7 +371,7 @@ def _watched(native: Any, names: Sequence[str], job: Job) -> Watch:
     """What workers see of the rows that each has, put together by them: whatever the number of
     partitions, one comes to the driver.
     """
-    pieces = native.mapInArrow(Named(names, Seen(job)), PIECES)
+    pieces = native.mapInArrow(WithNames(names, Seen(job)), PIECES)
     # Merging in two rounds keeps any one worker from unpickling what all partitions saw.
     fewer = pieces.repartition(GROUPS, "place").mapInArrow(merged, PIECES)
     watch = copy.deepcopy(job.watch)
@@ -406,7 +406,7 @@ def _write(native: Any, names: Sequence[str], release: Releasing) -> pl.DataFram
     """Release, order and write the rows, those of a part by one worker; gives what workers tell of
     it.
     """
-    rows = native.mapInArrow(Named(names, release), release.schema_in_spark())
+    rows = native.mapInArrow(WithNames(names, release), release.schema_in_spark())
     if release.job.order is not None:
         rows = rows.repartition(release.job.parts, PART).sortWithinPartitions(PART, POSITION)
     return pl.DataFrame(rows.drop(POSITION).mapInArrow(Writing(release), REPORT).toArrow())

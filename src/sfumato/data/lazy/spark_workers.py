@@ -74,7 +74,7 @@ def numbered_names(count: int) -> list[str]:
     return [f"column{number}" for number in range(count)]
 
 
-class Named:
+class WithNames:
     """What a worker does with columns under their own names; Spark sees their numbers alone."""
 
     def __init__(
