@@ -333,7 +333,7 @@ def test_alternatives_claim_nothing_about_levels_that_were_not_looked_at(
     assert "within levels" not in str(whole.alternatives())
     reasons = coarse.alternatives().reasons()
     assert reasons.choice.startswith(
-        "This is the best of all 18 nodes within levels ≥ age 2, zip 3: proved"
+        "This is the best of all 18 nodes within levels ≥ age 2, zip 3, proved"
     )
     assert "No budget, however large, would lower the score within these levels." in reasons.outlook
 

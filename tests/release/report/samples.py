@@ -138,8 +138,8 @@ def owner_record() -> dict[str, Any]:
         ("patient_name", ["drop"], "dropped: its role is drop", None, None, 23, None),
         ("age", ["quasi"], "generalised to level 2 of 4", 2, 4, 19, 6),
         ("sex", ["quasi"], "kept exact (level 0 of 1)", 0, 1, 2, 2),
-        ("illness", ["sensitive"], "released as it is", None, None, 7, 7),
-        ("ward", ["keep"], "released as it is", None, None, 5, 5),
+        ("illness", ["sensitive"], "released unchanged", None, None, 7, 7),
+        ("ward", ["keep"], "released unchanged", None, None, 5, 5),
     ]
     keys = ("name", "roles", "action", "level", "top", "distinct_before", "distinct_after")
     return {

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -197,7 +197,7 @@ class TopBottomCoding(ColumnStep):
         counted_by_value = self.by_rule or not (schema.units or schema.columns(Role.WEIGHT))
         return Span.CELLS if counted_by_value else Span.TABLE
 
-    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+    def learner(self, goal: Goal, facts: object) -> Learner | None:
         """How many values lie in the tails, and how many stay; before that, how often each value
         occurs, where tails depend on it.
         """
