@@ -285,7 +285,16 @@ JSON = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=8)
     | st.sampled_from(
-        ["quasi", "*", "kept by the owner", "../x", "k_anonymity", "l_diversity", "csv", "parquet"]
+        [
+            "quasi",
+            "*",
+            "stays with the owner",
+            "../x",
+            "k_anonymity",
+            "l_diversity",
+            "csv",
+            "parquet",
+        ]
     ),
     lambda inner: (
         st.lists(inner, max_size=3)

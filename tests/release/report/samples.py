@@ -5,6 +5,7 @@ eye.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 from sfumato.release.report.page_html import render_page
@@ -307,9 +308,12 @@ def full_record() -> dict[str, Any]:
     }
 
 
-def public_page(certificate: dict[str, Any]) -> str:
-    """The page that goes with the released files, as HTML."""
-    return render_page(describe_shared_page(certificate))
+def public_page(certificate: dict[str, Any], *, panel: bool = False) -> str:
+    """The page that goes with the released files, as HTML; without the panel that checks them,
+    which has tests of its own.
+    """
+    page = describe_shared_page(certificate)
+    return render_page(dataclasses.replace(page, checks=page.checks and panel))
 
 
 def owner_page(record: dict[str, Any]) -> str:
