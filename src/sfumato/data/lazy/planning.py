@@ -22,7 +22,7 @@ from sfumato.core.encoding import as_text
 from sfumato.core.pair import TablePair
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Numbering, Repeats, row_keys
-from sfumato.core.reading import Rung
+from sfumato.core.reading import ColumnLevel
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
 from sfumato.core.table import Table
@@ -399,7 +399,9 @@ class Alongside(Shared):
             )
             self.full = self.merged.height > self.most
 
-    def pair(self, original: Table, like: Table, levels: Mapping[str, Rung]) -> TablePair | None:
+    def pair(
+        self, original: Table, like: Table, levels: Mapping[str, ColumnLevel]
+    ) -> TablePair | None:
         """All that was counted beside the counted original; None where it is not known. ``like``
         says what released columns are.
         """

@@ -22,7 +22,7 @@ from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.portable import return_free_memory
 from sfumato.core.progress import Progress
-from sfumato.core.reading import Rung
+from sfumato.core.reading import ColumnLevel
 from sfumato.core.schema import Role
 from sfumato.core.source import Intake, Source
 from sfumato.core.step import Goal, Plan, Step
@@ -231,7 +231,7 @@ class Written:
     counted: TablePair | None = None
 
     @property
-    def levels(self) -> dict[str, Rung]:
+    def levels(self) -> dict[str, ColumnLevel]:
         """The level each column was released at as a whole."""
         return levels_of(plan.describe() for _, plan in self.plans)
 
