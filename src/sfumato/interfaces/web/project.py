@@ -36,6 +36,7 @@ from sfumato.interfaces.web.listeners import Listeners
 from sfumato.interfaces.web.uploads import at_home
 
 FORMAT = 1
+TIERS = ("publication", "contract", "internal", "none")
 REGISTER = ("file", "to", "person", "key")
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
@@ -71,6 +72,19 @@ class VersionEffect(Entry):
 
 
 @dataclasses.dataclass(frozen=True)
+class VersionDecision(Entry):
+    """Who may have the release of a version: the tier, the reason that limits it, what was kept,
+    and a mark of the answers it was decided under.
+    """
+
+    version: int
+    tier: str
+    reason: str
+    kept: str
+    context: str
+
+
+@dataclasses.dataclass(frozen=True)
 class EffectsForgotten(Entry):
     """The table is another one: what came of versions before says nothing of it."""
 
@@ -79,14 +93,17 @@ class EffectsForgotten(Entry):
 
 # Whoever writes it holds the lock of the project.
 PROJECT_LOG = JournalKind(
-    "log", (NewVersion, VersionEffect, EffectsForgotten), "the project is not opened", locked=False
+    "log",
+    (NewVersion, VersionEffect, VersionDecision, EffectsForgotten),
+    "the project is not opened",
+    locked=False,
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Version:
     """A version of the recipe: what was changed, when, from which version, and what came of it
-    (risk, loss …; numbers only).
+    (risk, loss …; numbers only), and who may have its release.
     """
 
     version: int
@@ -94,6 +111,7 @@ class Version:
     sentence: str
     time: str
     effect: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    decision: VersionDecision | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +144,8 @@ class Project(Listeners):
         # The register that releases of this project are written down in (``file``, ``to``,
         # ``person``, ``key``); empty: none.
         self.register: dict[str, str] = dict(state.get("register", {}))
+        # What the owner answered about who receives a release, as a file of answers has it.
+        self.context: Fields = dict(state.get("context", {}))
         self._recipes: dict[int, Recipe] = {}
 
     @classmethod
@@ -283,6 +303,12 @@ class Project(Listeners):
             self._append(VersionEffect(version, changed))
             self.tell()
 
+    def note_decision(self, decision: VersionDecision) -> None:
+        """Write down who may have the release of a version; the same decision is written once."""
+        if self._entries[decision.version].decision != decision:
+            self._append(decision)
+            self.tell()
+
     def forget_effects(self) -> None:
         """The table is another one: what versions did to the one before says nothing of it."""
         self._append(EffectsForgotten(_now()))
@@ -309,6 +335,13 @@ class Project(Listeners):
         }
         if fields != self.register:
             self.register = fields
+            self._save()
+            self.tell()
+
+    def set_context(self, context: Mapping[str, Any]) -> None:
+        """Say who receives a release, and what the owner assumes: what a decision is made under."""
+        if dict(context) != self.context:
+            self.context = dict(context)
             self._save()
             self.tell()
 
@@ -354,6 +387,7 @@ class Project(Listeners):
             "data": dataclasses.asdict(self.data),
             "pins": list(self.pins),
             "register": self.register,
+            "context": self.context,
         }
         write_whole(
             self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode()
@@ -455,8 +489,12 @@ def _about(data: Any) -> bool:
 
 
 def _kept_in(state: Mapping[str, Any]) -> bool:
-    """Whether this can be what is kept of a register; projects of before it say nothing."""
+    """Whether this can be what is kept of a register and of the answers; projects of before say
+    nothing.
+    """
     register = state.get("register", {})
+    if not isinstance(state.get("context", {}), dict):
+        return False
     return isinstance(register, dict) and all(
         name in REGISTER and isinstance(value, str) for name, value in register.items()
     )
@@ -489,7 +527,7 @@ def _enter(versions: dict[int, Version], entry: Entry) -> None:
     if isinstance(entry, EffectsForgotten):
         versions.update(
             {
-                number: dataclasses.replace(version, effect={})
+                number: dataclasses.replace(version, effect={}, decision=None)
                 for number, version in versions.items()
             }
         )
@@ -502,6 +540,10 @@ def _enter(versions: dict[int, Version], entry: Entry) -> None:
         versions[entry.version] = dataclasses.replace(
             earlier, effect={**earlier.effect, **entry.effect}
         )
+    elif isinstance(entry, VersionDecision):
+        if entry.tier not in TIERS:
+            raise ValueError
+        versions[entry.version] = dataclasses.replace(versions[entry.version], decision=entry)
     elif isinstance(entry, NewVersion):
         if (
             entry.version < 1

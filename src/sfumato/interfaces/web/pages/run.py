@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -13,15 +12,11 @@ from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
 from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.strip import UnderWay
-from sfumato.interfaces.web.worker import Cancelled, TaskFailed
+from sfumato.interfaces.web.release_runs import begin, outcomes_of
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
-    from sfumato.interfaces.web.workbench import Underway, Workbench
-
-# Under this and the digest of the table the workbench keeps what came of each version, for every
-# tab and for one that comes later.
-MADE = "made of"
+    from sfumato.interfaces.web.workbench import Underway
 
 
 def draw(page: Page) -> None:
@@ -104,43 +99,6 @@ class RunStage(StageView):
             self.page.say("The recipe changed meanwhile. Run it again to get its changes.")
             return
         self.page.edit(way["recipe"], way["sentence"])
-
-
-def outcomes_of(bench: Workbench) -> dict[int, Fields]:
-    """What came of the versions that were run, of this table, newest last."""
-    outcomes: dict[int, Fields] = bench.remembered.setdefault(
-        f"{MADE} {bench.project.data.digest}", {}
-    )
-    return outcomes
-
-
-def begin(bench: Workbench) -> asyncio.Task[None] | None:
-    """Run the version in use, unless one is under way; the task belongs to the workbench, not to a
-    tab.
-    """
-    if bench.job is not None and bench.job.task == "make":
-        return None
-    task = asyncio.get_running_loop().create_task(_run(bench, bench.project.version))
-    bench.remembered["run"] = task  # so that it is not collected while it runs
-    return task
-
-
-async def _run(bench: Workbench, version: int) -> None:
-    outcomes = outcomes_of(bench)
-    outcomes.pop(version, None)
-    try:
-        register = bench.project.register or None
-        outcome = await bench.do(
-            "make", "Making the release", version=version, key=str(version), register=register
-        )
-    except Cancelled:
-        outcome = {"said": "Cancelled. Nothing was written."}
-    except TaskFailed as error:
-        outcome = {"said": str(error), "failed": True}
-    outcomes[version] = outcome
-    if outcome.get("made"):
-        bench.project.note(version, outcome["effect"])
-    bench.project.tell()
 
 
 class RunUnderWay(UnderWay):

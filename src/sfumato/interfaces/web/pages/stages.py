@@ -75,6 +75,7 @@ STAGES = (
             ("Report", "draft_reports"),
         ),
     ),
+    Stage("Decide", "/decide", "decide", views=(("Decision", "decide"),)),
     Stage("Write", "/write", "write", views=(("Written", "write"),), leads_on=False),
     Stage("Policies", "/policies", "policies", leads_on=False, needs="sfumato.policy"),
     Stage("Questions", "/questions", "questions", blind=True, leads_on=False),

@@ -11,11 +11,11 @@ from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.exports import KINDS
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.pages.stage_view import StageView
+from sfumato.interfaces.web.release_runs import made_first
 from sfumato.interfaces.web.requests import RegisterRequest, WriteRequest
 
 if TYPE_CHECKING:

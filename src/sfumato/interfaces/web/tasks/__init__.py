@@ -73,6 +73,8 @@ TASKS: dict[str, Task] = {
     "error_expected": Task("questions:error_expected"),
     "ask_question": Task("questions:ask_question", "long"),
     "draft_reports": Task("look:draft_reports", "long", recipe=False),
+    "decide": Task("decide:decide_release", "long"),
+    "help_decision": Task("decide:help_decision", "long"),
     "begin_register": Task("write:begin_register", "long", recipe=False, cancelled=False),
     "ask_register": Task("write:ask_register", "long", recipe=False),
     "write": Task("write:write", "long", recipe=False, cancelled=False),
