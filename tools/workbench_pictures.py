@@ -123,7 +123,7 @@ def attacks(tab: Tab) -> None:
 def write(tab: Tab) -> None:
     """Files to publish, files to keep, and what the certificate says."""
     tab.page.get_by_label("Replace an earlier release").check()
-    button(tab, "Write the release of version 1").click()
+    tab.write(1)
     tab.page.get_by_text("To publish").first.wait_for()
 
 

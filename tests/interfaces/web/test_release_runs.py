@@ -30,7 +30,7 @@ def test_run_look_and_write_speak_of_the_same_version(browser: Any, tmp_path: Pa
         tab.go("/run")
         page.locator(".outcome .old").wait_for()
         tab.go("/write")
-        page.locator("[data-key=write]").click()
+        tab.write(2)
         page.get_by_text("To publish: share").first.wait_for()
         tab.go("/run")
         expect(page.locator(".outcome .headline")).to_contain_text("4-anonymity")

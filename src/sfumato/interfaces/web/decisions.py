@@ -50,9 +50,10 @@ class KnownDecision:
         return SHORT_NAMES[self.tier]
 
 
-def context_mark(context: Fields) -> str:
-    """What two contexts share that have the same answers."""
-    return hashlib.sha256(json.dumps(context, sort_keys=True).encode()).hexdigest()[:12]
+def context_mark(project: Project) -> str:
+    """What two moments share in which the owner's answers and the register are the same."""
+    document = json.dumps([project.context, project.register], sort_keys=True)
+    return hashlib.sha256(document.encode()).hexdigest()[:12]
 
 
 def known_decision(project: Project) -> KnownDecision | None:
@@ -65,7 +66,7 @@ def known_decision(project: Project) -> KnownDecision | None:
     outdated = ""
     if entry.version != project.version:
         outdated = f"for version {entry.version}"
-    elif entry.context != context_mark(project.context):
+    elif entry.context != context_mark(project):
         outdated = "for other answers"
     return KnownDecision(entry.tier, entry.reason, entry.kept, entry.version, outdated)
 
@@ -95,7 +96,7 @@ def state_of_decision(workbench: Workbench, version: int) -> Literal["none", "cu
     decision = decisions_of(workbench).get(version)
     if decision is None or "tier" not in decision:
         return "none"
-    if decision["mark"] != context_mark(workbench.project.context):
+    if decision["mark"] != context_mark(workbench.project):
         return "outdated"
     return "current"
 
@@ -121,7 +122,7 @@ async def _decide(workbench: Workbench, version: int) -> None:
     """Make the release where there is none, decide, then measure what would help."""
     decisions, project = decisions_of(workbench), workbench.project
     context = dict(project.context)
-    mark = context_mark(context)
+    mark = context_mark(project)
     key = str(version)
 
     async def decide() -> Fields:

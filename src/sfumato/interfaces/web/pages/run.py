@@ -10,6 +10,7 @@ from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
+from sfumato.interfaces.web.pages.sensitive_columns import SensitiveColumns
 from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.strip import UnderWay
 from sfumato.interfaces.web.release_runs import begin, outcomes_of
@@ -25,6 +26,7 @@ def draw(page: Page) -> None:
     with element("div", "run"):
         text("Does the recipe lead to a release?", "h1")
         page.live(stage.draw_start, early=True, classes="start")
+        page.live(SensitiveColumns(page).draw)
         RunUnderWay(page)
         page.live(stage.draw_outcome, classes="outcome")
 

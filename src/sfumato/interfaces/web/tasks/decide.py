@@ -23,10 +23,11 @@ from sfumato.guidance.protection.kept import kept_of
 from sfumato.guidance.protection.trial import TrialGround
 from sfumato.guidance.recommendation.inspection import drawn_from
 from sfumato.interfaces.web.fields import Fields
-from sfumato.interfaces.web.tasks.write import made_release, remembering
+from sfumato.interfaces.web.tasks.made_releases import made_release, remembering
 from sfumato.release.decision.collect import collect_evidence
 from sfumato.release.decision.decide import decide
 from sfumato.release.decision.decision import MOST_CHANGES, limit_words
+from sfumato.release.decision.record import write_decision
 from sfumato.release.manifest import sha256_of
 
 if TYPE_CHECKING:
@@ -148,6 +149,38 @@ def _attack_draft(
                 progress=part_of(progress, 0.1, 0.9),
             )
     return evidence, digest
+
+
+def add_decision(bench: Bench, folder: Path, *, key: str, sign: str | None) -> Decision | None:
+    """Write what was decided of a version into its written release; None: nothing was.
+
+    Where the file is another one than the one that was attacked, it is attacked and decided again.
+    """
+    decided = decided_release(bench, key)
+    if decided is None:
+        return None
+    evidence, decision = decided.evidence, decided.decision
+    if sha256_of(data_file_of(folder / "share")) != decided.digest:
+        with remembering(dict(decided.register) if decided.register else None) as remembered:
+            evidence = collect_evidence(
+                folder,
+                bench.data,
+                terms=decided.terms,
+                seed=decided.evidence.trial.seed if decided.evidence.trial else 0,
+                register=remembered.register,
+                recipe_from_table=True,
+            )
+        decision = decide(decided.terms, evidence).with_findings(
+            changes=decision.changes, kept=decision.kept
+        )
+    write_decision(
+        folder,
+        decision,
+        terms=decided.terms,
+        evidence=evidence,
+        sign=None if sign is None else Path(sign),
+    )
+    return decision
 
 
 def data_file_of(share: Path) -> Path:
