@@ -76,17 +76,13 @@ CHECKS = (
     ),
     check(
         "release.table_checks",
-<<<<<<< HEAD
         "labels of recoded columns",
         "Number, width and overlap of labels are those of the file.",
         "tests/release/test_label_facts.py::test_edited_facts_fail",
     ),
     check(
         "release.table_checks",
-        "columns are what the recipe says",
-=======
         "columns match the recipe",
->>>>>>> parent of c533e757 (Messages as before the editor's pass: its wording tests were not finished (08517ce4))
         "The file has the columns of the recipe.",
         LIES,
     ),

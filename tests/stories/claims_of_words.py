@@ -122,13 +122,6 @@ SENTENCES = (
         "tests/methods/models/test_risk_thresholds.py::test_maximum_risk",
     ),
     said(
-        "interfaces.web.pages.promises",
-        "It makes {} hold too, which need not be promised. {}",
-        "Wherever a promise holds, those it implies hold.",
-        "tests/methods/models/test_contract.py::test_implication_is_sound",
-        "tests/methods/models/test_sensitive.py::test_what_a_model_implies_holds_with_it",
-    ),
-    said(
         "interfaces.scripts",
         "The release is judged on what would be shared; the printed output holds no value of a person.",
         "What a script prints tells no value of a person.",

@@ -20,12 +20,8 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         "no \\{\\} holds: \\{\\} of \\{\\} records exceed every limit",
         r".*(are not those|is not|are not what is|of the levels that are) certified.*",
         r".*\{\} (and \{\} )?(are )?certified( as (suppressed|left out))?",
-<<<<<<< HEAD
-        r"it is told beside a certified ε",
-        r"no finite value holds; \{\}",
-=======
         r"it is shown beside a certified ε",
->>>>>>> parent of c533e757 (Messages as before the editor's pass: its wording tests were not finished (08517ce4))
+        r"no finite value holds; \{\}",
         r".*no ε is certified.*|No ε is certified\.",
         r".* (break|breaks) it, in the paths of \{\} of \{\} people; .*",
         r"\{\} have a set of at most .*|\{\} sequence\(s\) of at most .* visited by fewer .*",

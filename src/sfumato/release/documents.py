@@ -20,7 +20,7 @@ from sfumato.release.alternatives import Alternatives, alternatives_in_passing
 from sfumato.release.assessment import DEFAULT_THRESHOLD
 from sfumato.release.epsilon_certification import told_plan
 from sfumato.release.evaluation import Evaluation, evaluate, joined, report_metrics
-from sfumato.release.label_facts import describe_labels, kinds_of
+from sfumato.release.label_facts import describe_labels
 from sfumato.release.manifest import VERSION
 from sfumato.release.signatures import canonical
 from sfumato.release.story import public_story, story_of
@@ -153,7 +153,9 @@ def certificate(
             comparison["attacks"] = release.attacks.to_dict()
         if release.implied.found.compared:
             comparison["implied"] = release.implied.public(release.sampled)
-    labels = describe_labels(release.released, kinds_of(release.recipe.schema))
+    columns = release.recipe.schema.attributes
+    kinds = {name: str(attribute.kind) for name, attribute in columns.items()}
+    labels = describe_labels(release.released, kinds)
     body: dict[str, Any] = {
         "sfumato_certificate": VERSION,
         "shape": str(release.recipe.shape),

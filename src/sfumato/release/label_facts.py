@@ -10,26 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sfumato.core.table import Table
 from sfumato.release.label_ranges import RecodedColumn, read_labels
 
 if TYPE_CHECKING:
-    from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
 
 MOST_LABELS = 10_000
 """A column with more labels is described by their number only: it was hardly made coarser."""
 
 
-def describe_labels(released: Any, kinds: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def describe_labels(released: Table, kinds: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """By recoded quasi-identifier: the number of labels and, of numbers and dates, the narrowest
     and widest range and whether ranges overlap. ``kinds`` are those of the recipe.
 
-    A table that an engine holds is not described: its labels would have to be collected.
+    Of a table that an engine holds ``released`` are the combinations that were counted.
     """
-    if not isinstance(released, Table) or not len(released):
+    if not len(released):
         return {}
     facts: dict[str, dict[str, Any]] = {}
-    for name in text_columns(released):
+    for name in released.schema.quasi:
+        # Numbers and dates that still are such were not recoded.
+        if released.dtype(name) != pl.String:
+            continue
         # The labels of an encoded column, without a pass over its rows.
         labels = [label for label in released.encoded(name).labels if label is not None]
         facts[name] = {"labels": len(labels)}
@@ -37,18 +39,6 @@ def describe_labels(released: Any, kinds: Mapping[str, str]) -> dict[str, dict[s
             column = read_labels(name, pl.Series(labels, dtype=pl.String), kinds.get(name, ""))
             facts[name] |= _describe_ranges(column)
     return facts
-
-
-def text_columns(released: Table) -> list[str]:
-    """The quasi-identifiers whose cells are texts: numbers and dates that still are such were not
-    recoded.
-    """
-    return [name for name in released.schema.quasi if released.dtype(name) == pl.String]
-
-
-def kinds_of(schema: Schema) -> dict[str, str]:
-    """The kind of every column, as a recipe writes it."""
-    return {name: str(attribute.kind) for name, attribute in schema.attributes.items()}
 
 
 def _describe_ranges(column: RecodedColumn) -> dict[str, Any]:

@@ -333,9 +333,10 @@ def implied_against_original(
     Nothing is said where nothing was hidden that a column could tell, and where an ε is
     accounted for: there nothing may be decided so.
     """
-    if original.replayed.release is None or shared.shape is not Shape.TABLE:
+    release = original.replayed.release
+    implied = None if release is None else release.implied
+    if implied is None:
         return None
-    implied = original.replayed.release.implied
     if not implied.found.compared or not implied.decides:
         return None
     name = f"released columns beside the labels{AGAINST_ORIGINAL}"

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sfumato.release.decision.decision import Decision
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.explanation import Explanation
+    from sfumato.release.implied import Implied
     from sfumato.release.report.headline import Headline
 
 
@@ -195,6 +196,13 @@ class Release(Reportable):
     def pair(self) -> Any:
         """The original and what is shared of it, side by side."""
         return self.released.compare(self.original, self.steps_result)
+
+    @property
+    def implied(self) -> Implied | None:
+        """What released columns tell beyond their labels; None: this is not looked for in such
+        data.
+        """
+        return None
 
     @property
     def undone_by(self) -> tuple[str, ...]:

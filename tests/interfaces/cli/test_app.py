@@ -218,8 +218,8 @@ def test_choose_k_with_a_table(sfumato, tmp_path):
 def test_polars_gives_memory_back_unless_the_user_says_how_it_is_kept(monkeypatch):
     name = "_RJEM_MALLOC_CONF"
     monkeypatch.delenv(name, raising=False)
-    cli._give_memory_back()
+    cli._set_up_libraries()
     assert "muzzy_decay_ms:0" in os.environ[name]
     monkeypatch.setenv(name, "narenas:1")
-    cli._give_memory_back()
+    cli._set_up_libraries()
     assert os.environ[name] == "narenas:1"

@@ -35,8 +35,7 @@ def program() -> None:
 
 def main() -> None:
     """Run the command line and leave with the right exit code."""
-    _calm_threads()
-    _give_memory_back()
+    _set_up_libraries()
     _collect_rarely()
     from sfumato.interfaces.cli.app import build_app
 
@@ -89,27 +88,20 @@ def _fail_with(error: BaseException) -> None:
     _fail(_describe_bug(error), INTERNAL)
 
 
-def _calm_threads() -> None:
-    """Let products of matrices take one thread, unless the user says otherwise: ours are small, and
-    threads that wait take all cores.
-
-    Read when numpy is loaded, which comes later; polars and the compiled loops have threads of
-    their own.
+def _set_up_libraries() -> None:
+    """Say, unless the user does, how libraries that are loaded later use threads, plug-ins and
+    memory.
     """
+    # Products of matrices take one thread: ours are small, and threads that wait take all cores.
+    # Polars and the compiled loops have threads of their own.
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ.setdefault(name, "1")
     # Plug-ins of pydantic watch servers. Looking for them reads files of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
-
-def _give_memory_back() -> None:
-    """Let polars give the memory of large columns back to the system as soon as it is free.
-
-    Else it keeps up to a half more than it needs: pages that it marked as free still count as
-    used until the system runs short. Columns of a megabyte and more are given back at once, what
-    is smaller serves again. Read when polars is loaded, which comes later; another allocator than
-    its jemalloc does not look.
-    """
+    # Polars gives the memory of large columns back to the system as soon as it is free. Else it
+    # keeps up to a half more than it needs: pages that it marked as free still count as used until
+    # the system runs short. Columns of a megabyte and more are given back at once, what is smaller
+    # serves again. Another allocator than its jemalloc does not look.
     os.environ.setdefault("_RJEM_MALLOC_CONF", "muzzy_decay_ms:0,oversize_threshold:1048576")
 
 

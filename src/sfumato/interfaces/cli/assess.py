@@ -79,8 +79,7 @@ def profile(
     hierarchy: ColumnOptions,
     reading: ReadOptions,
 ) -> None:
-    """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with
-    its reason.
+    """Look at a table and propose a recipe: roles, kinds and hierarchies, each with its reason.
 
     The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a
     person is printed. Several files, a folder of them, or a database without --table are
@@ -210,7 +209,7 @@ def assess(
     source: EngineOptions,
     reading: ReadOptions,
 ) -> None:
-    """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that
+    """Show what an intruder can do with a table as it is: uniques, k, risks, and the columns that
     cause them.
     """
     from sfumato.core import recipe_files as recipes

@@ -102,8 +102,8 @@ def attack(
     alignment: ForeignOptions,
     reading: ReadOptions,
 ) -> None:
-    """Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the
-    literature knows.
+    """Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try the
+    attacks of the literature.
 
     An attack that cannot be tried although it might succeed is unknown. Exit code 1 when an attack
     that the recipe limits succeeds more often than its limit allows, or is unknown. A table made

@@ -54,8 +54,8 @@ def compare(
     keywords: Keywords,
     reading: ReadOptions,
 ) -> None:
-    """Run candidates alike, attack and measure them alike, and show which of them no other one
-    beats.
+    """Run, attack and measure several candidates in the same way, and show which of them no other
+    one beats.
 
     An interrupted comparison with the same output folder and seed goes on where it stopped.
     """

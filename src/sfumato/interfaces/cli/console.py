@@ -198,43 +198,38 @@ def show_blocks(blocks: Iterable[Block]) -> None:
     """Print what a result says. Folded blocks are left to pages: a terminal has nothing to click
     on.
     """
+    console = out()
     previous: Block | None = None
     for block in blocks:
         if isinstance(previous, TableBlock) and not getattr(block, "caption", ""):
-            out().print()  # a table ends where something else begins
-        _show_block(block)
+            console.print()  # a table ends where something else begins
+        match block:
+            case Heading(text, _):
+                console.print(f"\n[bold]{_inline(text)}[/]", soft_wrap=True)
+            case Paragraph(text, tone):
+                sign = "! " if tone == "warning" else ""
+                console.print(Text.from_markup(f"{sign}{_inline(text)}", style=_TONES[tone]))
+            case VerdictBlock(_, title, sentence, headline):
+                colour = _COLOURS[block.mark]
+                if headline:
+                    console.print(f"[bold {colour}]{_inline(block.text)}[/]\n", soft_wrap=True)
+                else:
+                    about = f": {_inline(sentence)}" if sentence else ""
+                    name = f"[bold]{_inline(title)}[/]" if sentence else _inline(title)
+                    line = f"[{colour}]{block.mark}[/] {name}{about}"
+                    console.print(line, soft_wrap=block.holds is not None)
+            case ListBlock(entries, title):
+                if title:
+                    console.print(f"\n{_inline(title)}", soft_wrap=True)
+                for entry in entries:
+                    console.print(f"  {_inline(entry)}", soft_wrap=True)
+            case TableBlock():
+                _show_table(block)
+            case CodeBlock(text, _):
+                console.print(text, markup=False, soft_wrap=True)
+            case ChartBlock() | FoldBlock():
+                pass  # a terminal shows the table beside a chart, and has nothing to unfold
         previous = block
-
-
-def _show_block(block: Block) -> None:
-    console = out()
-    match block:
-        case Heading(text, _):
-            console.print(f"\n[bold]{_inline(text)}[/]", soft_wrap=True)
-        case Paragraph(text, tone):
-            sign = "! " if tone == "warning" else ""
-            console.print(Text.from_markup(f"{sign}{_inline(text)}", style=_TONES[tone]))
-        case VerdictBlock(_, title, sentence, headline):
-            colour = _COLOURS[block.mark]
-            if headline:
-                console.print(f"[bold {colour}]{_inline(block.text)}[/]\n", soft_wrap=True)
-            else:
-                about = f": {_inline(sentence)}" if sentence else ""
-                name = f"[bold]{_inline(title)}[/]" if sentence else _inline(title)
-                console.print(
-                    f"[{colour}]{block.mark}[/] {name}{about}", soft_wrap=block.holds is not None
-                )
-        case ListBlock(entries, title):
-            if title:
-                console.print(f"\n{_inline(title)}", soft_wrap=True)
-            for entry in entries:
-                console.print(f"  {_inline(entry)}", soft_wrap=True)
-        case TableBlock():
-            _show_table(block)
-        case CodeBlock(text, _):
-            console.print(text, markup=False, soft_wrap=True)
-        case ChartBlock() | FoldBlock():
-            pass  # a terminal shows the table beside a chart, and has nothing to unfold
 
 
 def _show_table(block: TableBlock) -> None:

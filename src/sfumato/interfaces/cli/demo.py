@@ -43,8 +43,8 @@ def demo(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Anonymize a generated hospital table twice: a release that intruders beat, and one that they
-    do not.
+    """Anonymize a generated hospital table twice: one release that intruders beat, and one that
+    they do not.
     """
     from sfumato.data import examples
     from sfumato.interfaces.api import verify as recompute

@@ -56,7 +56,7 @@ def evaluate(
     alignment: ForeignOptions,
     reading: ReadOptions,
 ) -> None:
-    """Measure a release beside its original: loss, moments, tables, queries, models; by default
+    """Compare a release with its original: loss, moments, tables, queries, models; by default
     everything that applies.
 
     A table made elsewhere needs a recipe with the roles (-r) and --align.

@@ -162,7 +162,7 @@ def explain(
     plan: PlanOptions,
     reading: ReadOptions,
 ) -> None:
-    """Explain a model, step, hierarchy or objective, or tell what a release did and why.
+    """Explain a model, step, hierarchy or objective, or what a release did and why.
 
     With figures: which k a tolerable risk asks for (explain k_anonymity --risk 0.05), and which
     buckets fit (explain bucketize --plan).

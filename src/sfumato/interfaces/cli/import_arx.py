@@ -24,8 +24,8 @@ def import_project(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take an ARX project over: roles, hierarchies, privacy models and the table as a recipe; what
-    cannot be is named.
+    """Convert an ARX project to a recipe: roles, hierarchies, privacy models and the table; what
+    cannot be converted is listed.
     """
     from sfumato.interfaces.arx_import import read_arx
 

@@ -63,7 +63,7 @@ def query(
     terms: Keywords,
     reading: ReadOptions,
 ) -> None:
-    """Answer a question under differential privacy and write down what it cost.
+    """Answer a question under differential privacy and record what it cost.
 
     The first call starts the ledger with --budget; what was spent stays spent, also when the data
     change. The same question gets the same answer and costs nothing. The table is read whole before

@@ -112,7 +112,7 @@ def recommend(
     context: AnswerOptions,
     reading: ReadOptions,
 ) -> None:
-    """Recommend a release: ask for the context, try every family of means, and write the best
+    """Recommend a release: ask for the context, try every family of methods, and write the best
     recipe with its reasons.
 
     Questions that no flag and no file answers are asked on a terminal; elsewhere they count as the

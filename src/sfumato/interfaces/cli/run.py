@@ -61,8 +61,8 @@ def run(
     register: RegisterOptions,
     reading: ReadOptions,
 ) -> None:
-    """Anonymize a table as a recipe says, judge the output again, and write what may be shared and
-    what may not.
+    """Anonymize a table by a recipe, judge the output again, and write what to share and what to
+    keep.
 
     Intruders try non-tabular data and synthetic records for 60 seconds unless --attack says
     otherwise.

@@ -152,7 +152,8 @@ def table(
     cells: CellOptions,
     reading: ReadOptions,
 ) -> None:
-    """Count persons or sum a column by other columns, and publish what nobody can be computed from.
+    """Count persons or sum a column by other columns, and publish a table from which nobody can be
+    computed.
 
     Without --protect only says how many cells are sensitive. Exit code 4 when nothing can be
     published, 1 when an audit fails. With --register the table is protected and audited together

@@ -62,8 +62,8 @@ def check(
     source: EngineOptions,
     reading: ReadOptions,
 ) -> None:
-    """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct
-    identifier is left.
+    """Judge a released table by a recipe; exit code 1 if a promise does not hold or a direct
+    identifier remains.
 
     With --sql nothing is read: the promises are printed as a query that returns a row for every
     class that breaks one, a test for dbt.
