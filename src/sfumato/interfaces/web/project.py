@@ -20,11 +20,14 @@ import dataclasses
 import datetime
 import json
 import os
+import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.exchange import sweep
 from sfumato.core.files import MEGABYTE, read_plain, require_plain, write_whole
 from sfumato.core.journal import Entry, Journal, JournalKind
 from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_private
@@ -32,8 +35,10 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 from sfumato.interfaces.web.fields import Fields
+from sfumato.interfaces.web.folders import PROJECTS, home
 from sfumato.interfaces.web.listeners import Listeners
-from sfumato.interfaces.web.uploads import at_home
+from sfumato.interfaces.web.uploads import FOLDER as UPLOADS
+from sfumato.interfaces.web.uploads import at_home, remove_unopened
 
 FORMAT = 1
 TIERS = ("publication", "contract", "internal", "none")
@@ -41,6 +46,8 @@ REGISTER = ("file", "to", "person", "key")
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
 LOG = "log.jsonl"
+# Folders in which releases are drafted for a moment: names that ``tempfile`` makes.
+DRAFTS = re.compile(r"(sfumato-|\.decision-)[a-z0-9_]{8}")
 # What a folder may hold that was meant for a project and left before it became one.
 OURS = (*FOLDERS, "uploads", "hierarchies", "lock", LOG, "recipe.yaml", "open.html")
 
@@ -144,6 +151,8 @@ class Project(Listeners):
         # The register that releases of this project are written down in (``file``, ``to``,
         # ``person``, ``key``); empty: none.
         self.register: dict[str, str] = dict(state.get("register", {}))
+        # Names of files that were sent here and opened; None: a project of before this was noted.
+        self._opened_uploads: list[str] | None = state.get("opened_uploads", None if state else [])
         # What the owner answered about who receives a release, as a file of answers has it.
         self.context: Fields = dict(state.get("context", {}))
         self._recipes: dict[int, Recipe] = {}
@@ -169,11 +178,7 @@ class Project(Listeners):
             raise UnreadableInput(
                 f"{self.folder}: version {self._at} is missing from the log; the project is damaged"
             )
-        for leftover in (*self.folder.glob(".*-*"), *(self.folder / "history").glob(".*-*")):
-            # whoever writes a file writes a draft first, then puts it in place
-            leftover.unlink(
-                missing_ok=True
-            )  # drafts of files: we hold the lock, so nobody writes them
+        self._remove_leftovers()
         if not self._at:
             return
         try:
@@ -186,6 +191,21 @@ class Project(Listeners):
         current = self.folder / "recipe.yaml"
         if not current.is_file() or current.read_bytes() != text:
             write_whole(current, text)
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a killed workbench left: drafts of files and releases, and files that were
+        sent and never opened. We hold the lock, so nobody works on them.
+        """
+        for folder in (self.folder, self.folder / "history"):
+            for leftover in folder.glob(".*-*"):
+                if leftover.is_file():
+                    leftover.unlink(missing_ok=True)
+        for folder in self.folder.iterdir():
+            if DRAFTS.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+                shutil.rmtree(folder, ignore_errors=True)
+        sweep(self.folder / "releases")
+        if self._opened_uploads is not None:
+            remove_unopened(self.folder, self._opened_uploads)
 
     def close(self) -> None:
         """Let others open it."""
@@ -317,6 +337,9 @@ class Project(Listeners):
     def set_data(self, data: Opened) -> None:
         """Say which table the project is about."""
         self.data = data
+        path = Path(data.path or "")
+        if path.parent == self.folder / UPLOADS and self._opened_uploads is not None:
+            self._opened_uploads = sorted({*self._opened_uploads, path.name})
         self._save()
         self.tell()
 
@@ -381,7 +404,7 @@ class Project(Listeners):
         self.tell()
 
     def _save(self) -> None:
-        state = {
+        state: Fields = {
             "sfumato_project": FORMAT,
             "at": self._at,
             "data": dataclasses.asdict(self.data),
@@ -389,6 +412,8 @@ class Project(Listeners):
             "register": self.register,
             "context": self.context,
         }
+        if self._opened_uploads is not None:
+            state["opened_uploads"] = self._opened_uploads
         write_whole(
             self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode()
         )
@@ -412,6 +437,9 @@ def _make(path: Path) -> None:
                 f"{path} contains other files and no project; name an empty folder, or one that "
                 "does not exist"
             )
+        if path.parent == home() / PROJECTS:
+            path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+            path.parent.chmod(PRIVATE_FOLDER)
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         # a folder that was there before may be open to others
         path.chmod(PRIVATE_FOLDER)
@@ -493,6 +521,9 @@ def _kept_in(state: Mapping[str, Any]) -> bool:
     nothing.
     """
     register = state.get("register", {})
+    uploads = state.get("opened_uploads", [])
+    if not isinstance(uploads, list) or not all(isinstance(name, str) for name in uploads):
+        return False
     if not isinstance(state.get("context", {}), dict):
         return False
     return isinstance(register, dict) and all(

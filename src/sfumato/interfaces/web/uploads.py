@@ -12,7 +12,7 @@ import secrets
 import shutil
 import stat
 import unicodedata
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -114,6 +114,16 @@ def uploaded_file(project: Path, name: str) -> Path:
     if not path.is_file():
         raise ParameterError("no file of that name was sent")
     return path
+
+
+def remove_unopened(project: Path, opened: Collection[str]) -> None:
+    """Remove what was sent and never opened, or broke off; ``opened`` are the names that were."""
+    folder = project / FOLDER
+    if not folder.is_dir():
+        return
+    for file in folder.iterdir():
+        if file.name not in opened and file.is_file() and not file.is_symlink():
+            file.unlink(missing_ok=True)
 
 
 # Looking for a file by its folder.

@@ -121,7 +121,7 @@ class DecideStage(StageView):
     def _draw_changes(self, decision: Fields, number: int) -> None:
         """The changes that were measured, each with its button."""
         if "changes" not in decision:
-            words = decision.get("said") or "Changes are tried, one by one, on at most 10,000 rows."
+            words = decision.get("said") or "Single changes are being tried. This takes a while."
             text(words, "p", "soft", role="status")
             return
         if not decision["changes"]:
