@@ -150,7 +150,6 @@ def _explore(tab: Tab) -> None:
     """
     tab.go("/explore")
     button(tab, "Look at all combinations").click()
-    tab.page.get_by_text("nothing beats. Further").wait_for()
     tab.page.locator("table.points input[type=radio]").nth(1).check()
     tab.page.locator("aside.detail h2").get_by_text("Point 2", exact=True).wait_for()
     button(tab, "Pin").click()

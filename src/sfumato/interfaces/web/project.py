@@ -49,7 +49,7 @@ LOG = "log.jsonl"
 # Folders in which releases are drafted for a moment: names that ``tempfile`` makes.
 DRAFTS = re.compile(r"(sfumato-|\.decision-)[a-z0-9_]{8}")
 # What a folder may hold that was meant for a project and left before it became one.
-OURS = (*FOLDERS, "uploads", "hierarchies", "lock", LOG, "recipe.yaml", "open.html")
+OURS = (*FOLDERS, "arx", "uploads", "hierarchies", "lock", LOG, "recipe.yaml", "open.html")
 
 
 class Outdated(ParameterError):

@@ -21,8 +21,10 @@ from sfumato.data.table.formats import table_suffixes
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 FOLDER = "uploads"
-# Suffixes of what can be opened: tables, and databases of one file.
-SUFFIXES = frozenset((*table_suffixes(), ".db", ".sqlite", ".sqlite3", ".duckdb"))
+# What ARX calls its projects.
+ARX = ".deid"
+# Suffixes of what can be opened: tables, databases of one file, and projects of ARX.
+SUFFIXES = frozenset((*table_suffixes(), ".db", ".sqlite", ".sqlite3", ".duckdb", ARX))
 # Larger tables are opened by their path: they need not be copied.
 MOST_BYTES = 2 * 1024**3
 MOST_ENTRIES = 1000

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from sfumato.core.words import count_of
+from sfumato.core.blocks import Block, Cell, Heading, ListBlock, Paragraph, TableBlock
+from sfumato.core.words import count_of, join_words
+from sfumato.interfaces.web.catalogue import title_of
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
@@ -16,6 +18,7 @@ from sfumato.interfaces.web.pages.strip import UnderWay
 from sfumato.interfaces.web.release_runs import begin, outcomes_of
 
 if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.pages.shell import Page
     from sfumato.interfaces.web.workbench import Underway
 
@@ -63,6 +66,8 @@ class RunStage(StageView):
         version = self.project.version
         number = version if version in outcomes else max(outcomes, default=None)
         if number is None:
+            if self.workbench.ready:
+                draw_blocks(plan_blocks(self.recipe))
             return
         outcome = outcomes[number]
         old = number != version
@@ -136,7 +141,33 @@ class RunUnderWay(UnderWay):
             )
 
 
-# what came out
+# what will be done, and what came out
+
+
+def plan_blocks(recipe: Recipe) -> list[Block]:
+    """What a run will do, before there is one: columns by what becomes of them, steps, promises."""
+    schema = recipe.schema
+    roles = (
+        ("dropped", schema.dropped_columns),
+        ("made coarser or suppressed until the promises hold", schema.quasi),
+        ("sensitive", schema.sensitive),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (words, len(columns), join_words(columns)) for words, columns in roles if columns
+    ]
+    steps = [title_of(step.name) for step in recipe.steps]
+    promises = [model.promise for model in recipe.meet]
+    conditions = [
+        ("Steps, in this order", steps or ["no step: only columns are dropped"]),
+        ("What must hold", promises or ["nothing is promised yet"]),
+    ]
+    blocks: list[Block] = [
+        Heading("What the run will do"),
+        TableBlock(("columns", "how many", "which"), tuple(rows)),
+    ]
+    blocks += [ListBlock(tuple(entries), title) for title, entries in conditions]
+    closing = "Then everything is judged again. Nothing is written."
+    return [*blocks, Paragraph(closing, "quiet")]
 
 
 def show(outcome: Fields) -> None:

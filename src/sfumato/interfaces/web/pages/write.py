@@ -5,7 +5,6 @@ says when it is read back.
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, SfumatoError
@@ -26,6 +25,7 @@ from sfumato.interfaces.web.pages.parts import (
 from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.release_runs import made_first
 from sfumato.interfaces.web.requests import RegisterRequest, WriteRequest
+from sfumato.interfaces.web.uploads import fresh
 from sfumato.interfaces.web.worker import TaskFailed
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class WriteForm(StageView):
             text("Open a table first; there is nothing to write yet.", "p", "soft")
             return
         if self.values.get("folder", "") in ("", self.suggested):
-            folder = free_folder(workbench.project.folder / "releases" / f"version-{version}")
+            folder = fresh(workbench.project.folder / "releases", f"version-{version}")
             self.values["folder"] = self.suggested = str(folder)
         options = FormOptions(at_once=False, values=self.values, folded=False)
         form = DrawnForm(WriteRequest, None, "write", self._write, options)
@@ -245,12 +245,3 @@ class WriteForm(StageView):
         if self.blocks:
             with element("section", "written", role="status"):
                 draw_blocks(self.blocks)
-
-
-def free_folder(folder: Path) -> Path:
-    """A folder that does not exist yet: the one that is named, else with the next number."""
-    number, free = 1, folder
-    while free.exists():
-        number += 1
-        free = folder.with_name(f"{folder.name}-{number}")
-    return free

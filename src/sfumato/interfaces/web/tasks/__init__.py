@@ -29,6 +29,7 @@ class Task:
 TASKS: dict[str, Task] = {
     "open_data": Task("data:open_data", "long", recipe=False),
     "look_at_path": Task("data:look_at_path", "long", recipe=False),
+    "import_arx": Task("data:import_arx", "long", recipe=False),
     "propose": Task("data:propose", "long", recipe=False),
     "columns": Task("data:columns", "long", recipe=False),
     "alone": Task("data:alone"),

@@ -10,7 +10,7 @@ from sfumato.core.blocks import Block, ListBlock, Paragraph
 from sfumato.core.words import count_of, join_words, percent, plain_name
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.tasks.decide import decided_release
-from sfumato.interfaces.web.tasks.made_releases import made_release, opened_register
+from sfumato.interfaces.web.tasks.made_releases import opened_register, require_made
 from sfumato.interfaces.web.tasks.promises import columns_without_promise
 from sfumato.release.decision.tiers import Tier
 
@@ -43,7 +43,7 @@ def before_writing(
 
     ``decided``: the decision about it is about the answers in use.
     """
-    release = made_release(bench, key)
+    release = require_made(bench, key, register)
     decision = decided_release(bench, key) if decided else None
     blocks: list[Block] = []
     warnings = list(release.warnings)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.web.uploads import at_home
+from sfumato.release.register.joint_disclosure import NAME
 from sfumato.release.registered_release import Remembering, remember
 
 if TYPE_CHECKING:
@@ -25,6 +26,16 @@ def made_release(bench: Bench, key: str) -> TableRelease:
     release: TableRelease | None = bench.recall(f"release {key}")
     if release is None:
         raise NotMade("the release of this version does not exist, or no longer; make it under Run")
+    return release
+
+
+def require_made(bench: Bench, key: str, register: dict[str, str] | None) -> TableRelease:
+    """The release of a version; where the recipe limits what all releases tell together, it must be
+    made with the register.
+    """
+    release = made_release(bench, key)
+    if register and NAME in release.recipe.limits and bench.recall(f"register {key}") != register:
+        raise NotMade("the release of this version was made without this register; make it again")
     return release
 
 

@@ -20,16 +20,14 @@ from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.tasks.decide import add_decision
 from sfumato.interfaces.web.tasks.made_releases import (
-    NotMade,
-    made_release,
     register_files,
     remembering,
+    require_made,
 )
 from sfumato.interfaces.web.uploads import at_home
 from sfumato.release.attack_run import AttackOptions
 from sfumato.release.decision.collect import SECTION
 from sfumato.release.make import make_release
-from sfumato.release.register.joint_disclosure import NAME
 from sfumato.release.register.store import key_file, start_register
 from sfumato.release.release import WriteOptions
 from sfumato.release.verify import verify
@@ -74,7 +72,7 @@ def write(
     are said) the release is planned in it before it is written, as ``sfumato run`` does. What was
     ``decided`` about the version goes with it, as ``sfumato protect`` writes it.
     """
-    release = _require_made(bench, key, register)
+    release = require_made(bench, key, register)
     if not request.folder.strip():
         raise ParameterError("name the folder for the release")
     sign = request.sign or None
@@ -152,23 +150,13 @@ def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[s
     written, there or elsewhere.
     """
     progress(0.1, "asking the register")
-    release = _require_made(bench, key, register)
+    release = require_made(bench, key, register)
     with remembering(register) as remembered:
         remembered.found = remembered.together(release)
     nothing = Paragraph(
         "Nothing was written yet, neither the release nor the entry in the register.", "quiet"
     )
     return {"blocks": [*_register_blocks(remembered), nothing]}
-
-
-def _require_made(bench: Bench, key: str, register: dict[str, str] | None) -> TableRelease:
-    """The release of a version; where the recipe limits what all releases tell together, it must be
-    made with the register.
-    """
-    release = made_release(bench, key)
-    if register and NAME in release.recipe.limits and bench.recall(f"register {key}") != register:
-        raise NotMade("the release of this version was made without this register; make it again")
-    return release
 
 
 def _for_format(
