@@ -67,7 +67,9 @@ def cut_short(trials: int, requested_trials: int) -> str:
     >>> cut_short(20, 500), cut_short(500, 500)
     (' (a random sample, to bound the work)', '')
     """
-    return "" if trials >= requested_trials else " (a random sample, to limit the work)"
+    if trials >= requested_trials:
+        return ""
+    return " (a random sample, to limit the work)"
 
 
 def stopped_short(trials: int, requested_trials: int) -> str:
@@ -76,7 +78,9 @@ def stopped_short(trials: int, requested_trials: int) -> str:
     >>> stopped_short(20, 500), stopped_short(500, 500)
     (' (a random sample, for want of time)', '')
     """
-    return "" if trials >= requested_trials else " (a random sample, because time was short)"
+    if trials >= requested_trials:
+        return ""
+    return " (a random sample, because time was short)"
 
 
 def now() -> float:

@@ -37,4 +37,6 @@ def cell_by_cell(dataset: Table, recipe: Recipe) -> Table:
             texts = pl.select(cleaned).to_series()
             stripped = texts.alias(name).str.strip_chars()
             columns[name] = stripped.str.replace(mark, ".", literal=True)
-    return dataset.with_columns(columns) if columns else dataset
+    if not columns:
+        return dataset
+    return dataset.with_columns(columns)

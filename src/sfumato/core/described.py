@@ -91,7 +91,10 @@ class Described(Data):
         from sfumato.core import registry
 
         before, after = self.in_memory(purpose), released.one_table().in_memory(purpose)
-        control_table = None if control is None else control.one_table().in_memory(purpose)
+        if control is None:
+            control_table = None
+        else:
+            control_table = control.one_table().in_memory(purpose)
         pair: TablePair = registry.function_of_run("pair_tables")(
             before, after, align=align, control=control_table
         )

@@ -304,7 +304,10 @@ class Drawing:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0'
             f' 0 {width} {height}"{natural}{accessibility}>'
         )
-        ground = f'<rect width="100%" height="100%" fill="{self.ground}"/>' if self.ground else ""
+        if self.ground:
+            ground = f'<rect width="100%" height="100%" fill="{self.ground}"/>'
+        else:
+            ground = ""
         position = f'transform="translate({round(self.left, 2):g},{round(self.top, 2):g})"'
         shapes = "".join(shape.svg() for shape in self.drawn)
         return (

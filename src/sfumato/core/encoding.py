@@ -403,7 +403,9 @@ def _with_others(column: pl.Series, labels: pl.Series, placed: pl.Series) -> Enc
 
 def _present(column: pl.Series) -> pl.Series:
     """The values that are there; polars plans a query even to drop nothing."""
-    return column.drop_nulls() if column.null_count() else column
+    if not column.null_count():
+        return column
+    return column.drop_nulls()
 
 
 def _encode_categories(column: pl.Series) -> Encoded:

@@ -185,7 +185,8 @@ def gather(
         for new, old in unmasked.items():
             before[new] = original.column(old).gather(rows).alias(new)
         counting = dataset.with_columns(before)
-    weight = weight_column(dataset.schema) if needs.weights else weight
+    if needs.weights:
+        weight = weight_column(dataset.schema)
     class_of_row = count_rows(counting)[1] if needs.pairs else None
     classes = count_classes(counting, counted=(*needs.counts, *unmasked), weight=weight)
     sources: dict[Column, Column] = {name: name for name in needs.counts}
@@ -248,7 +249,9 @@ def wildcard_frequencies(classes: ClassTable, schema: Schema) -> NDArray[np.int6
     if not any(attribute.missing is Missing.WILDCARD for attribute in schema.attributes.values()):
         return None
     columns = wildcard_columns(schema, classes.columns)
-    return compatible_records(classes, columns) if columns else None
+    if not columns:
+        return None
+    return compatible_records(classes, columns)
 
 
 def judge_all(evidence: ClassEvidence | Evidence, models: Sequence[Model]) -> tuple[Verdict, ...]:

@@ -166,7 +166,10 @@ def telling(folder: Path) -> Iterator[None]:
     except OutputError:
         raise
     except OSError as error:
-        full = " (free some space and run again)" if error.errno == errno.ENOSPC else ""
+        if error.errno == errno.ENOSPC:
+            full = " (free some space and run again)"
+        else:
+            full = ""
         raise OutputError(
             f"cannot write {folder}: {error.strerror or error}{full}; nothing was written"
         ) from None

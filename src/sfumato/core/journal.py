@@ -269,7 +269,10 @@ class Journal:
 
     def damaged(self, line: int) -> UnreadableInput:
         """The error that names the first line that is not as it was written."""
-        version_hint = ", or it is of another version of sfumato" if line == 1 else ""
+        if line == 1:
+            version_hint = ", or it is of another version of sfumato"
+        else:
+            version_hint = ""
         return UnreadableInput(
             f"the {self.kind.name} {self.path} was changed after it was written, from line {line} "
             f"on{version_hint}; {self.kind.consequence} until the original is restored"

@@ -119,7 +119,10 @@ def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np
     ``log2 n_g`` rescaled so that an unchanged column sums to 0 and a suppressed one to 1.
     """
     n = max(1, int(counts.sum()))
-    fixed = mean_log_count(counts) if ladder.mean_log_count is None else ladder.mean_log_count
+    if ladder.mean_log_count is None:
+        fixed = mean_log_count(counts)
+    else:
+        fixed = ladder.mean_log_count
     span = math.log2(n) - fixed
     levels = []
     for level, labels in enumerate(ladder.labels):

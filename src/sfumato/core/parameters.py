@@ -214,7 +214,10 @@ def spelled(cls: type) -> dict[str, str]:
     """The fields of a class, and the word that a recipe has for each: the same, unless a member of
     the class is called so.
     """
-    declared = cls.__pydantic_fields__ if hasattr(cls, "__pydantic_fields__") else {}
+    if hasattr(cls, "__pydantic_fields__"):
+        declared = cls.__pydantic_fields__
+    else:
+        declared = {}
     names = [field.name for field in dataclasses.fields(cls)]
     return {name: (declared[name].alias if name in declared else None) or name for name in names}
 
@@ -338,7 +341,9 @@ class Members(Mapping[str, Any]):
             return home
         module_name, _, class_name = home.partition(":")
         module = importlib.import_module(module_name)
-        return getattr(module, class_name) if class_name else module
+        if not class_name:
+            return module
+        return getattr(module, class_name)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is such a name; nothing is imported to tell."""

@@ -175,9 +175,10 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         if document.get(section) is not None and not has_section(shape):
             shapes = [str(candidate) for candidate in known_shapes() if has_section(candidate)]
             of_shapes = f"data of shape {join_words(shapes, 'or')}"
-            hint = (
-                "; describe columns in 'tables', with each table" if shape in SEVERAL_TABLES else ""
-            )
+            if shape in SEVERAL_TABLES:
+                hint = "; describe columns in 'tables', with each table"
+            else:
+                hint = ""
             problems.append(
                 f"{section!r} belongs to {of_shapes}, but this recipe has shape {shape}{hint}"
             )

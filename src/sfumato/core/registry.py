@@ -458,7 +458,10 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
     shapes = serves(family_name, name)
     if not shapes:
         return f"{problem}.{did_you_mean(name, members)}"
-    hint = "" if shape not in ONE_TABLE else f" (say 'shape: {shapes[0]}' for such data)"
+    if shape not in ONE_TABLE:
+        hint = ""
+    else:
+        hint = f" (say 'shape: {shapes[0]}' for such data)"
     return f"{problem} for shape: {shape}; it serves {of_shape(shapes)}{hint}"
 
 
@@ -557,7 +560,10 @@ def write(value: Any) -> dict[str, Any]:
     >>> write(build("models", {"k_anonymity": 5}))
     {'k_anonymity': {'k': 5}}
     """
-    fields = value.fields() if isinstance(value, Placed) else values_of(value)
+    if isinstance(value, Placed):
+        fields = value.fields()
+    else:
+        fields = values_of(value)
     return {value.name: fields}
 
 

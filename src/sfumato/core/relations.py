@@ -65,7 +65,8 @@ def canonical(keys: pl.Series) -> pl.Series:
     >>> canonical(pl.Series(["7.0", "7", "07", "7.5"])).to_list()
     ['7', '7', '07', '7.5']
     """
-    keys = keys.fill_nan(None) if keys.dtype.is_float() else keys
+    if keys.dtype.is_float():
+        keys = keys.fill_nan(None)
     # Whole keys with gaps are often read as floats: 7 became 7.0 and is the same key.
     if keys.dtype.is_float() and bool((keys.drop_nulls() == keys.drop_nulls().round(0)).all()):
         keys = keys.cast(pl.Int64, strict=False)

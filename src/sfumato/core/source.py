@@ -113,7 +113,10 @@ class Intake:
         for name in TEXT_RULES:
             if getattr(self, name) is not None:
                 rules[name] = getattr(self, name)
-        codes = {} if self.missing_values is None else {"missing_values": list(self.missing_values)}
+        if self.missing_values is None:
+            codes = {}
+        else:
+            codes = {"missing_values": list(self.missing_values)}
         return {**fields, **codes, **({"text": rules} if rules else {})}
 
     def options(self) -> dict[str, Any]:
@@ -312,7 +315,10 @@ def without_role(
         which = _column_names([columns[i - 1] for i in undecided])
     else:
         which = placed(undecided)
-    have = "have no role; give each" if len(undecided) > 1 else "has no role; give it"
+    if len(undecided) > 1:
+        have = "have no role; give each"
+    else:
+        have = "has no role; give it"
     return [f"{which} of {source.name} {have} one ({roles}), 'keep' if it is none of the others"]
 
 

@@ -103,7 +103,9 @@ def _reader(until: float | None = None) -> Any:
             digits = self.construct_scalar(node)
             # A code such as 007 would lose its zeros as a number.
             padded = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
-            return digits if padded else super().construct_yaml_int(node)
+            if padded:
+                return digits
+            return super().construct_yaml_int(node)
 
     AsWritten.add_constructor("tag:yaml.org,2002:int", AsWritten.construct_yaml_int)
     yaml = YAML(typ="safe", pure=True)

@@ -94,7 +94,9 @@ class Arithmetic:
             half = len(x) // 2
             pairs = await self.product(x[:half].ravel(), x[half : 2 * half].ravel())
             x = np.concatenate([pairs.reshape(x[:half].shape), x[2 * half :]])
-        return x.ravel() if len(x) else self.constant(1, 1)
+        if len(x):
+            return x.ravel()
+        return self.constant(1, 1)
 
     async def polynomial(self, x: Shares, coefficients: Sequence[int]) -> Shares:
         """Shares of a public polynomial's values at shared numbers; ``coefficients`` begin with the
@@ -105,11 +107,10 @@ class Arithmetic:
         blocks = []
         for block in _blocks(x):
             upper, power, remainder = await self._cut(block, coefficients)
-            product = (
-                remainder
-                if upper is None
-                else self._plus(await self.product(upper, power), remainder)
-            )
+            if upper is None:
+                product = remainder
+            else:
+                product = self._plus(await self.product(upper, power), remainder)
             blocks.append(product)
         return _whole(blocks)
 
@@ -123,7 +124,9 @@ class Arithmetic:
         """
         upper, power, remainder = await self._cut(x, coefficients)
         sums = self._segments(remainder, starts)
-        return sums if upper is None else self._plus(sums, await self.dot(upper, power, starts))
+        if upper is None:
+            return sums
+        return self._plus(sums, await self.dot(upper, power, starts))
 
     async def nonzero(self, count: int) -> Shares:
         """Random numbers from 1 to p - 1 that nobody knows, all equally likely.
@@ -227,11 +230,9 @@ class Arithmetic:
         return self._mod(a * b)
 
     def _segments(self, a: Shares, starts: Sequence[int]) -> Shares:
-        return (
-            self._mod(np.add.reduceat(a, np.asarray(starts)))
-            if len(a)
-            else self.constant(0, len(starts))
-        )
+        if len(a):
+            return self._mod(np.add.reduceat(a, np.asarray(starts)))
+        return self.constant(0, len(starts))
 
     def _mod(self, values: Shares) -> Shares:
         return self.field.reduced(values)
@@ -243,7 +244,10 @@ class Arithmetic:
         # so many points determine a polynomial of twice the degree; the others only receive
         dealers = range(2 * self.degree + 1)
         weight = self.field.weights(tuple(dealers))
-        own = weight[self.channel.number] if self.channel.number in dealers else 0
+        if self.channel.number in dealers:
+            own = weight[self.channel.number]
+        else:
+            own = 0
         self.products += len(products)
         return await self._dealt(self.scaled(products, own), Phase.PRODUCTS, dealers)
 
@@ -373,7 +377,10 @@ def interpolated(values: Sequence[int], modulus: int) -> list[int]:
     coefficients, basis, inverse = np.zeros_like(differences), np.ones(1, dtype=np.uint64), 1
     for j in range(len(values)):
         # 1 / j!, from 1 / (j − 1)!
-        inverse = inverse * pow(j, -1, modulus) % modulus if j else 1
+        if j:
+            inverse = inverse * pow(j, -1, modulus) % modulus
+        else:
+            inverse = 1
         weight = np.uint64(int(differences[0]) * inverse % modulus)
         coefficients[: j + 1] = field.reduced(coefficients[: j + 1] + field.reduced(basis * weight))
         # the modulus is added first, as unsigned numbers cannot become negative
@@ -415,4 +422,6 @@ def _blocks(x: NDArray[np.uint64]) -> Sequence[NDArray[np.uint64]]:
 
 def _whole(blocks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     """Blocks as one array; at least one block."""
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    if len(blocks) == 1:
+        return blocks[0]
+    return np.concatenate(blocks)

@@ -56,7 +56,10 @@ class OwnRows:
             # where each label of this party stands in the public domain, −1 where it does not
             label_positions = positions_in(column.ladder.labels[0], encoded.labels)
             # a table without rows has no labels to look up
-            codes[name] = label_positions[encoded.codes] if len(label_positions) else encoded.codes
+            if len(label_positions):
+                codes[name] = label_positions[encoded.codes]
+            else:
+                codes[name] = encoded.codes
             if unknown := int((codes[name] < 0).sum()):
                 problems.append(
                     f"column {name!r}: {unknown:,} row(s) have values outside the public domain of "
@@ -214,7 +217,9 @@ def judged(
     released = Table(nw.from_native(frame, eager_only=True), copies=copies).with_schema(
         Schema.from_roles(roles)
     )
-    return judge_all(gather(released, models), models) if models else ()
+    if not models:
+        return ()
+    return judge_all(gather(released, models), models)
 
 
 def _frame(table: Mapping[str, Any]) -> pl.DataFrame:
@@ -255,7 +260,10 @@ def own_piece(own: OwnRows, rank: int, kept_classes: NDArray[np.bool_]) -> bytes
         if name not in labels:
             columns_shown.append(own.people.encoded(name).text(name).gather(rows).to_list())
             continue
-        codes = climbs[name][own.codes[name]] if name in climbs else own.codes[name]
+        if name in climbs:
+            codes = climbs[name][own.codes[name]]
+        else:
+            codes = own.codes[name]
         columns_shown.append([labels[name][code] for code in codes[rows].tolist()])
     return json.dumps(
         sorted(zip(*columns_shown, strict=True), key=json.dumps), ensure_ascii=False
@@ -283,7 +291,10 @@ def collected(
     together = sum(classes.values(), Counter[int]())
     rows = sum(by_party.values(), Counter[Row]())
     # without insiders there is nobody whose own rows are taken off
-    own_most = [Counter[int]()] if not question.insiders else list(classes.values())
+    if not question.insiders:
+        own_most = [Counter[int]()]
+    else:
+        own_most = list(classes.values())
     crowded = all(
         together[cell] - own_counts[cell] >= question.k
         for own_counts in own_most

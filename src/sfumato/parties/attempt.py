@@ -130,7 +130,9 @@ class Attempt:
     @classmethod
     def load(cls, path: Path) -> Attempt | None:
         """The attempt in a file, or None where there is none."""
-        return cls(Journal(path, ATTEMPT).read()) if path.exists() else None
+        if not path.exists():
+            return None
+        return cls(Journal(path, ATTEMPT).read())
 
     def note(self, entry: Entry) -> None:
         """Write down how far this is, and what is known now."""

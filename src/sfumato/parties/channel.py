@@ -99,9 +99,10 @@ class Channel(abc.ABC):
         # noted at home before it leaves: afterwards others may know the answer
         if phase is Phase.OPEN and self.before_opening is not None:
             self.before_opening(payload)
-        expected = (
-            dict.fromkeys(self.others, lengths) if isinstance(lengths, int) else dict(lengths)
-        )
+        if isinstance(lengths, int):
+            expected = dict.fromkeys(self.others, lengths)
+        else:
+            expected = dict(lengths)
         heard = await self.exchange(
             phase, dict.fromkeys(self.others, payload), expected, missing=missing
         )

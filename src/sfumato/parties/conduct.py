@@ -461,7 +461,9 @@ async def _disagreement(channel: Channel, own_chain: Sequence[bytes]) -> Disagre
 
 def fewest_signatures(study: Study) -> int:
     """All; where some may leave, so many as can open the answer."""
-    return study.degree + 1 if study.protocol.dropout == "allow" else len(study.parties)
+    if study.protocol.dropout == "allow":
+        return study.degree + 1
+    return len(study.parties)
 
 
 # What it costs, before it is asked.
@@ -500,8 +502,14 @@ async def _rehearsed(study: Study) -> Cost:
     question, noisy = study.question, study.noise is not None
     network = Network(len(study.parties))
     # amounts that no rule refuses
-    amounts = None if noisy or not _may_dominate(question) else Magnitudes(1000, (1, 1))
-    cells = question.cells if isinstance(question, JointStatistic) and not noisy else 0
+    if noisy or not _may_dominate(question):
+        amounts = None
+    else:
+        amounts = Magnitudes(1000, (1, 1))
+    if isinstance(question, JointStatistic) and not noisy:
+        cells = question.cells
+    else:
+        cells = 0
 
     async def rehearse_party(number: int) -> Cost:
         channel = network.channel(number)
@@ -548,7 +556,9 @@ def rounded(value: Any) -> Any:
         return {key: rounded(below) for key, below in value.items()}
     if isinstance(value, list):
         return [rounded(part) for part in value]
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    return f"{value:.{DIGITS}g}"
 
 
 def public_digest(study: Study, session: str, transcript: str, answer: Mapping[str, Any]) -> bytes:

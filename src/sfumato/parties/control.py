@@ -90,7 +90,10 @@ async def require_enough(
     answer.
     """
     # with noise, the budget protects what a dominant record would lose
-    amounts = None if meeting.noise else question.magnitudes(people, meeting.records_at_most)
+    if meeting.noise:
+        amounts = None
+    else:
+        amounts = question.magnitudes(people, meeting.records_at_most)
     await enough(int(question.rows(people).sum()), amounts, meeting, rules)
 
 
@@ -508,7 +511,10 @@ def _leaves_out(answer: Mapping[str, Any] | None) -> bool:
     if answer is None or answer.get("joined", 1) > 1:
         return True
     counts = answer.get("counts", [])
-    waiting = list(counts.values()) if isinstance(counts, Mapping) else [counts]
+    if isinstance(counts, Mapping):
+        waiting = list(counts.values())
+    else:
+        waiting = [counts]
     while waiting:
         item = waiting.pop()
         if isinstance(item, list):

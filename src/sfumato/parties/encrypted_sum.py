@@ -62,7 +62,9 @@ class Encrypted(Summation):
             raise ParameterError("server and key holder must be parties of the study")
         seal = require("tenseal", extra="he", to="add encrypted numbers")
         # a new key for every sum: none is kept anywhere
-        secret = _new_context(seal) if channel.number == self.key_holder else None
+        secret = None
+        if channel.number == self.key_holder:
+            secret = _new_context(seal)
         public = await self._public(seal, channel, secret)
         cut = [np.asarray(part) for part in np.array_split(np.asarray(own), blocks(len(own)))]
         sealed = [seal.bfv_vector(public, [int(n) for n in part]) for part in cut]

@@ -281,11 +281,9 @@ class JointRelease(JointQuestion):
     def common(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         """Rows that a collector alone has are not signed by the others."""
         common_fields = ("records", "levels", "learned", "collector")
-        return (
-            answer
-            if self.assemble == "histogram"
-            else {name: answer[name] for name in common_fields if name in answer}
-        )
+        if self.assemble == "histogram":
+            return answer
+        return {name: answer[name] for name in common_fields if name in answer}
 
     def cost(self, parties: int, sums: Summation, records: int) -> Cost:
         """The costliest search, the keep bits of its largest node, and the release."""
@@ -564,7 +562,9 @@ def _plain(attribute_fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     rule: Any = attribute_fields.get("hierarchy")
     plain = rule is None or isinstance(rule, str | Mapping)
-    return dict(attribute_fields) if plain else {**attribute_fields, "hierarchy": write(rule)}
+    if plain:
+        return dict(attribute_fields)
+    return {**attribute_fields, "hierarchy": write(rule)}
 
 
 def _share(name: str, text: str) -> None:
@@ -685,11 +685,10 @@ def _cost(question: JointRelease, parties: int, records: int) -> Cost:
         + (gates if general else -1)
     )
     keep = gates * (2 + polynomial_products(k)) + values + last + 6
-    released = (
-        min(largest, max(1, records // k)) * math.prod(other_shape(question))
-        if question.assemble == "histogram"
-        else 0
-    )
+    if question.assemble == "histogram":
+        released = min(largest, max(1, records // k)) * math.prod(other_shape(question))
+    else:
+        released = 0
     products = (
         cells * (search - 1)
         + bits * len(ranks_asked) * (budget + 1)

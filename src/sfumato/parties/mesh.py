@@ -217,7 +217,10 @@ class Mesh(Channel):
         """What a party says when it leaves."""
         self._lines[sender].left = True
         # another version may send what this one does not know
-        reason = REASONS[notice[0]] if notice[0] < len(REASONS) else PartyError
+        if notice[0] < len(REASONS):
+            reason = REASONS[notice[0]]
+        else:
+            reason = PartyError
         accused = notice[1] if notice[1] < self.parties else sender
         if reason is Declined:
             return Declined(

@@ -245,13 +245,12 @@ def public_lattice(
 
 
 def _span(name: str, top: int, levels_given: int | tuple[int, int] | None) -> range:
-    low, high = (
-        (0, top)
-        if levels_given is None
-        else (0, levels_given)
-        if isinstance(levels_given, int)
-        else levels_given
-    )
+    if levels_given is None:
+        low, high = (0, top)
+    elif isinstance(levels_given, int):
+        low, high = (0, levels_given)
+    else:
+        low, high = levels_given
     if not 0 <= low <= min(high, top):
         raise SchemaError(
             f"levels of {name!r} must be 0 ≤ lowest ≤ highest, and its hierarchy ends at {top}"

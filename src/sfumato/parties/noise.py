@@ -156,7 +156,9 @@ def _moved(part: NoisyPart, step: int) -> int:
     (1000, 4, 5)
     """
     # one record moves at most two sums of a part; both rounded, ⌈y⌉ + ⌈z⌉ ≤ ⌈y + z⌉ + 1
-    return part.l1 if step == 1 else -(-part.l1 // step) + min(part.cells, 2) - 1
+    if step == 1:
+        return part.l1
+    return -(-part.l1 // step) + min(part.cells, 2) - 1
 
 
 class PolyaShare:
@@ -227,11 +229,10 @@ class PolyaShare:
         low = high // 2
         while low < high:
             middle = (low + high) // 2
-            low, high = (
-                (middle + 1, high)
-                if 2 * nbinom.sf(middle, shape, 1 - self.base) > failure
-                else (low, middle)
-            )
+            if 2 * nbinom.sf(middle, shape, 1 - self.base) > failure:
+                low = middle + 1
+            else:
+                high = middle
         return high
 
 

@@ -68,13 +68,17 @@ def together(
     """
     joint_question = question_from(question)
     joint_noise = JointNoise(**noise) if isinstance(noise, Mapping) else noise
-    joint_rules = Rules(**rules) if isinstance(rules, Mapping) else rules or Rules()
+    if isinstance(rules, Mapping):
+        joint_rules = Rules(**rules)
+    else:
+        joint_rules = rules or Rules()
     _require_study(tables, joint_question, protocol, joint_noise, joint_rules)
     network = Network(len(tables))
     # a margin, as a study would have one: the exact number would be public
-    record_limit = (
-        10 * max(1, sum(map(len, tables))) if records_at_most is None else records_at_most
-    )
+    if records_at_most is None:
+        record_limit = 10 * max(1, sum(map(len, tables)))
+    else:
+        record_limit = records_at_most
     meetings = [
         _meeting(
             network,

@@ -115,11 +115,9 @@ class Shamir(Summation):
         }
         opened = [f.opened({j: part[i] for j, part in parts.items()}) for i, f in enumerate(fields)]
         # one prime: residues are the sums; several: put together from their residues
-        return (
-            _narrow(from_residues(fields, opened), bound)
-            if len(fields) > 1
-            else fields[0].signed(opened[0])
-        )
+        if len(fields) > 1:
+            return _narrow(from_residues(fields, opened), bound)
+        return fields[0].signed(opened[0])
 
     async def _shared(
         self, channel: Channel, fields: tuple[Field, ...], own: Numbers, degree: int, draw: Draw
@@ -168,7 +166,9 @@ def _residues(own: Numbers, field: Field) -> NDArray[np.int64]:
 
 def _narrow(values: NDArray[np.object_], bound: int) -> Numbers:
     """64-bit numbers where they suffice."""
-    return values.astype(np.int64) if bound <= Ring.bound else values
+    if bound <= Ring.bound:
+        return values.astype(np.int64)
+    return values
 
 
 def _require(way: Summation, bound: int) -> None:

@@ -87,11 +87,16 @@ class Meeting:
         if noise_drawn is None:
             return await self.sums.total(self.channel, own, bound, self.draw)
         # noise is drawn in steps, so sums are brought to steps first
-        steps = np.ones(len(own), dtype=np.int64) if self.noise_units is None else self.noise_units
+        if self.noise_units is None:
+            steps = np.ones(len(own), dtype=np.int64)
+        else:
+            steps = self.noise_units
         coarse = (own + steps // 2) // steps  # a party rounds its own sum once
         total = await self.sums.total(self.channel, coarse + noise_drawn, bound, self.draw)
         # in Python's own numbers: in units of the sums, noise may lead out of 64 bits
-        return total if (steps == 1).all() else total.astype(object) * steps.astype(object)
+        if (steps == 1).all():
+            return total
+        return total.astype(object) * steps.astype(object)
 
 
 class Summation(abc.ABC):

@@ -165,7 +165,10 @@ class LinearRegression(_Regression):
         rows = self._rows(people)
         wide = self.bound(len(people)) >= 2**62
         # products of two 64-bit columns may need Python's own numbers
-        wider = [row.astype(object) for row in rows] if wide else rows
+        if wide:
+            wider = [row.astype(object) for row in rows]
+        else:
+            wider = rows
         own = [whole_sum(wider[i] * wider[j], wide) for i, j in self._pairs]
         total = yield whole_sums(own, self.bound(len(people)))
         return self._answer([int(n) for n in total])

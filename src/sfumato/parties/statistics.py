@@ -142,7 +142,9 @@ def centred(table: DeclaredTable, numeric: Bounded) -> tuple[NDArray[Any], NDArr
 
 def whole_sum(values: NDArray[Any], wide: bool) -> int:
     """The sum as Python's own number where 64 bits might not do."""
-    return int(values.astype(object).sum()) if wide and len(values) else int(values.sum())
+    if wide and len(values):
+        return int(values.astype(object).sum())
+    return int(values.sum())
 
 
 def whole_sums(sums: list[int], bound: int) -> Numbers:
@@ -153,7 +155,9 @@ def whole_sums(sums: list[int], bound: int) -> Numbers:
 def _sensitive_to(change: bool, low: int, high: int) -> int:
     """How far one record moves a sum of numbers from ``low`` to ``high``."""
     # a record that changes may also have had no number, which adds 0
-    return max(high, 0) - min(low, 0) if change else max(abs(low), abs(high))
+    if change:
+        return max(high, 0) - min(low, 0)
+    return max(abs(low), abs(high))
 
 
 def checked_where(where: Where, columns_used: tuple[str, ...]) -> None:
@@ -420,9 +424,10 @@ class JointMean(_OfNumbers):
 
     def _answer(self, sums: list[int]) -> dict[str, Any]:
         count, total = sums
-        mean = (
-            None if count < 1 else float(self._numeric.middle + self._numeric.value(total) / count)
-        )
+        if count < 1:
+            mean = None
+        else:
+            mean = float(self._numeric.middle + self._numeric.value(total) / count)
         return {"count": count, "mean": mean}
 
     def plain(self, people: Table) -> dict[str, Any]:
@@ -456,7 +461,9 @@ class JointVariance(_OfNumbers):
         values = self._values(people)
         if not len(values):
             return {"count": 0, "mean": None, "variance": None}
-        variance = float(np.var(values, ddof=1)) if len(values) > 1 else None
+        variance = None
+        if len(values) > 1:
+            variance = float(np.var(values, ddof=1))
         return {"count": len(values), "mean": float(values.mean()), "variance": variance}
 
 
@@ -467,11 +474,9 @@ def _moments(numeric: Bounded, count: int, total: int, squares: int) -> dict[str
     mean = float(numeric.middle + numeric.value(total) / count)
     # n Q − S² is n(n − 1) times the variance; noise may make it negative
     spread = count * squares - total**2
-    variance = (
-        float(numeric.value(spread, squared=True) / (count * (count - 1)))
-        if count > 1 and spread >= 0
-        else None
-    )
+    variance = None
+    if count > 1 and spread >= 0:
+        variance = float(numeric.value(spread, squared=True) / (count * (count - 1)))
     return {"count": count, "mean": mean, "variance": variance}
 
 

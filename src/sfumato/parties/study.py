@@ -259,16 +259,15 @@ class Study:
         unsigned = self.unsigned()
         missing = [name for name in unsigned if name not in self.signatures]
         outdated = [name for name in unsigned if name in self.signatures]
-        messages = (
-            [
+        if missing:
+            messages = [
                 (
                     f"{', '.join(missing)} did not sign this study; each signs it with 'sfumato "
                     "party sign'"
                 )
             ]
-            if missing
-            else []
-        )
+        else:
+            messages = []
         messages += (
             [
                 (
@@ -528,7 +527,10 @@ def _fitting_sums(study: Study) -> None:
             raise ParameterError(f"noise: {question.name} takes none; leave it out")
         return
     # noise needs room in the sums as well
-    extra = 0 if noise is None else noise.at_most(question, len(study.parties))
+    if noise is None:
+        extra = 0
+    else:
+        extra = noise.at_most(question, len(study.parties))
     if not study.sums.fits(question.bound(study.records_at_most) + extra):
         raise ParameterError(
             f"question: sums over {study.records_at_most:,} records leave the range of"
@@ -632,19 +634,21 @@ def learned(study: Study) -> tuple[str, ...]:
         f"{t + 1} parties together could learn how many records each has, up to"
         f" {study.control.least_records}"
     )
-    further_facts = (
-        study.question.gives_away if study.noise is None else "the sums that it needs, with noise"
-    )
+    if study.noise is None:
+        further_facts = study.question.gives_away
+    else:
+        further_facts = "the sums that it needs, with noise"
     everyone = (
         "everybody learns the answer, and that the rules on records and parties hold:"
         f" {further_facts}"
     )
-    noisy = (
-        f"the answer has noise that nobody knows: {study.noise.loss} for every record, even if "
-        f"{study.noise.colluders} of {n} parties share theirs"
-        if study.noise is not None
-        else "the answer is exact"
-    )
+    if study.noise is not None:
+        noisy = (
+            f"the answer has noise that nobody knows: {study.noise.loss} for every record, even if "
+            f"{study.noise.colluders} of {n} parties share theirs"
+        )
+    else:
+        noisy = "the answer is exact"
     if study.protocol.name == "additive":
         coalition: tuple[str, ...] = (
             f"up to {n - 1} parties together learn nothing else about the numbers of the others",

@@ -26,7 +26,9 @@ def _rounded(values: Any) -> list[float]:
 
 
 def _of_a_sample(looked_at: int, all_people: int) -> str:
-    return "" if looked_at >= all_people else " (a random sample)"
+    if looked_at >= all_people:
+        return ""
+    return " (a random sample)"
 
 
 def _curve(shares: Any) -> dict[str, Any]:
@@ -294,11 +296,10 @@ class ItemAttackCost(Attack):
             means = sight.subsets(person, self.m)
             return np.stack([means[:, 2], means[:, 0], (means[:, 1] > 0).astype(np.float64)])
         own = sight.rarest_first(person)
-        orders = (
-            [own]
-            if self.order == "rarest"
-            else [stream.permutation(own) for _ in range(self.draws)]
-        )
+        if self.order == "rarest":
+            orders = [own]
+        else:
+            orders = [stream.permutation(own) for _ in range(self.draws)]
         sums = np.zeros((3, self.m))
         for known_items in orders:
             counts, right = sight.narrowed(person, known_items[: self.m])
@@ -319,7 +320,9 @@ class ItemAttackCost(Attack):
         share, spent = float(alone[-1].mean()), float(work[-1].mean())
         # The first step at which half of the people looked at hide among few enough.
         half = np.flatnonzero(np.median(candidates_left, axis=1) <= self.among)
-        until = round(float(work[half[0]].mean()), 4) if len(half) else None
+        until = None
+        if len(half):
+            until = round(float(work[half[0]].mean()), 4)
         work_per_person = spent / share if share else None
         sentence = (
             f"{spent:,.4g} tests per person leave {float(candidates_left[-1].mean()):,.4g} people "

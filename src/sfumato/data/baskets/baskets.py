@@ -205,7 +205,10 @@ class Baskets(PeopleData):
         """
         # With names the people were already put into the order of the names when they were read;
         # without, only the content gives an order that does not depend on the file.
-        order = np.arange(self.people) if self.schema.person is not None else self.by_content()
+        if self.schema.person is not None:
+            order = np.arange(self.people)
+        else:
+            order = self.by_content()
         return self.taken(order[stream.permutation(self.people)].astype(np.int64))
 
     def by_content(self) -> NDArray[np.int64]:

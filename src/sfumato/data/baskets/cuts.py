@@ -91,11 +91,10 @@ class AprioriSearch:
     climbs: list[tuple[tuple[int, ...], tuple[int, ...]]] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.cut = (
-            np.arange(self.taxonomy.items, dtype=np.int64)
-            if self.start is None
-            else self.start.copy()
-        )
+        if self.start is None:
+            self.cut = np.arange(self.taxonomy.items, dtype=np.int64)
+        else:
+            self.cut = self.start.copy()
         self.occurrences = self.sets.supports
 
     @cached_property

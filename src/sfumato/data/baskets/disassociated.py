@@ -118,7 +118,10 @@ class Disassociated(PeopleData):
         )
         # Only who is in the release is kept of the origins, so their order must tell nothing
         # either.
-        origin = None if self.origin is None else self.origin[stream.permutation(len(self.origin))]
+        if self.origin is None:
+            origin = None
+        else:
+            origin = self.origin[stream.permutation(len(self.origin))]
         return dataclasses.replace(self, clusters=clusters, origin=origin)
 
     def to_tables(self) -> dict[str, pl.DataFrame]:

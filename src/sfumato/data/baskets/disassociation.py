@@ -146,7 +146,10 @@ class Disassociation(Step):
 
     def apply(self, people: Any, plan: DisassociationPlan) -> Disassociated:
         """The clusters in the place of the people."""
-        origin = plan.people if people.origin is None else people.origin[plan.people]
+        if people.origin is None:
+            origin = plan.people
+        else:
+            origin = people.origin[plan.people]
         return Disassociated(
             released_schema(people.schema),
             people.source,

@@ -35,7 +35,10 @@ def parts(
     schema = _checked(data, schemas["data"], source)
     data = _ordered(data, schema.person)
     beside = tables.get("people")
-    apart = None if beside is None else _apart(beside, schemas.get("people"), data, schema, source)
+    if beside is None:
+        apart = None
+    else:
+        apart = _apart(beside, schemas.get("people"), data, schema, source)
     form: Form = (
         "list" if isinstance(data.schema[item_column(schema)], pl.List | pl.Array) else "long"
     )
@@ -47,7 +50,9 @@ def _ordered(table: pl.DataFrame, person: str | None) -> pl.DataFrame:
     """A table in the order of what names people, so that a release does not depend on how the file
     is ordered.
     """
-    return table if person is None else table.sort(person, maintain_order=True)
+    if person is None:
+        return table
+    return table.sort(person, maintain_order=True)
 
 
 def item_column(schema: Schema) -> str:
@@ -100,7 +105,10 @@ def _misplaced(schema: Schema, table: str) -> list[str]:
 
 
 def _wrong_items(dtype: pl.DataType, item: str, schema: Schema, source: Source) -> list[str]:
-    inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
+    if isinstance(dtype, pl.List | pl.Array):
+        inner = dtype.inner
+    else:
+        inner = dtype
     if (
         inner == pl.Null
         or inner in (pl.String, pl.Categorical, pl.Enum, pl.Boolean)
@@ -261,7 +269,10 @@ def _graded(
     """A column about items in the order of the sets; a repeated item keeps the mean. Days are
     counted from 1970.
     """
-    days = column.cast(pl.Date).to_physical() if column.dtype in (pl.Date, pl.Datetime) else column
+    if column.dtype in (pl.Date, pl.Datetime):
+        days = column.cast(pl.Date).to_physical()
+    else:
+        days = column
     values = days.cast(pl.Float64).fill_null(float("nan")).to_numpy()[rows]
     # The same number for (person, item) by which the sets are sorted, so it can be searched for.
     keys = owners * max(sets.size, 1) + codes
@@ -407,13 +418,15 @@ def tables(baskets: Baskets) -> dict[str, pl.DataFrame]:
     """The tables that a file of the same form holds."""
     # New numbers by the place in the release: the names of the file are never written.
     numbers = pl.Series("number", np.arange(1, baskets.people + 1, dtype=np.int64))
-    apart = set() if baskets.beside is None else set(baskets.beside.attributes)
+    if baskets.beside is None:
+        apart = set()
+    else:
+        apart = set(baskets.beside.attributes)
     own = baskets.own.select(name for name in baskets.own.columns if name not in apart)
-    data = (
-        _as_lists(baskets, numbers, own)
-        if baskets.form == "list"
-        else _as_rows(baskets, numbers, own)
-    )
+    if baskets.form == "list":
+        data = _as_lists(baskets, numbers, own)
+    else:
+        data = _as_rows(baskets, numbers, own)
     if baskets.beside is None:
         return {"data": data}
     person = str(baskets.beside.person)

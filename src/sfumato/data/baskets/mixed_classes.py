@@ -65,9 +65,9 @@ class OwnColumn:
         image = np.array([label_codes[label] for label in labels], dtype=np.int64)
         # A range such as 3..7 would not cover a missing value, so such a column is shown as a
         # whole.
-        numbers = (
-            np.array([key[text][1] for text in texts]) if numeric and None not in texts else None
-        )
+        numbers = None
+        if numeric and None not in texts:
+            numbers = np.array([key[text][1] for text in texts])
         return cls(image[encoded.codes], tuple(texts), numbers)
 
     def level(self, codes: NDArray[np.int64]) -> int:
@@ -93,7 +93,9 @@ class OwnColumn:
         if self.ladder is not None:
             level = self.level(codes)
             return self.ladder.labels[level][int(self.ladder.climb(0, level)[low])]
-        return TOP if self.numbers is None else f"{self.texts[low]}..{self.texts[high]}"
+        if self.numbers is None:
+            return TOP
+        return f"{self.texts[low]}..{self.texts[high]}"
 
     def loss(self, codes: NDArray[np.int64]) -> float:
         """What is lost of a value when that stands for it, from 0 to 1."""
@@ -124,7 +126,9 @@ class OwnClass:
 
     def leaves(self) -> list[OwnClass]:
         """The groups that are left undivided."""
-        return [leaf for part in self.parts for leaf in part.leaves()] if self.parts else [self]
+        if self.parts:
+            return [leaf for part in self.parts for leaf in part.leaves()]
+        return [self]
 
 
 @parameters
@@ -198,7 +202,9 @@ class _Division:
         parts = tuple(self.divided(half) for half in halves)
         loss = sum(part.loss for part in parts)
         # A tie keeps the larger class. The margin is for rounding of sums.
-        return OwnClass(rows, whole.cut, loss, parts) if loss < whole.loss - 1e-9 else whole
+        if loss < whole.loss - 1e-9:
+            return OwnClass(rows, whole.cut, loss, parts)
+        return whole
 
     def _priced(self, rows: NDArray[np.int64]) -> OwnClass:
         own = float(np.mean([column.loss(column.codes[rows]) for column in self.columns.values()]))

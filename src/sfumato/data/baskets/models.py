@@ -170,11 +170,10 @@ class KmAnonymity(BasketModel):
         # The smallest support alone decides. Sets are listed only where it is too small, for the
         # counts.
         smallest = itemsets.smallest_support(people.sets, self.m) or 0
-        violations = (
-            None
-            if smallest >= self.k
-            else itemsets.violating(people.sets, self.m, self.k, limit=MOST_COUNTED)
-        )
+        if smallest >= self.k:
+            violations = None
+        else:
+            violations = itemsets.violating(people.sets, self.m, self.k, limit=MOST_COUNTED)
         concerned = 0 if violations is None else int(violations.carriers.sum())
         return make_verdict(
             self,
@@ -244,14 +243,13 @@ class BasketKAnonymity(BasketModel):
         own = sizes[codes][filled]
         short = int((own < self.k).sum())
         smallest = int(own.min())
-        sentence = (
-            f"everyone shares the same items with at least {smallest - 1:,} others"
-            if not short
-            else (
+        if not short:
+            sentence = f"everyone shares the same items with at least {smallest - 1:,} others"
+        else:
+            sentence = (
                 f"{_share(short, people.people)} have a basket shared by fewer than {self.k:,} "
                 f"people; the smallest number is {smallest:,}"
             )
-        )
         return make_verdict(
             self,
             holds=not short,
@@ -387,15 +385,16 @@ class HkpCoherence(BasketModel):
             f"{occurring:,} of {len(self.private):,} private items occur; the most likely has a "
             f"share of {percent(base)}"
         )
-        sentence = (
-            f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) "
-            f"with too few carriers or a too likely private item; {private_words}"
-            if len(violations)
-            else (
+        if len(violations):
+            sentence = (
+                f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) "
+                f"with too few carriers or a too likely private item; {private_words}"
+            )
+        else:
+            sentence = (
                 f"among all who share at most {self.p} public item(s), at most {percent(worst)} "
                 f"share a private item; {private_words}"
             )
-        )
         return make_verdict(
             self,
             holds=not len(violations),
@@ -571,14 +570,13 @@ class OwnColumnsK(BasketModel):
         # Per person the size of the own class: classes 0,1,0 → sizes 2,1,2.
         sizes = np.bincount(people.classes)[people.classes]
         short, smallest = int((sizes < self.k).sum()), int(sizes.min())
-        sentence = (
-            f"everyone shares their own columns with at least {smallest - 1:,} others"
-            if not short
-            else (
+        if not short:
+            sentence = f"everyone shares their own columns with at least {smallest - 1:,} others"
+        else:
+            sentence = (
                 f"{_share(short, people.people)} belong to a class of fewer than {self.k:,}; the "
                 f"smallest has {smallest:,}"
             )
-        )
         return make_verdict(
             self,
             holds=not short,

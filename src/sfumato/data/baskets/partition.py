@@ -233,11 +233,10 @@ class BlockRecoding(BasketStep):
             for k, m in set_promises:
                 cut = AprioriSearch(sets, people.taxonomy, k, m, goal.progress, cut).run()
             # With a single block there is nothing to search for.
-            block_entries = (
-                np.isin(people.sets.owners, block)
-                if len(blocks) > 1
-                else np.ones(len(nodes), dtype=bool)
-            )
+            if len(blocks) > 1:
+                block_entries = np.isin(people.sets.owners, block)
+            else:
+                block_entries = np.ones(len(nodes), dtype=bool)
             nodes[block_entries] = cut[people.sets.items[block_entries]]
         plan = _build_plan(people, nodes, [len(block) for block in blocks])
         require_reached(self.name, models, self.apply(people, plan), "use item_recoding")
@@ -288,4 +287,6 @@ def gray_order(sets: ItemSets) -> NDArray[np.int64]:
         # By turns, as the reflected code runs backwards wherever the number of items before is odd.
         keys.append(-column if depth % 2 == 0 else column)
     # The last key counts most here, so the first item must come last.
-    return np.lexsort(keys[::-1]).astype(np.int64) if keys else np.arange(len(sets), dtype=np.int64)
+    if keys:
+        return np.lexsort(keys[::-1]).astype(np.int64)
+    return np.arange(len(sets), dtype=np.int64)

@@ -60,7 +60,9 @@ class BasketStep(Step):
     def apply(self, people: Any, plan: BasketPlan) -> Any:
         """Give everybody the items of the plan."""
         changed = people.with_sets(plan.sets, plan.labels)
-        return changed if plan.own is None else changed.with_own(plan.own)
+        if plan.own is None:
+            return changed
+        return changed.with_own(plan.own)
 
 
 def aims(

@@ -127,12 +127,13 @@ class HiddenItemRules(BasketModel):
             ),
             default=0,
         )
-        sentence = (
-            f"{len(rules_found)} of {len(self.rules)} can be found; the largest support is"
-            f" {largest:,}, the largest confidence {max(supported):.3g}"
-            if rules_found
-            else f"none has {self.support:,} people and a confidence of {self.confidence:g}"
-        )
+        if rules_found:
+            sentence = (
+                f"{len(rules_found)} of {len(self.rules)} can be found; the largest support is"
+                f" {largest:,}, the largest confidence {max(supported):.3g}"
+            )
+        else:
+            sentence = f"none has {self.support:,} people and a confidence of {self.confidence:g}"
         return make_verdict(
             self,
             holds=not rules_found,

@@ -139,7 +139,10 @@ class Scoreboard(Attack):
                 victims.append(person)
             # The control: the same description, but the right answer is not there. A claim now is
             # false.
-            without = scores if description.true < 0 else np.delete(scores, description.true)
+            if description.true < 0:
+                without = scores
+            else:
+                without = np.delete(scores, description.true)
             misled += Scored.of(without).claims(self.least)
         return self._finding(scene, right, wrong, present, misled / max(absent, 1), bits, victims)
 

@@ -72,7 +72,9 @@ class SuppressItems(BasketStep):
 
 
 def _warned(emptied: int) -> tuple[str, ...]:
-    return (f"{emptied:,} people lost all their items; no promise covers them",) if emptied else ()
+    if not emptied:
+        return ()
+    return (f"{emptied:,} people lost all their items; no promise covers them",)
 
 
 def _image(people: Baskets, deleted: list[int]) -> NDArray[np.int64]:
@@ -94,7 +96,9 @@ def _next_to_go(models: list[BasketModel], people: Baskets) -> list[int]:
         np.pad(moles, ((0, 0), (0, width - moles.shape[1])), constant_values=-1)
         for moles in mole_lists
     ]
-    return chosen(np.concatenate(rows), people.sets.supports) if rows else []
+    if not rows:
+        return []
+    return chosen(np.concatenate(rows), people.sets.supports)
 
 
 def chosen(moles: NDArray[np.int32], supports: NDArray[np.int64]) -> list[int]:

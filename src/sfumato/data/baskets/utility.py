@@ -35,9 +35,10 @@ def _applies(original: Any, released: Any) -> str | None:
 
 def _sight(original: Baskets, released: Baskets) -> Sight:
     # A release without origins has the people of the original in their order.
-    origin = (
-        np.arange(released.people, dtype=np.int64) if released.origin is None else released.origin
-    )
+    if released.origin is None:
+        origin = np.arange(released.people, dtype=np.int64)
+    else:
+        origin = released.origin
     return Sight(original, released, origin)
 
 
@@ -71,7 +72,10 @@ class ItemNcp(Utility):
         original, released = pair.original, pair.released
         losses = occurrence_losses(original, released)
         whole, gone = float((losses == 0).mean()), float((losses >= 1).mean())
-        group = f", {percent(1 - whole - gone)} as a group" if whole + gone < 1 else ""
+        if whole + gone < 1:
+            group = f", {percent(1 - whole - gone)} as a group"
+        else:
+            group = ""
         meaning = (
             f"{percent(whole)} of all items are released unchanged{group}, {percent(gone)} are lost"
         )
@@ -99,11 +103,10 @@ def occurrence_losses(original: Baskets, released: Baskets) -> NDArray[np.float6
         keys = where * width + own
         # A number behind the last one is not there; it is moved inside to be compared, and differs.
         at = np.minimum(np.searchsorted(pairs, keys), max(len(pairs) - 1, 0))
-        is_released = (
-            (own >= 0) & (where >= 0) & (pairs[at] == keys)
-            if len(pairs)
-            else np.zeros(len(keys), dtype=bool)
-        )
+        if len(pairs):
+            is_released = (own >= 0) & (where >= 0) & (pairs[at] == keys)
+        else:
+            is_released = np.zeros(len(keys), dtype=bool)
         losses[is_released] = weight[own[is_released]]
     return losses
 
@@ -206,11 +209,9 @@ def _taxonomy(original: Baskets, people: Baskets) -> Taxonomy | None:
     its own.
     """
     hierarchy = original.schema[original.item].hierarchy
-    return (
-        None
-        if hierarchy is None or not people.labels
-        else Taxonomy.of(hierarchy, people.labels, original.item)
-    )
+    if hierarchy is None or not people.labels:
+        return None
+    return Taxonomy.of(hierarchy, people.labels, original.item)
 
 
 def _lifted(

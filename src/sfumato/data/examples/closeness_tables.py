@@ -360,7 +360,9 @@ def _top_age(age: int) -> str:
 
 
 def _top_school(level: str) -> str:
-    return level if level == "secondary" else "tertiary and above"
+    if level == "secondary":
+        return level
+    return "tertiary and above"
 
 
 def _students(coded: bool = False) -> Example:

@@ -127,7 +127,10 @@ class DegreeAnonymization(Step):
             arcs = raised(masked, classes, self.k, stream)
         # Counted against the graph as it came, not against the masked one.
         counts = changes(graph, arcs, self.directed)
-        summary = {**counts, "suppressed_people": gone} if graph.quasi else counts
+        if graph.quasi:
+            summary = {**counts, "suppressed_people": gone}
+        else:
+            summary = counts
         return GraphPlan(arcs, summary, suppressed_warning(gone), float(sum(counts.values())))
 
     def contradicted(
@@ -171,7 +174,8 @@ def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generat
             at_most = len(best[0]) - 1
         ties, ends = _raised_in_order(graph, classes, k, stream, order, at_most=at_most)
         open_demands = open_demands or ends
-        best = best if ties is None else ties
+        if ties is not None:
+            best = ties
         # No order can do better than the degrees themselves ask for.
         if best is not None and len(best[0]) <= fewest:
             break

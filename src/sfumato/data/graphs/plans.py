@@ -41,7 +41,9 @@ class GraphPlan(Plan):
 
     def scores(self) -> dict[str, float]:
         """How many ties change."""
-        return {} if self.cost is None else {"edges_changed": self.cost}
+        if self.cost is None:
+            return {}
+        return {"edges_changed": self.cost}
 
 
 def changes(before: PeopleGraph, after: PeopleGraph, directed: bool = False) -> dict[str, int]:

@@ -21,7 +21,9 @@ def covered(graph: PeopleGraph, with_attributes: bool) -> str:
     if not graph.quasi:
         return ""
     names = ", ".join(graph.quasi)
-    return f" and in {names}" if with_attributes else f" (knowledge of {names} is not covered)"
+    if with_attributes:
+        return f" and in {names}"
+    return f" (knowledge of {names} is not covered)"
 
 
 def crowds(

@@ -117,7 +117,9 @@ class Clock:
             return pl.Series(ticks, dtype=pl.Int64)
         if self.kind == "days":
             days = pl.Series(ticks.astype(np.int32), dtype=pl.Int32).cast(pl.Date)
-            return days.dt.to_string("%Y-%m-%d") if self.text else days
+            if not self.text:
+                return days
+            return days.dt.to_string("%Y-%m-%d")
         moments = pl.Series(ticks, dtype=pl.Int64).cast(pl.Datetime("us", self.zone))
         if not self.text:
             return moments

@@ -72,7 +72,10 @@ class HomeAndWork(Attack):
         ]
         alone = right & (candidates == 1)
         other_candidates = candidates[right & ~alone]
-        average = float(other_candidates.mean()) if len(other_candidates) else 0.0
+        if len(other_candidates):
+            average = float(other_candidates.mean())
+        else:
+            average = 0.0
         sentence = (
             f"{int(alone.sum()):,} of {original.people:,} people are unique by their home and "
             "place of work"
@@ -250,4 +253,6 @@ class PathLinkage(Attack):
         if people < 2 or spread == 0:
             return -1
         second, best = np.partition(scores, people - 2)[-2:]
-        return int(scores.argmax()) if (best - second) / spread >= self.eccentricity else -1
+        if (best - second) / spread >= self.eccentricity:
+            return int(scores.argmax())
+        return -1

@@ -64,11 +64,10 @@ class KnownPoints:
         # A number behind the last one is moved inside; the comparison below then fails, as it
         # should.
         at = np.minimum(np.searchsorted(moments, self.ticks), max(0, len(moments) - 1))
-        is_known = (
-            (moments[at] == self.ticks) & (self.places >= 0)
-            if len(moments)
-            else np.zeros(len(self.ticks), bool)
-        )
+        if len(moments):
+            is_known = (moments[at] == self.ticks) & (self.places >= 0)
+        else:
+            is_known = np.zeros(len(self.ticks), bool)
         point_keys = at * kinds + self.places
         positions = np.minimum(np.searchsorted(keys, point_keys), max(0, len(keys) - 1))
         hit = is_known & (keys[positions] == point_keys)

@@ -69,11 +69,9 @@ class LkcPrivacy(SetPromise):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        return (
-            f"({self.k})_{self.l}-privacy"
-            if self.c is None
-            else f"({self.k}, {self.c:g})_{self.l}-privacy"
-        )
+        if self.c is None:
+            return f"({self.k})_{self.l}-privacy"
+        return f"({self.k}, {self.c:g})_{self.l}-privacy"
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
         """Only without C."""

@@ -211,11 +211,17 @@ class PathLattice:
                 f"{step.name}: place level {step.place_level} does not exist; the highest is "
                 f"{tower.top}"
             )
-        levels = tuple(range(tower.top + 1)) if step.place_level is None else (step.place_level,)
+        if step.place_level is None:
+            levels = tuple(range(tower.top + 1))
+        else:
+            levels = (step.place_level,)
         widths = _widths(people, step)
         places = np.array([tower.loss[level][people.places].mean() for level in levels])
         # From the start of the first to the end of the last bucket.
-        span = float(np.ptp(people.ticks)) + people.width if len(people.ticks) else 1.0
+        if len(people.ticks):
+            span = float(np.ptp(people.ticks)) + people.width
+        else:
+            span = 1.0
         # No times at all lose everything, times as they are nothing.
         times = np.array(
             [1.0 if w == EVERYTHING else 0.0 if w == 1 else min(1.0, w / span) for w in widths]
@@ -247,9 +253,14 @@ def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
     clock = people.clock
     if step.time_width is not None:
         width_names: Sequence[str] = (step.time_width,)
+    elif step.widths is None:
+        width_names = (*USUAL[clock.kind], ALL)
     else:
-        width_names = (*USUAL[clock.kind], ALL) if step.widths is None else step.widths
-    widths = [clock.ticks(width) for width in width_names] if clock.kind != "none" else []
+        width_names = step.widths
+    if clock.kind != "none":
+        widths = [clock.ticks(width) for width in width_names]
+    else:
+        widths = []
     # Buckets can only be joined to whole multiples; 1h cannot be had from 4h.
     fine = [width for width in widths if width != EVERYTHING and width % people.width]
     # Usual widths that do not fit are left out in silence, those that somebody asked for are not.
@@ -305,11 +316,10 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
 
 def _ways_out(lattice: PathLattice, budget: float) -> str:
     """What somebody can do whose levels do not suffice."""
-    advice = (
-        f"let suppression delete more than {percent(budget)} of the points (budget)"
-        if budget
-        else "let point_suppression follow, with a budget here"
-    )
+    if budget:
+        advice = f"let suppression delete more than {percent(budget)} of the points (budget)"
+    else:
+        advice = "let point_suppression follow, with a budget here"
     ways = [advice, "promise less"]
     if lattice.tower.top == 0:
         ways.insert(0, "give the place a hierarchy, without which it cannot become coarser")

@@ -56,7 +56,9 @@ class PlaceLevels:
         sides = self.sides[level]
         if sides is not None:
             return f"cells of {sides[0]:.6g} × {sides[1]:.6g}"
-        return "no places" if self.tables[level].height == 1 else f"level {level} of the hierarchy"
+        if self.tables[level].height == 1:
+            return "no places"
+        return f"level {level} of the hierarchy"
 
 
 def tower_of(people: Trajectories, *, cell: float | None = None, bits: int = 36) -> PlaceLevels:
@@ -132,7 +134,9 @@ def _sides(people: Trajectories, cell: float | None, bits: int) -> tuple[float, 
 def _lon_lat(people: Trajectories) -> tuple[str, str]:
     """Which of two columns is longitude: the first, unless it is called latitude."""
     first, second = people.table.columns
-    return (second, first) if first.lower().startswith("lat") else (first, second)
+    if first.lower().startswith("lat"):
+        return (second, first)
+    return (first, second)
 
 
 def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
@@ -141,8 +145,14 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
     # Shifting a number by one bit gives that of the cell above, for negative numbers too: −3 → −2.
     across, up = _numbers(x, wide), _numbers(y, high)
     # The longer side decides when cells cover all; the diagonal is what a loss is measured by.
-    reach = float(max(np.ptp(x), np.ptp(y))) if table.height else 0.0
-    extent = float(np.hypot(np.ptp(x), np.ptp(y))) if table.height else 0.0
+    if table.height:
+        reach = float(max(np.ptp(x), np.ptp(y)))
+    else:
+        reach = 0.0
+    if table.height:
+        extent = float(np.hypot(np.ptp(x), np.ptp(y)))
+    else:
+        extent = 0.0
     codes, tables, loss, sides = (
         [np.arange(table.height)],
         [table],
@@ -264,7 +274,10 @@ def images_with_loss(original: Trajectories, released: Trajectories) -> Images:
     # Only here are labels intervals that true coordinates must be looked for in.
     if original.coordinates and numeric(original.table) and not numeric(released.table):
         return _in_cells(original.table, released.table)
-    tower = _standing(original) if original.coordinates else tower_of(original)
+    if original.coordinates:
+        tower = _standing(original)
+    else:
+        tower = tower_of(original)
     image_codes = np.full(original.table.height, -1, dtype=np.int64)
     loss = np.ones(original.table.height)
     # A label may stand in the table though no point has it any more; it must not match.

@@ -153,11 +153,10 @@ class PointSuppression(Step):
         # By default just above what is asked: a set that is worth keeping should not be near
         # breaking.
         frequent_support = self.frequent or max(demand.k for demand in demands) + 1
-        dropped = (
-            _locally(paths, demands, frequent_support)
-            if self.how == "local"
-            else _globally(point_sets(paths), demands, frequent_support)
-        )
+        if self.how == "local":
+            dropped = _locally(paths, demands, frequent_support)
+        else:
+            dropped = _globally(point_sets(paths), demands, frequent_support)
         self._require_enough(paths, dropped, max(demand.k for demand in demands))
         points_kept = np.bincount(paths.who[~dropped], minlength=paths.people)
         items = paths.points.items
@@ -238,7 +237,9 @@ def needless_points(
     else:
         return None
     dropped = _globally(sets, [demand], demand.k + 1)
-    return dropped if float(dropped.mean()) <= budget else None
+    if float(dropped.mean()) <= budget:
+        return dropped
+    return None
 
 
 def minimal_sets(sets: ItemSets, demands: Iterable[SetDemand]) -> list[Items]:

@@ -146,7 +146,10 @@ class SetPromise(PathModel, Protocol):
             violations.count and smallest > 1
         ):  # what holds sets of which a part is too rare was not looked at
             smallest = smallest_support(sets, demand.m) or 0
-        about = "point" if demand.m == 1 else f"set of at most {demand.m} points"
+        if demand.m == 1:
+            about = "point"
+        else:
+            about = f"set of at most {demand.m} points"
         if violations.count:
             concerned = int(violations.carriers.sum())
             sentence = (
@@ -163,11 +166,12 @@ class SetPromise(PathModel, Protocol):
                 broken=violations.count,
                 people=concerned,
             )
-        share_words = (
-            ""
-            if demand.private is None
-            else f", and at most {percent(violations.worst)} of them share a sensitive value"
-        )
+        if demand.private is None:
+            share_words = ""
+        else:
+            share_words = (
+                f", and at most {percent(violations.worst)} of them share a sensitive value"
+            )
         return make_verdict(
             self,
             holds=True,

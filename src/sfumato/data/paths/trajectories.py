@@ -389,7 +389,9 @@ def numbered_people(column: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
     >>> numbered_people(pl.Series(["10", "9", "10"]))[0].tolist()
     [1, 0, 1]
     """
-    values = column.cast(pl.String) if not column.dtype.is_integer() else column
+    values = column
+    if not column.dtype.is_integer():
+        values = column.cast(pl.String)
     if values.dtype == pl.String:
         whole = values.cast(pl.Int64, strict=False)
         # Only if all are written as numbers write themselves: 007 and 7 are two people.
@@ -434,7 +436,9 @@ def _order_notes(persons: NDArray[np.int64], ticks: NDArray[np.int64]) -> list[s
     by_person = np.argsort(persons, kind="stable")
     back = (np.diff(persons[by_person]) == 0) & (np.diff(ticks[by_person]) < 0)
     count = int(np.count_nonzero(back))
-    return [f"{count:,} row(s) were not in the order of time and were sorted"] if count else []
+    if not count:
+        return []
+    return [f"{count:,} row(s) were not in the order of time and were sorted"]
 
 
 def _own_columns(
@@ -446,11 +450,10 @@ def _own_columns(
     own = [name for name in schema.attributes if any(schema[name].has(role) for role in OWN)]
     if not own:
         return pl.DataFrame(height=len(names)), []
-    rows = (
-        data.select(own).with_columns(pl.Series("_who", persons))
-        if "_who" not in own
-        else data.select(own)
-    )
+    if "_who" not in own:
+        rows = data.select(own).with_columns(pl.Series("_who", persons))
+    else:
+        rows = data.select(own)
     by = pl.Series("_who", persons)
     # The first value stands for all, once it is known that there is only one.
     grouped = rows.group_by(by, maintain_order=False).agg(

@@ -200,7 +200,10 @@ class TimeShiftAttack(Attack):
         """Anchor at the first known place, and test the others at the same offset."""
         released = scene.pair.released
         known_points = KnownPoints.of(scene)
-        largest_shift = shift_of(scene) if self.most is None else released.clock.ticks(self.most)
+        if self.most is None:
+            largest_shift = shift_of(scene)
+        else:
+            largest_shift = released.clock.ticks(self.most)
         hits = self._hits(scene, known_points, int(largest_shift or 0))
         curve = (hits / self.draws).mean(axis=0).tolist()
         people = len(known_points.starts) - 1

@@ -138,7 +138,9 @@ def time_loss(original: Trajectories, released: Trajectories) -> float:
 
 def _mean_diameter(image: Images, original: Trajectories) -> float | None:
     """The mean diameter of the cells the points are in; None without a grid."""
-    return None if image.diameters is None else float(image.diameters[original.places].mean())
+    if image.diameters is None:
+        return None
+    return float(image.diameters[original.places].mean())
 
 
 @parameters
@@ -187,9 +189,9 @@ class HourHistogram(Utility):
     def applies(self, pair: Pair) -> str | None:
         """None where the data tell the hour."""
         original = pair.original
-        return (
-            None if hours_of(original) is not None else "the data do not give the hour of the day"
-        )
+        if hours_of(original) is not None:
+            return None
+        return "the data do not give the hour of the day"
 
     def measure(self, pair: Pair) -> Measure:
         """Compare the shares hour by hour."""
@@ -198,8 +200,14 @@ class HourHistogram(Utility):
         hour = released.clock.hour
         # Without hours a point may be at any of the 24; a bucket of 4h counts a quarter for each
         # hour.
-        width = 24 if hour is None else min(24, max(1, released_width(original, released) // hour))
-        starts = np.zeros(len(released.ticks), dtype=np.int64) if hour is None else _hours(released)
+        if hour is None:
+            width = 24
+        else:
+            width = min(24, max(1, released_width(original, released) // hour))
+        if hour is None:
+            starts = np.zeros(len(released.ticks), dtype=np.int64)
+        else:
+            starts = _hours(released)
         share = np.zeros(24)
         for step in range(width):
             share += np.bincount((starts + step) % 24, minlength=24)
@@ -397,13 +405,24 @@ def _relative_error(
 ) -> Measure:
     """The mean difference of a quantity of people who are in both files, as a share of its mean."""
     # Only people who are in both files; the release says which original person each is.
-    origins = np.arange(released.people) if released.origin is None else released.origin
+    if released.origin is None:
+        origins = np.arange(released.people)
+    else:
+        origins = released.origin
     true = quantity(original, centres(original, original))[origins]
     released_values = quantity(released, centres(released, original))
     scale = float(true.mean()) if len(true) else 0.0
-    off = float(np.abs(released_values - true).mean()) if len(true) else 0.0
+    if len(true):
+        off = float(np.abs(released_values - true).mean())
+    else:
+        off = 0.0
     # A mean of 0 has no share: any difference counts as all.
-    value = off / scale if scale else (0.0 if not off else 1.0)
+    if scale:
+        value = off / scale
+    elif not off:
+        value = 0.0
+    else:
+        value = 1.0
     return Measure(
         metric.name,
         value,

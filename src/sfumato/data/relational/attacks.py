@@ -52,7 +52,9 @@ def without_rows(scene: Scene) -> str | None:
     view: Shown = scene.pair.released.shown()
     if not view.persons:
         return NOBODY
-    return None if any(len(rows.person) for rows in view.rows) else NO_ROWS
+    if any(len(rows.person) for rows in view.rows):
+        return None
+    return NO_ROWS
 
 
 def alone(crowds: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -74,7 +76,9 @@ def victims_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None
 
 def _interval(surely: NDArray[np.bool_], maybe: NDArray[np.bool_]) -> tuple[float, float] | None:
     """What is certain about a share, where it is not known exactly."""
-    return None if np.array_equal(surely, maybe) else (float(surely.mean()), float(maybe.mean()))
+    if np.array_equal(surely, maybe):
+        return None
+    return (float(surely.mean()), float(maybe.mean()))
 
 
 @parameters
@@ -127,9 +131,10 @@ class JoinUniqueness(Attack):
         knowledge = f"some {count_of(self.m, 'row')} rows of their own" + (
             " and their own columns" if self.own else ""
         )
-        uncertainty = (
-            "" if np.array_equal(surely, maybe) else f" at least, and {int(maybe.sum()):,} at most,"
-        )
+        if np.array_equal(surely, maybe):
+            uncertainty = ""
+        else:
+            uncertainty = f" at least, and {int(maybe.sum()):,} at most,"
         return Finding(
             self.name,
             shares[-1][0],
@@ -151,11 +156,10 @@ class JoinUniqueness(Attack):
         if size:
             return Acquaintance("any", size, self.own, self.effort).crowds(view)
         # Without own columns and without rows nothing is known, and everybody fits.
-        sizes = (
-            np.full(view.persons, view.persons)
-            if not self.own
-            else Acquaintance("own").crowds(view).low
-        )
+        if not self.own:
+            sizes = np.full(view.persons, view.persons)
+        else:
+            sizes = Acquaintance("own").crowds(view).low
         return LowHigh(sizes, sizes)
 
 
@@ -322,7 +326,9 @@ class HomogeneityOfJoin(Attack):
         view: Shown = scene.pair.released.shown()
         if not view.persons:
             return NOBODY
-        return None if view.sensitive else NothingToAttack("no sensitive column was released")
+        if view.sensitive:
+            return None
+        return NothingToAttack("no sensitive column was released")
 
     def attack(self, scene: Scene) -> Finding:
         """Look for crowds that share a value, column by column."""

@@ -157,16 +157,14 @@ def _looked_up(
 
 
 def _along_told(link: Link, rows: int) -> list[str]:
-    return (
-        [
-            (
-                f"table {link.table!r}: {rows:,} row(s) belong to dropped rows of {link.parent!r} "
-                "and were dropped too"
-            )
-        ]
-        if rows
-        else []
-    )
+    if not rows:
+        return []
+    return [
+        (
+            f"table {link.table!r}: {rows:,} row(s) belong to dropped rows of {link.parent!r} "
+            "and were dropped too"
+        )
+    ]
 
 
 def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: int) -> list[str]:
@@ -174,7 +172,10 @@ def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: in
         return []
     column = frame[str(link.foreign)]
     empty = column.null_count()
-    parent_text = "no one" if link.parent is None else f"no row of {link.parent!r}"
+    if link.parent is None:
+        parent_text = "no one"
+    else:
+        parent_text = f"no row of {link.parent!r}"
     message = f"table {link.table!r}: {lost:,} of {frame.height:,} row(s) belong to {parent_text}"
     message += f" ({empty:,} have no {link.foreign!r})" if empty else ""
     if link.orphans == "drop":

@@ -82,11 +82,10 @@ def paths(view: Shown) -> list[NDArray[np.int64]]:
     codes_by_table: dict[str, NDArray[np.int64]] = {}
     # Tables come behind their parents, so the codes of the rows above are there.
     for rows in view.rows:
-        own = (
-            rows.shows
-            if rows.parent is None or rows.above is None
-            else together([rows.shows, codes_by_table[rows.parent][rows.above]])
-        )
+        if rows.parent is None or rows.above is None:
+            own = rows.shows
+        else:
+            own = together([rows.shows, codes_by_table[rows.parent][rows.above]])
         codes_by_table[rows.table] = numbered(own)[0]
     return list(codes_by_table.values())
 
@@ -214,9 +213,10 @@ class Persons:
             # Without tables below tables the flat lists say everything; otherwise what hangs
             # together counts.
             flat = all(rows.parent is None for rows in self.shown.rows)
-            own_lists = (
-                (self.pointers, self.codes) if flat else listed(*hanging(self.shown), len(self))
-            )
+            if flat:
+                own_lists = (self.pointers, self.codes)
+            else:
+                own_lists = listed(*hanging(self.shown), len(self))
             groups: NDArray[np.int64] = kernels.fact_sets.group_equal_people(
                 self.classes, *own_lists
             )
@@ -255,7 +255,9 @@ class Persons:
 
 def classes_of(view: Shown, *, own: bool = True) -> NDArray[np.int64]:
     """Per person the number of the class by own columns; without ``own`` everybody is in one."""
-    return together([view.own]) if own else np.zeros(view.persons, dtype=np.int64)
+    if own:
+        return together([view.own])
+    return np.zeros(view.persons, dtype=np.int64)
 
 
 def groups_of(
@@ -266,11 +268,14 @@ def groups_of(
     """
     if knows == "rows":
         return Persons.of(view, own=own).alike(knows)
-    classes = classes_of(view, own=own) if classes is None else classes
+    if classes is None:
+        classes = classes_of(view, own=own)
     counts = [
         np.bincount(rows.person, minlength=view.persons).astype(np.int64) for rows in view.rows
     ]
-    return together([classes, *counts]) if knows == "counts" else classes
+    if knows != "counts":
+        return classes
+    return together([classes, *counts])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -448,7 +453,8 @@ class Secrets:
         laid = layout.values[self.kinds]
         if layout.of == "tree":
             return self.kernel._replace(tree=self.in_tree(laid))
-        laid = numbered(laid)[0].astype(np.float64) if layout.of == "order" else laid
+        if layout.of == "order":
+            laid = numbered(laid)[0].astype(np.float64)
         # A single value has no span; it lies at 0.
         span = float(laid.max() - laid.min())
         return self.kernel._replace(line=self.on_line((laid - laid.min()) / (span or 1.0)))
@@ -458,8 +464,12 @@ class Secrets:
         order = np.argsort(positions, kind="stable").astype(np.int64)
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.arange(len(order))
-        shares = np.cumsum(self.masses[order]) if len(order) else np.zeros(0)
-        shares = shares / shares[-1] if len(shares) and shares[-1] else shares
+        if len(order):
+            shares = np.cumsum(self.masses[order])
+        else:
+            shares = np.zeros(0)
+        if len(shares) and shares[-1]:
+            shares = shares / shares[-1]
         ascending = positions[order].astype(np.float64)
         areas = (
             # Areas below the cumulative shares, so that distances of a crowd need only its own
@@ -515,11 +525,10 @@ class Acquaintance:
         people = Persons.of(view, own=self.own)
         # No row at all: the class of own columns is the largest crowd, and more knowledge only
         # shrinks it.
-        smallest = (
-            np.bincount(people.classes)[people.classes].astype(np.int64)
-            if len(people)
-            else people.classes
-        )
+        if len(people):
+            smallest = np.bincount(people.classes)[people.classes].astype(np.int64)
+        else:
+            smallest = people.classes
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:

@@ -52,14 +52,13 @@ def bare_keys(parts: Sequence[TableRows]) -> list[str]:
     for keyed in parts:
         if keyed.names is not None:
             for rows, name, sure in _columns_with_keys(keyed, parts, text_columns):
-                reason = (
-                    DROP
-                    if sure
-                    else (
+                if sure:
+                    reason = DROP
+                else:
+                    reason = (
                         f"{DROP}; if the similarity is accidental, write a letter before the keys, "
                         "in every table"
                     )
-                )
                 messages.setdefault((rows.name, name), f"holds keys of {keyed.name!r}, {reason}")
     return [
         f"table {table!r}: column {column!r} {reason}"
@@ -130,7 +129,9 @@ def _of_rows(
     if keyed is parts[0]:
         # Everybody has a person, however far down the row stands.
         return keys.gather(rows.owner[:SAMPLE])
-    return keys.gather(rows.above[:SAMPLE]) if rows.link.parent == keyed.name else None
+    if rows.link.parent != keyed.name:
+        return None
+    return keys.gather(rows.above[:SAMPLE])
 
 
 def _copied(values: pl.Series, kinds: int, keys: pl.Series | None) -> bool:
@@ -197,7 +198,9 @@ def _step(numbers: NDArray[np.int64]) -> int:
     """What all differences of numbers in ascending order are multiples of; 1 where they are too few
     to tell.
     """
-    return int(np.gcd.reduce(np.diff(numbers))) if len(numbers) > NEAR else 1
+    if len(numbers) > NEAR:
+        return int(np.gcd.reduce(np.diff(numbers)))
+    return 1
 
 
 def _below(keys: NDArray[np.int64], values: NDArray[np.int64], step: int) -> NDArray[np.float64]:

@@ -82,7 +82,9 @@ class JoinLinkage(Attack):
         lost = [
             r.name for r in released.parts if r.origin is None and len(r) != len(original[r.name])
         ]
-        return f"which rows of {', '.join(lost)} belong to whom is unknown" if lost else None
+        if not lost:
+            return None
+        return f"which rows of {', '.join(lost)} belong to whom is unknown"
 
     def attack(self, scene: Scene) -> Finding:
         """Look people up one by one."""
@@ -117,11 +119,9 @@ class JoinLinkage(Attack):
         )
 
     def _known_tables(self, scene: Scene) -> tuple[str, ...]:
-        return (
-            tuple(rows.name for rows in scene.pair.original.parts)
-            if self.tables is None
-            else tuple(self.tables)
-        )
+        if self.tables is None:
+            return tuple(rows.name for rows in scene.pair.original.parts)
+        return tuple(self.tables)
 
 
 def _sampled(scene: Scene, limit: int) -> Iterator[int]:
@@ -227,7 +227,10 @@ def _rows_of(
     for rows, codes in zip(released_view.rows, paths(released_view), strict=True):
         if rows.table in known_tables:
             after = released[rows.table].origin
-            origin = np.arange(len(codes), dtype=np.int64) if after is None else after
+            if after is None:
+                origin = np.arange(len(codes), dtype=np.int64)
+            else:
+                origin = after
             person, shows = before[rows.table]
             code_seen = looked_like(shows, codes, origin)
             whose, original_codes = (

@@ -265,7 +265,9 @@ class PersonsKAnonymity(PersonsModel):
     @property
     def rows_to_trim(self) -> tuple[int, int] | None:
         """The k and the m where any m rows are known."""
-        return None if self.m is None else (self.k, self.m)
+        if self.m is None:
+            return None
+        return (self.k, self.m)
 
     @property
     def counts_to_even(self) -> int | None:
@@ -288,11 +290,10 @@ class PersonsKAnonymity(PersonsModel):
         lower, upper = int(crowds.low.min()), int(crowds.high.min())
         if surely:
             alone = int((crowds.high == 1).sum())
-            bound_words = (
-                f"{alone:,} of them {inflect(alone, 'stands', 'stand')} alone"
-                if alone
-                else f"the smallest has {upper:,}"
-            )
+            if alone:
+                bound_words = f"{alone:,} of them {inflect(alone, 'stands', 'stand')} alone"
+            else:
+                bound_words = f"the smallest has {upper:,}"
             sentence = (
                 f"this knowledge leaves {share_of(surely, view.persons)} in a crowd of fewer than "
                 f"{self.k:,}; {bound_words}"
@@ -304,7 +305,12 @@ class PersonsKAnonymity(PersonsModel):
         else:
             sentence = f"everyone shares this knowledge with at least {lower - 1:,} other persons"
         # With an uncertain outcome there is no number that could be promised.
-        attained = upper if surely else lower if not maybe else None
+        if surely:
+            attained = upper
+        elif not maybe:
+            attained = lower
+        else:
+            attained = None
         return make_verdict(
             self,
             holds=not maybe,
@@ -560,8 +566,12 @@ class PersonsTCloseness(AboutSecrets):
         """
         # Distances other than equal need to know where the values lie.
         if self.distance != "equal":
-            return Disclosure.TREE if self.distance == "hierarchical" else Disclosure.LINE
-        return Disclosure.EACH if self.several(view) else Disclosure.EQUAL
+            if self.distance == "hierarchical":
+                return Disclosure.TREE
+            return Disclosure.LINE
+        if self.several(view):
+            return Disclosure.EACH
+        return Disclosure.EQUAL
 
     def problem(self, column: ShownSensitive) -> str | None:
         """What is not known of the column that the distance needs."""
@@ -573,17 +583,17 @@ class PersonsTCloseness(AboutSecrets):
                 f"the {self.distance} distance needs a kind, an order or a hierarchy of "
                 f"{self.sensitive!r}; give it one"
             )
-        return (
-            None
-            if self.distance == "hierarchical"
-            else axis_problem(self.sensitive, attribute, self.distance)
-        )
+        if self.distance == "hierarchical":
+            return None
+        return axis_problem(self.sensitive, attribute, self.distance)
 
     def lacking(self, people: Any) -> str | None:
         """An order or a hierarchy that lists values, which the owner keeps."""
         column = people.shown().sensitive.get(self.sensitive)
         lacks = column is not None and self.problem(column) is not None
-        return "it needs the values that the owner's recipe lists" if lacks else None
+        if lacks:
+            return "it needs the values that the owner's recipe lists"
+        return None
 
     def layout(self, column: ShownSensitive) -> ValueLayout | None:
         """Where values lie: in an order, on a scale or in the tree of the hierarchy."""
@@ -622,11 +632,10 @@ class PersonsTCloseness(AboutSecrets):
         elif maybe:
             sentence = not_known(distances, self.intruder.facts, surely, maybe, view.persons)
         else:
-            distribution = (
-                "the share of any value"
-                if self.measure(view) is Disclosure.EACH
-                else "what is believed"
-            )
+            if self.measure(view) is Disclosure.EACH:
+                distribution = "the share of any value"
+            else:
+                distribution = "what is believed"
             sentence = (
                 f"no crowd changes {distribution} of {self.sensitive} by more than {worst:.3g}"
             )

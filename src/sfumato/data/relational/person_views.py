@@ -63,11 +63,9 @@ class ShownSensitive:
             [] if self.kinds is None else list(map(label, self.kinds.to_list()))
         )
         # A code behind the last label only occurs where values are missing.
-        return (
-            (*labels_known, None)
-            if int(self.code.max(initial=-1)) == len(labels_known)
-            else tuple(labels_known)
-        )
+        if int(self.code.max(initial=-1)) == len(labels_known):
+            return (*labels_known, None)
+        return tuple(labels_known)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,7 +131,10 @@ def _apart(
     branch: dict[str, str] = {people: people}
     for rows in below:
         # Tables come behind their parents, so the branch above is known.
-        branch[rows.name] = rows.name if rows.link.parent is None else branch[rows.link.parent]
+        if rows.link.parent is None:
+            branch[rows.name] = rows.name
+        else:
+            branch[rows.name] = branch[rows.link.parent]
     owners = {rows.name: rows.owner for rows in below if branch[rows.name] == people}
     codes, size = [own], len(own)
     # A code that no person of the people has: the branch says nothing of own columns.
@@ -170,7 +171,8 @@ def _codes(values: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
     is too, comes last.
     """
     # NaN is missing too: as a value, each would differ from every other.
-    values = values.fill_nan(None) if values.dtype.is_float() else values
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
     kinds = values.drop_nulls().unique().sort()
     codes: NDArray[np.int64] = (
         (values.rank("dense").cast(pl.Int64) - 1).fill_null(len(kinds)).to_numpy()

@@ -186,7 +186,9 @@ class SuppressPersons(Step):
 
     def apply(self, people: Any, plan: PersonsPlan) -> Any:
         """Leave them out."""
-        return people if plan.kept.all() else people.keep_people(plan.kept)
+        if plan.kept.all():
+            return people
+        return people.keep_people(plan.kept)
 
 
 def _settled(models: list[PersonsModel], view: Shown, goal: Goal) -> NDArray[np.bool_]:
@@ -283,9 +285,10 @@ def thinned(model: PersonsLDiversity, view: Shown, goal: Goal) -> NDArray[np.boo
     must = np.zeros(len(cells), dtype=np.int64)
     # x persons go where (c − x)/(n − x) ≤ 1/l, that is x ≥ (l·c − n)/(l − 1).
     excess = model.l * counts[persons_chosen] - sizes[persons_chosen]
-    must[persons_chosen] = (
-        np.ceil(excess / (model.l - 1) - 1e-9).astype(np.int64) if model.l > 1 else 0
-    )
+    if model.l > 1:
+        must[persons_chosen] = np.ceil(excess / (model.l - 1) - 1e-9).astype(np.int64)
+    else:
+        must[persons_chosen] = 0
     entries = np.flatnonzero(must[of_entry.reshape(-1)] > 0)
     draws = goal.stream(f"suppress_persons: who of {view.persons} goes").random(len(entries))
     # The entries of each such value in a random order; the first so many of them go.

@@ -45,7 +45,9 @@ def _replace_keys(rows: TableRows, seed: Seed) -> TableRows:
         persons, person_numbers = np.unique(rows.owner, return_inverse=True)
         draws = _distinct(seed.stream(f"pseudonyms of people in {rows.name}"), len(persons))
         fresh["groups"] = letters(draws).gather(person_numbers)
-    return dataclasses.replace(rows, **fresh) if fresh else rows
+    if not fresh:
+        return rows
+    return dataclasses.replace(rows, **fresh)
 
 
 def keyed(parts: Sequence[TableRows], key: bytes) -> tuple[TableRows, ...]:
@@ -65,12 +67,17 @@ def _keyed(rows: TableRows, people: TableRows, key: bytes, *, split: bool) -> Ta
     if rows.names is not None:
         # Another domain after a split, so that two releases under one key do not join across the
         # cut.
-        domain = f"{rows.name} apart" if split and not rows.is_people else rows.name
+        if split and not rows.is_people:
+            domain = f"{rows.name} apart"
+        else:
+            domain = rows.name
         fresh["labels"] = _coded(rows.names, derived(key, PURPOSE, domain))
     if rows.apart and people.names is not None:
         codes = _coded(people.names, derived(key, PURPOSE, f"{people.name} in {rows.name}"))
         fresh["groups"] = codes.gather(rows.owner)
-    return dataclasses.replace(rows, **fresh) if fresh else rows
+    if not fresh:
+        return rows
+    return dataclasses.replace(rows, **fresh)
 
 
 def _coded(names: pl.Series, secret: bytes) -> pl.Series:

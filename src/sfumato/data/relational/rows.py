@@ -97,11 +97,10 @@ class TableRows:
             return table.with_schema(self.described).with_text_coded()
         unit = self.link.foreign
         # A frame without columns has no rows, so it cannot take a further column.
-        frame = (
-            self.frame.with_columns(pl.Series(unit, self.owner))
-            if self.frame.width
-            else pl.DataFrame({unit: self.owner})
-        )
+        if self.frame.width:
+            frame = self.frame.with_columns(pl.Series(unit, self.owner))
+        else:
+            frame = pl.DataFrame({unit: self.owner})
         schema = Schema({**self.described.attributes, unit: Attribute((Role.PERSON,))})
         table = Table(frame, source=source)  # type: ignore[arg-type]
         return table.with_schema(schema).with_text_coded()
@@ -123,7 +122,9 @@ def plain(frame: pl.DataFrame) -> pl.DataFrame:
     listed = [
         name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Categorical | pl.Enum)
     ]
-    return frame.with_columns(frame[name].cast(pl.String) for name in listed) if listed else frame
+    if not listed:
+        return frame
+    return frame.with_columns(frame[name].cast(pl.String) for name in listed)
 
 
 def gathered(frame: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:

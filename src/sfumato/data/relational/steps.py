@@ -113,12 +113,15 @@ def _below(tables: RelatedTables, name: str, step: str) -> TableRows:
 def _more_than(released: Any, table: str, limit: int, step: str) -> str | None:
     """That somebody has more rows of a table than a step leaves, in words."""
     rows = _below(require_tables(released, step), table, step)
-    people_above = int((np.bincount(rows.owner) > limit).sum()) if len(rows) else 0
+    if len(rows):
+        people_above = int((np.bincount(rows.owner) > limit).sum())
+    else:
+        people_above = 0
+    if not people_above:
+        return None
     return (
         f"{people_above:,} people have more than {limit:,} rows of {table}, which {step} should "
         "have prevented"
-        if people_above
-        else None
     )
 
 
@@ -242,12 +245,13 @@ class CoarsenCounts(RowsStep):
     def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         table, rows, emptied = facts["table"], facts["rows_dropped"], facts["people_emptied"]
-        exception = (
-            f"; {count_of(emptied, 'person', 'people')} with fewer "
-            f"{inflect(emptied, 'keeps', 'keep')} none"
-            if emptied
-            else ""
-        )
+        if emptied:
+            exception = (
+                f"; {count_of(emptied, 'person', 'people')} with fewer "
+                f"{inflect(emptied, 'keeps', 'keep')} none"
+            )
+        else:
+            exception = ""
         numbers = join_words([f"{number:,}" for number in facts["to"]], "or")
         return (
             f"Everybody has {numbers} rows of {table}, or none; this removed "
@@ -305,11 +309,9 @@ class DropPeople(RowsStep):
 
     def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than those who may stay."""
-        return (
-            None
-            if self.more_than is None
-            else _more_than(released, self.table, self.more_than, self.name)
-        )
+        if self.more_than is None:
+            return None
+        return _more_than(released, self.table, self.more_than, self.name)
 
 
 # What stands for keys.
@@ -375,11 +377,10 @@ class KeyPseudonyms(Step):
         # Tables in the order of the people would join row by row even without keys.
         if self.split:  # the same order in two tables would join them again, whoever asked for it
             tables = tables.shuffled(goal.stream("order of rows"))
-        parts = (
-            tuple(_cut(rows, tables.parts[0].name) for rows in tables.parts)
-            if self.split
-            else tables.parts
-        )
+        if self.split:
+            parts = tuple(_cut(rows, tables.parts[0].name) for rows in tables.parts)
+        else:
+            parts = tables.parts
         warned: tuple[str, ...] = ()
         if self.key is not None:
             reference = KeyReference.of(self.key)
@@ -407,11 +408,10 @@ class KeyPseudonyms(Step):
     @classmethod
     def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        kind = (
-            "pseudonyms that follow from a key of the owner"
-            if facts["keyed"]
-            else "random pseudonyms"
-        )
+        if facts["keyed"]:
+            kind = "pseudonyms that follow from a key of the owner"
+        else:
+            kind = "random pseudonyms"
         if facts["split"]:
             return (
                 f"Keys were replaced by {kind}, different in every branch of tables, so that "

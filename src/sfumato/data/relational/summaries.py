@@ -14,8 +14,6 @@ def rows_gone(gone: Mapping[str, int], share: float) -> str:
     ('1,932 rows of visits and 1 row of rx, 13.9 % of all', 'none had to be removed')
     """
     row_counts = [f"{count_of(count, 'row')} of {table}" for table, count in gone.items() if count]
-    return (
-        f"{join_words(row_counts)}, {percent(share)} of all"
-        if row_counts
-        else "none had to be removed"
-    )
+    if not row_counts:
+        return "none had to be removed"
+    return f"{join_words(row_counts)}, {percent(share)} of all"

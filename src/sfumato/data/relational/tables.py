@@ -95,11 +95,10 @@ class RelatedTables(PeopleData):
         # A table that joined before may have been cut; only its keys can tell.
         for name, schema in present_schemas.items():
             link = Link.of(name, schema)
-            over = (
-                None
-                if link.parent is None or link.parent not in present_schemas
-                else Link.of(link.parent, present_schemas[link.parent])
-            )
+            if link.parent is None or link.parent not in present_schemas:
+                over = None
+            else:
+                over = Link.of(link.parent, present_schemas[link.parent])
             if over is None or over.key is None or over.foreign is not None:
                 continue
             # Not a single key fits: cut on purpose, as a step does it.
@@ -184,7 +183,10 @@ class RelatedTables(PeopleData):
     def compare_table(self, name: str, original: Self) -> TablePair:
         """One table of this release beside the original one, without the numbers of persons."""
         before, after = original[name], self[name]
-        origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
+        if after.origin is None:
+            origin = np.arange(len(after), dtype=np.int64)
+        else:
+            origin = after.origin
         # Keys are no values to be compared.
         numbers = () if before.is_people else before.link.columns
         released = dataclasses.replace(after.dataset.drop(numbers), origin=origin)
@@ -238,7 +240,10 @@ class RelatedTables(PeopleData):
         """
         if rows.is_people:
             return None
-        over = self.parts[0].name if rows.link.parent is None else rows.link.parent
+        if rows.link.parent is None:
+            over = self.parts[0].name
+        else:
+            over = rows.link.parent
         is_kept: NDArray[np.bool_] = masks[over][rows.above]
         return is_kept
 
@@ -264,13 +269,17 @@ class RelatedTables(PeopleData):
             order = orders[rows.name]
             over = top if rows.link.parent is None else rows.link.parent
             # People are above themselves; others follow the row above to its new place.
-            above = (
-                np.arange(len(order)) if rows.is_people else new_numbers[over][rows.above[order]]
-            )
+            if rows.is_people:
+                above = np.arange(len(order))
+            else:
+                above = new_numbers[over][rows.above[order]]
             parts.append(
                 rows.taken(order, above.astype(np.int64), new_numbers[top][rows.owner[order]])
             )
-        origin = orders[top] if self.origin is None else self.origin[orders[top]]
+        if self.origin is None:
+            origin = orders[top]
+        else:
+            origin = self.origin[orders[top]]
         return dataclasses.replace(self, parts=tuple(parts), origin=origin)
 
     # What is written.
@@ -301,11 +310,16 @@ class RelatedTables(PeopleData):
                 keys[rows.link.key] = self._labels(rows)
             if rows.link.foreign is not None:
                 keys[rows.link.foreign] = self._foreign(rows)
-            tables[rows.name] = pl.DataFrame(keys).hstack(rows.frame) if keys else rows.frame
+            if keys:
+                tables[rows.name] = pl.DataFrame(keys).hstack(rows.frame)
+            else:
+                tables[rows.name] = rows.frame
         return tables
 
     def _labels(self, rows: TableRows) -> pl.Series:
-        return pl.Series(np.arange(1, len(rows) + 1)) if rows.labels is None else rows.labels
+        if rows.labels is None:
+            return pl.Series(np.arange(1, len(rows) + 1))
+        return rows.labels
 
     def _foreign(self, rows: TableRows) -> pl.Series:
         if rows.link.parent is not None:
@@ -335,7 +349,9 @@ class RelatedTables(PeopleData):
             )
             for rows in self.below
         ]
-        return {"every key names a row": "; ".join(join_words_list)} if join_words_list else {}
+        if not join_words_list:
+            return {}
+        return {"every key names a row": "; ".join(join_words_list)}
 
     def described_further(self, schemas: Mapping[str, Schema]) -> Self:
         """The same tables with orders and hierarchies of their sensitive columns."""
@@ -375,7 +391,10 @@ class RelatedTables(PeopleData):
         """
         frames = {}
         for rows in self.parts:
-            origin = np.arange(len(rows), dtype=np.int64) if rows.origin is None else rows.origin
+            if rows.origin is None:
+                origin = np.arange(len(rows), dtype=np.int64)
+            else:
+                origin = rows.origin
             columns: dict[str, Any] = {ROW: origin}
             if rows.names is not None and rows.labels is not None:
                 columns |= {KEY: rows.names, PSEUDONYM: rows.labels}
@@ -386,11 +405,9 @@ class RelatedTables(PeopleData):
         """The same tables with the rows that theirs were, as the owner kept them."""
         parts = []
         for rows in self.parts:
-            origin = (
-                tables[rows.name][ROW].to_numpy()
-                if rows.name in tables and ROW in tables[rows.name].columns
-                else None
-            )
+            origin = None
+            if rows.name in tables and ROW in tables[rows.name].columns:
+                origin = tables[rows.name][ROW].to_numpy()
             # Another number of rows: this was kept of another release.
             if origin is None or len(origin) != len(rows):
                 raise SchemaError(f"the record of who is who does not fit table {rows.name!r}")
@@ -409,11 +426,10 @@ def _same_rows(own_rows: TableRows, other_rows: TableRows) -> bool:
     if (
         own_rows.link.parent is None and not own_rows.is_people
     ):  # persons of a table that joins with nobody have numbers of their own
-        joined = (
-            bool((_codes(own_rows.owner) == _codes(other_rows.owner)).all())
-            if len(own_rows) == len(other_rows)
-            else False
-        )
+        if len(own_rows) == len(other_rows):
+            joined = bool((_codes(own_rows.owner) == _codes(other_rows.owner)).all())
+        else:
+            joined = False
     else:
         joined = np.array_equal(own_rows.above, other_rows.above)
     return (

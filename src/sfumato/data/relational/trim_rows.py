@@ -149,7 +149,10 @@ def _rows_to_go(
                 "of a person first, ask for fewer facts, or give the promise more effort",
                 closest={"facts": size - 1},
             )
-        entries = _rare_rows(rows, k, large) if size == 1 else _of_rare_sets(rows, size, k, stream)
+        if size == 1:
+            entries = _rare_rows(rows, k, large)
+        else:
+            entries = _of_rare_sets(rows, size, k, stream)
         # A later copy makes no sense without an earlier one, so copies go together from the last
         # on.
         gone[entry_numbers[_and_later_copies(remaining, rows.places[entries])]] = True

@@ -71,11 +71,9 @@ class RowsPerPerson(Utility):
     def applies(self, pair: Pair) -> str | None:
         """Wherever there is a table below the people."""
         original = pair.original
-        return (
-            None
-            if require_tables(original, self.name).below
-            else "there is no table below the people"
-        )
+        if require_tables(original, self.name).below:
+            return None
+        return "there is no table below the people"
 
     def measure(self, pair: Pair) -> Measure:
         """The largest distance of all tables."""
@@ -148,15 +146,17 @@ class CellsUnchanged(Utility):
 def _unchanged(before: TableRows, after: TableRows) -> float:
     """The share of cells; values are compared as they are written."""
     # Without origins all rows are there in their order.
-    origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
+    if after.origin is None:
+        origin = np.arange(len(after), dtype=np.int64)
+    else:
+        origin = after.origin
     same_cells = 0
     for name in before.frame.columns:
         if name in after.frame.columns:
             was, now = before.frame[name].gather(origin), after.frame[name]
             # A recoded column may have another type; then the written forms are compared.
-            was, now = (
-                (was, now) if was.dtype == now.dtype else (was.cast(pl.String), now.cast(pl.String))
-            )
+            if was.dtype != now.dtype:
+                was, now = (was.cast(pl.String), now.cast(pl.String))
             same_cells += int(was.eq_missing(now).sum())
     # Of all cells there were: rows and columns that are gone count as changed.
     return same_cells / max(1, len(before) * before.frame.width)

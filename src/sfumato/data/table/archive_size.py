@@ -32,7 +32,10 @@ def require_modest_archive(archive: bytes | str, name: str) -> None:
     Anything else passes.
     """
     source = io.BytesIO(archive) if isinstance(archive, bytes) else archive
-    packed = len(archive) if isinstance(archive, bytes) else Path(archive).stat().st_size
+    if isinstance(archive, bytes):
+        packed = len(archive)
+    else:
+        packed = Path(archive).stat().st_size
     allowed = min(MOST_UNPACKED, max(ALWAYS_READ, MOST_RATIO * packed))
     if packed * DEFLATE_RATIO <= allowed:
         return

@@ -34,7 +34,10 @@ def read_arrow(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.DataF
         f"{name} begins like an Arrow file but cannot be read: it is damaged, cut off or of an"
         " unknown version"
     ):
-        reader = pl.read_ipc_stream if data.startswith(ARROW_STREAM) else pl.read_ipc
+        if data.startswith(ARROW_STREAM):
+            reader = pl.read_ipc_stream
+        else:
+            reader = pl.read_ipc
         frame = reader(io.BytesIO(data))
     return refuse_nested(frame, name, lists=lists), Source(name, "arrow")
 

@@ -67,13 +67,17 @@ def _number(text: str) -> Hashable | None:
 
 
 def _number_of_53_bits(text: str) -> Hashable | None:
-    return float(int(text, 16)) if _HEXADECIMAL.fullmatch(text) else _number(text)
+    if _HEXADECIMAL.fullmatch(text):
+        return float(int(text, 16))
+    return _number(text)
 
 
 def _exact_number(text: str) -> Hashable | None:
     """As pandas reads it: whole numbers have all their digits."""
     plain = text.strip()
-    return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else _number(text)
+    if re.fullmatch(r"[+-]?\d+", plain):
+        return int(plain)
+    return _number(text)
 
 
 def _python_number(text: str) -> Hashable | None:
@@ -143,11 +147,9 @@ class ReadAsOne:
         names = [
             name for name in self.keys if name in dataset.columns and dataset.dtype(name) in TEXT
         ]
-        return (
-            dataset.with_columns({name: self.column(dataset.column(name)) for name in names})
-            if names
-            else dataset
-        )
+        if not names:
+            return dataset
+        return dataset.with_columns({name: self.column(dataset.column(name)) for name in names})
 
     def column(self, column: pl.Series) -> pl.Series:
         """One column as this reader has it."""

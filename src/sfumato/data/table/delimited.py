@@ -82,7 +82,9 @@ def find_records(data: bytes, *, delimiter: str, line_end: str, offset: int = 0)
 
 
 def _concatenated(parts: list[Any]) -> NDArray[np.int64]:
-    return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
+    if parts:
+        return np.concatenate(parts).astype(np.int64)
+    return np.zeros(0, dtype=np.int64)
 
 
 def line_number(data: bytes, offset: int, line_end: str) -> int:
@@ -118,9 +120,12 @@ def refuse_broken_quotes(
             f"{name}, line {where}: a quote inside an unquoted field; quote the field and double"
             " the quote inside it"
         )
-    unclosed = (
-        first_close if first_close < len(data) else int(opening[-1]) if len(quotes) % 2 else None
-    )
+    if first_close < len(data):
+        unclosed = first_close
+    elif len(quotes) % 2:
+        unclosed = int(opening[-1])
+    else:
+        unclosed = None
     if unclosed is not None:
         where = line_number(data, unclosed, line_end)
         raise UnreadableInput(
@@ -300,7 +305,10 @@ class Csv(FileFormat):
         """
         intake = request.intake
         data, encoding, notes = to_utf8(data, name=name, encoding=intake.encoding)
-        offset = len(data) - len(data.lstrip(b"\r\n")) if data[:1] in (b"\r", b"\n") else 0
+        if data[:1] in (b"\r", b"\n"):
+            offset = len(data) - len(data.lstrip(b"\r\n"))
+        else:
+            offset = 0
         if offset == len(data):
             raise UnreadableInput(
                 f"{name} is empty: it needs at least a line with the names of the columns"

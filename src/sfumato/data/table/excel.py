@@ -53,11 +53,9 @@ def padded_widths(data: bytes, sheet: str | None = None) -> dict[int, int]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             widths = _style_widths(_part(book, "xl/styles.xml"))
-            return (
-                _column_widths(_part(book, _sheet_file(book, sheet), _SHEET_BYTES), widths)
-                if widths
-                else {}
-            )
+            if not widths:
+                return {}
+            return _column_widths(_part(book, _sheet_file(book, sheet), _SHEET_BYTES), widths)
     except (
         zipfile.BadZipFile,
         KeyError,
@@ -91,7 +89,9 @@ def _sheet_file(book: zipfile.ZipFile, sheet: str | None) -> str:
         if link_id is not None and f'Id="{link_id[1]}"' in link:
             target = re.search(r'Target="([^"]+)"', link)
             if target is not None:
-                return target[1].lstrip("/") if target[1].startswith("/") else f"xl/{target[1]}"
+                if target[1].startswith("/"):
+                    return target[1].lstrip("/")
+                return f"xl/{target[1]}"
     return "xl/worksheets/sheet1.xml"
 
 
@@ -99,7 +99,10 @@ def _style_widths(styles: str) -> dict[int, int]:
     """Number of a cell style → digits, for styles whose format is nothing but zeros."""
     formats = dict(re.findall(r'<numFmt numFmtId="(\d+)" formatCode="([^"]*)"', styles))
     cells = re.search(r"<cellXfs.*?</cellXfs>", styles, flags=re.DOTALL)
-    used = re.findall(r'<xf [^>]*?numFmtId="(\d+)"', cells[0]) if cells else []
+    if cells:
+        used = re.findall(r'<xf [^>]*?numFmtId="(\d+)"', cells[0])
+    else:
+        used = []
     codes = {style: formats.get(number, "") for style, number in enumerate(used)}
     return {style: len(code) for style, code in codes.items() if _ZEROS.fullmatch(code)}
 
@@ -194,11 +197,9 @@ def read(
             "schema_sample_rows": None,
             "skip_whitespace_tail_rows": True,
         }
-        rows = (
-            book.load_sheet(at, skip_rows=above + int(has_names), **options)
-            if len(cells) > has_names
-            else None
-        )
+        rows = None
+        if len(cells) > has_names:
+            rows = book.load_sheet(at, skip_rows=above + int(has_names), **options)
         frame = None if rows is None else rows.to_polars()
     frame, codes = _tidied(frame, names, name, padded_widths(data, sheet))
     about = (
@@ -359,20 +360,25 @@ def _write_column(
     dtype = column.dtype
     if dtype.is_integer() or dtype.is_float():
         exact = dtype.is_float() or int(column.abs().max() or 0) <= _EXACT  # type: ignore[arg-type]
-        values = column.set(~column.is_finite(), None) if dtype.is_float() else column
+        if dtype.is_float():
+            values = column.set(~column.is_finite(), None)
+        else:
+            values = column
         write = sheet.write_number if exact else sheet.write_string
         _write_cells(write, position, values if exact else column.cast(pl.String), first)
     elif dtype == pl.Boolean:
         _write_cells(sheet.write_boolean, position, column, first)
     elif dtype.is_temporal() and dtype != pl.Duration:
-        date_format = (
-            formats.date
-            if dtype == pl.Date
-            else formats.time
-            if dtype == pl.Time
-            else formats.moment
-        )
-        naive = column.dt.replace_time_zone(None) if dtype == pl.Datetime else column
+        if dtype == pl.Date:
+            date_format = formats.date
+        elif dtype == pl.Time:
+            date_format = formats.time
+        else:
+            date_format = formats.moment
+        if dtype == pl.Datetime:
+            naive = column.dt.replace_time_zone(None)
+        else:
+            naive = column
         _write_cells(sheet.write_datetime, position, naive, first, date_format)
     elif dtype.is_nested() or dtype.is_object() or dtype == pl.Binary:
         raise OutputError(

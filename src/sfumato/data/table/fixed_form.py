@@ -119,7 +119,8 @@ def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) 
     def keep_known(text: str | None) -> str | None:
         if text is None or not _storable(text):
             return None
-        text = text if coded else spelled(text)
+        if not coded:
+            text = spelled(text)
         is_known = all(text in values for values in lists) and (rules is None or rules.knows(text))
         return text if is_known else None
 

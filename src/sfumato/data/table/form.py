@@ -59,7 +59,10 @@ class Form:
             return cls(format, header=source.header)
         if format != "csv":
             return cls(format)
-        layout = {name: getattr(source, name) for name in LAYOUT} if source.format == "csv" else {}
+        if source.format == "csv":
+            layout = {name: getattr(source, name) for name in LAYOUT}
+        else:
+            layout = {}
         return cls(format, **{**layout, **({"delimiter": "\t"} if tabs else {})}, defused=defused)
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,7 +170,9 @@ def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
     if kind == "text":
         return column.cast(pl.String)
     if kind == "list":
-        return column if is_list(column.dtype) else column.cast(pl.List(pl.String))
+        if is_list(column.dtype):
+            return column
+        return column.cast(pl.List(pl.String))
     if kind == "integer":
         return column.cast(pl.Int64)
     if kind == "decimal":
@@ -175,14 +180,16 @@ def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
             STYLES[form.decimal].plain(column) if text and form.decimal != "." else column
         ).cast(pl.Float64)
     if kind == "boolean":
-        return (
-            column.replace_strict(["true", "false"], [True, False], return_dtype=pl.Boolean)
-            if text
-            else column.cast(pl.Boolean)
-        )
+        if text:
+            return column.replace_strict(["true", "false"], [True, False], return_dtype=pl.Boolean)
+        return column.cast(pl.Boolean)
     if kind == "date":
-        return column.str.to_date("%Y-%m-%d") if text else column.cast(pl.Date)
-    return _spelled_moment(column, kind) if text else _stored_moment(column, kind)
+        if text:
+            return column.str.to_date("%Y-%m-%d")
+        return column.cast(pl.Date)
+    if text:
+        return _spelled_moment(column, kind)
+    return _stored_moment(column, kind)
 
 
 _UNITS: dict[str, Any] = {"datetime[ms]": "ms", "datetime[us]": "us", "datetime[ns]": "ns"}
@@ -206,7 +213,9 @@ def _stored_moment(column: pl.Series, kind: str) -> pl.Series:
     rounded = (column.cast(pl.Datetime("us")) if column.dtype == pl.Date else column).dt.round(
         "1ms"
     )
-    return rounded.dt.time() if kind == "time" else rounded.cast(pl.Datetime(_UNITS[kind]))
+    if kind == "time":
+        return rounded.dt.time()
+    return rounded.cast(pl.Datetime(_UNITS[kind]))
 
 
 # Cells that a spreadsheet would run: text that begins like a formula.
@@ -279,11 +288,9 @@ def restored(frame: pl.DataFrame) -> pl.DataFrame:
     """
 
     def restore_column(column: pl.Series) -> pl.Series:
-        return (
-            column.str.replace(r"^'('*[=+\-@\t\r\n])", "$1")
-            if column.dtype == pl.String
-            else column
-        )
+        if column.dtype != pl.String:
+            return column
+        return column.str.replace(r"^'('*[=+\-@\t\r\n])", "$1")
 
     names = restore_column(pl.Series(frame.columns, dtype=pl.String)).to_list()
     return pl.DataFrame(

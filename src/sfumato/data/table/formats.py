@@ -224,7 +224,10 @@ def listed(columns: list[str], limit: int = 5) -> str:
     ("column 'zip'", "columns 'a', 'b' and 1 more")
     """
     names = ", ".join(repr(column) for column in columns[:limit])
-    remainder = f" and {len(columns) - limit:,} more" if len(columns) > limit else ""
+    if len(columns) > limit:
+        remainder = f" and {len(columns) - limit:,} more"
+    else:
+        remainder = ""
     return f"{inflect(len(columns), 'column')} {names}{remainder}"
 
 
@@ -232,4 +235,6 @@ def chosen_format(source: Source, requested: str | None) -> str:
     """The format that a release is written in: the one asked for, else that of the source."""
     if requested is not None:
         return require_format(requested)
-    return "csv" if source.format == "frame" else source.format
+    if source.format == "frame":
+        return "csv"
+    return source.format

@@ -150,7 +150,10 @@ def _merge_values(
 def _numbers(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  # noqa: A002
     filled = column.fill_null(1.0)
     values = filled.to_numpy()
-    lost = ~np.isfinite(values) if format in _FINITE else np.isnan(values)
+    if format in _FINITE:
+        lost = ~np.isfinite(values)
+    else:
+        lost = np.isnan(values)
     negative = (values == 0) & np.signbit(values)
     finer = 0
     if format == "excel":
@@ -189,7 +192,9 @@ def _texts(
     may_be_numbers = format == "csv" and spellings and not is_identifier_name(text.name)
     if may_be_numbers and _may_be_respelled(text):
         text, notes["another spelling of a number, now one"] = _respelled(text)
-    return (text, _sentence(notes, format)) if any(notes.values()) else None
+    if not any(notes.values()):
+        return None
+    return (text, _sentence(notes, format))
 
 
 def _respelled(text: pl.Series) -> tuple[pl.Series, int]:
@@ -231,14 +236,18 @@ def _moments(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  #
     else:
         coarse = ((column.cast(pl.Int64) // 1_000_000) * 1_000_000).cast(pl.Time)
     finer = int((coarse != column).sum())
-    return (coarse, _sentence({"cut to milliseconds": finer}, format)) if finer else None
+    if not finer:
+        return None
+    return (coarse, _sentence({"cut to milliseconds": finer}, format))
 
 
 def _sentence(merged: dict[str, int], format: str) -> str:  # noqa: A002
     counts = ", ".join(
         f"{count_of(cells, 'cell')} {words}" for words, cells in merged.items() if cells
     )
-    return f"{counts}: {format} cannot distinguish them" if counts else ""
+    if not counts:
+        return ""
+    return f"{counts}: {format} cannot distinguish them"
 
 
 def guessed(frame: pl.DataFrame) -> dict[str, pl.Series]:

@@ -116,12 +116,13 @@ class Style:
 
     def plain(self, text: pl.Series) -> pl.Series:
         """The numbers as a machine writes them."""
-        bare = (
-            text.str.replace_all(self.group, "", literal=True)
-            if _has_mark(text, self.group)
-            else text
-        )
-        return bare if self.mark == "." else bare.str.replace(",", ".", literal=True)
+        if _has_mark(text, self.group):
+            bare = text.str.replace_all(self.group, "", literal=True)
+        else:
+            bare = text
+        if self.mark == ".":
+            return bare
+        return bare.str.replace(",", ".", literal=True)
 
 
 POINT, COMMA = Style(".", ","), Style(",", ".")
@@ -165,7 +166,8 @@ def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list
             if numbers is None:
                 verdicts.append("digits")
                 continue
-            verdict = verdict if marked else "exponents"
+            if not marked:
+                verdict = "exponents"
         # Its values alone decide about the column.
         if numbers is not None:
             columns[i] = numbers
@@ -216,7 +218,9 @@ def _classify(text: pl.Series) -> tuple[str, pl.Series | None]:
     is_short = (
         len(text) <= SAMPLE
     )  # a longer column is looked at in full only where a part of it is worth it
-    numbers = _integers(text) if is_short or _integers(sample) is not None else None
+    numbers = None
+    if is_short or _integers(sample) is not None:
+        numbers = _integers(text)
     if numbers is None:
         return _style(text), None
     # Numbers of five digits or more that are all equally long are codes.
@@ -259,8 +263,12 @@ def _style(text: pl.Series) -> str:
     if not fitting or len(marks) == 2:
         return _mixed_or_text(text)
     if marks:
-        return f"thousands{marks[0]}" if _only_groups(text, STYLES[marks[0]]) else "text"
-    return "." if text.str.contains(_SIGNED_EXPONENT).any() else "text"
+        if not _only_groups(text, STYLES[marks[0]]):
+            return "text"
+        return f"thousands{marks[0]}"
+    if text.str.contains(_SIGNED_EXPONENT).any():
+        return "."
+    return "text"
 
 
 def _mixed_or_text(text: pl.Series) -> str:
@@ -362,11 +370,9 @@ def _settle_thousands(
 ) -> str:
     other_mark = "," if mark == "." else "."
     if decimal == mark:
-        numbers = (
-            _decimals(columns[i], STYLES[mark])
-            if columns[i].str.contains(STYLES[mark].number).all()
-            else None
-        )
+        numbers = None
+        if columns[i].str.contains(STYLES[mark].number).all():
+            numbers = _decimals(columns[i], STYLES[mark])
     elif decimal == other_mark or (
         decimal is None and mark_counts[other_mark] and not mark_counts[mark]
     ):

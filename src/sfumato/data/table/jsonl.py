@@ -60,11 +60,10 @@ def _refuse_repeated_keys(data: bytes, name: str) -> None:
             pairs: Any = json.loads(line, object_pairs_hook=list)
         except (ValueError, RecursionError):
             return
-        keys = (
-            [pair[0] for pair in pairs if isinstance(pair, tuple)]
-            if isinstance(pairs, list)
-            else []
-        )
+        if isinstance(pairs, list):
+            keys = [pair[0] for pair in pairs if isinstance(pair, tuple)]
+        else:
+            keys = []
         if len(keys) != len(set(keys)):
             raise UnreadableInput(
                 f"{name}, line {number}: an object has the same key twice; rename one"

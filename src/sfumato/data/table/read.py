@@ -107,7 +107,8 @@ def read_written(
     frame, source = _parse(
         file_reader, data, name, ReadRequest(Intake(**layout), text=True, exact=True, lists=lists)
     )
-    frame = restored(frame) if form.defused else frame
+    if form.defused:
+        frame = restored(frame)
     if has_layout and not form.header and frame.width == len(form.types):
         frame.columns = list(
             form.types

@@ -101,7 +101,10 @@ class LearntFrom:
     @classmethod
     def of_step(cls, before: Table, plan: Plan) -> LearntFrom:
         """What a step that draws rows learnt from, of the table it was given."""
-        rows = np.arange(len(before), dtype=np.int64) if before.origin is None else before.origin
+        if before.origin is None:
+            rows = np.arange(len(before), dtype=np.int64)
+        else:
+            rows = before.origin
         aside = np.zeros(len(before), dtype=bool)
         if plan.held_out is not None:
             aside[plan.held_out] = True
@@ -140,7 +143,10 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
     table = made_one(table, written_format, spellings=False)[0].compacted()
     if context.shuffle:
         table = table.take(seed.stream("shuffle").permutation(len(table)))
-    mechanisms = applied_mechanisms(original, steps_taken, table, by_rule) if by_rule else {}
+    if by_rule:
+        mechanisms = applied_mechanisms(original, steps_taken, table, by_rule)
+    else:
+        mechanisms = {}
     return StepsResult(table, tuple(plans), rows.learnt_from, rows.held_out, mechanisms)
 
 

@@ -87,7 +87,9 @@ def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
                 return rows
     except csv.Error:  # a field beyond the module's limit, or a lone carriage return
         return rows
-    return rows if whole or len(rows) < 2 else rows[:-1]
+    if whole or len(rows) < 2:
+        return rows
+    return rows[:-1]
 
 
 def are_records(rows: Sequence[Sequence[str]]) -> bool:

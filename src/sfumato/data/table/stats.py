@@ -117,11 +117,10 @@ def _user_missing(
 
 
 def _notes(kind: str, missing: Mapping[str, Any]) -> tuple[str, ...]:
-    notes = (
-        [f"{listed(list(missing))}: codes declared as missing were read as missing"]
-        if missing
-        else []
-    )
+    if missing:
+        notes = [f"{listed(list(missing))}: codes declared as missing were read as missing"]
+    else:
+        notes = []
     if kind == "sas":
         notes.append(
             "SAS files are read and written by pyreadstat, which is not validated by SAS; written"
@@ -143,7 +142,9 @@ def _settled(frame: pl.DataFrame) -> pl.DataFrame:
         bare = column.fill_nan(None).drop_nulls()
         # Beyond 2⁵³ a double that looks whole may have been rounded.
         whole = bool((bare == bare.round()).all()) and bool((bare.abs() < _EXACT).all())
-        return column.fill_nan(None).cast(pl.Int64) if whole else column.fill_nan(None)
+        if whole:
+            return column.fill_nan(None).cast(pl.Int64)
+        return column.fill_nan(None)
 
     return frame.with_columns(settle_column(column) for column in frame)
 
@@ -273,7 +274,9 @@ def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
             return column.cast(pl.String)
         if dtype == pl.Datetime:
             return column.dt.replace_time_zone(None)
-        return column if dtype.is_temporal() else column.cast(pl.String)
+        if dtype.is_temporal():
+            return column
+        return column.cast(pl.String)
 
     return frame.with_columns(plain_column(column) for column in frame)
 

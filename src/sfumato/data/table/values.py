@@ -41,14 +41,18 @@ def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[lis
     """
     names = [cell.strip() or f"column_{i}" for i, cell in enumerate(cells, start=1)]
     unnamed = [column for column, cell in zip(names, cells, strict=True) if not cell.strip()]
-    notes = [f"{listed(unnamed)} had no name and got one by position"] if unnamed else []
+    if unnamed:
+        notes = [f"{listed(unnamed)} had no name and got one by position"]
+    else:
+        notes = []
     refuse_patterns(names)
     repeated_names = repeated(names)
     if repeated_names and not rename:
         pairs = [f"{first:,} and {i:,}" for i, first in repeated_names.items()]
-        remainder = (
-            f" and {len(pairs) - MOST_PAIRS:,} more pairs" if len(pairs) > MOST_PAIRS else ""
-        )
+        if len(pairs) > MOST_PAIRS:
+            remainder = f" and {len(pairs) - MOST_PAIRS:,} more pairs"
+        else:
+            remainder = ""
         raise UnreadableInput(
             f"{where}: columns {', '.join(pairs[:MOST_PAIRS])}{remainder} have the same name; "
             "rename them in the file, number them with --rename-duplicates "
@@ -110,7 +114,9 @@ def about_codes(blanked: Counter[str]) -> list[str]:
     """What there is to say about cells that held a code."""
     columns = [i for i, count in enumerate(blanked.values(), start=1) if count]
     sentence = f"{blanked.total():,} cells read as missing by their code, in {{}}"
-    return [ColumnNote.of(sentence, columns, list(blanked))] if columns else []
+    if not columns:
+        return []
+    return [ColumnNote.of(sentence, columns, list(blanked))]
 
 
 _BLANK = (pl.nth(0).str.starts_with(" ") | pl.nth(0).str.ends_with(" ")).any()
@@ -157,7 +163,9 @@ def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
         text = text.str.strip_chars()
         text = text.set(text == "", None)
     # The same object tells the caller that nothing changed.
-    return column if text.equals(column.cast(pl.String), null_equal=True) else text
+    if text.equals(column.cast(pl.String), null_equal=True):
+        return column
+    return text
 
 
 def _without_codes(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:

@@ -106,7 +106,9 @@ def word_index() -> Mapping[str, Mapping[str, Sequence[str]]]:
 def _keys(term: str) -> Iterable[str]:
     """The joined spellings of a term; most terms are plain letters, which need no folding."""
     joined = term.replace(" ", "")
-    return (joined,) if joined.isascii() and joined.isalpha() else spellings([term])
+    if joined.isascii() and joined.isalpha():
+        return (joined,)
+    return spellings([term])
 
 
 @functools.cache
@@ -253,7 +255,10 @@ def languages_of(words: Sequence[str]) -> frozenset[str]:
         if ENGLISH in spoken or len(word) < _SHORTEST_STEM:
             continue
         # A long word of one language says more than a short one that several share.
-        weight = 2 if len(spoken) == 1 and len(word) > _LONG_WORD else 1
+        if len(spoken) == 1 and len(word) > _LONG_WORD:
+            weight = 2
+        else:
+            weight = 1
         for language in spoken:
             weights[language] = weights.get(language, 0) + weight
     if not weights:

@@ -52,7 +52,10 @@ class Copies:
             return column
         if column.name not in self.follows:
             return dataclasses.replace(column, reasons=(*column.reasons, self.reasons[column.name]))
-        roles = (Role.SENSITIVE,) if Role.SENSITIVE in column.roles else (Role.KEEP,)
+        if Role.SENSITIVE in column.roles:
+            roles = (Role.SENSITIVE,)
+        else:
+            roles = (Role.KEEP,)
         return dataclasses.replace(
             column, roles=roles, hierarchy=None, reasons=(self.reasons[column.name],)
         )

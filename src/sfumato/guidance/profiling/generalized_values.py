@@ -64,7 +64,8 @@ def widths_for(spread: float, *, whole: bool) -> list[int | float]:
         return []
     exact = Decimal(repr(float(spread)))
     finest = nice_at_least(exact / INTERVALS)
-    finest = max(finest, Decimal(2)) if whole else finest
+    if whole:
+        finest = max(finest, Decimal(2))
     if finest * 2 > exact:
         return []
     return [plain_number(width) for width in (finest, *coarser_widths(finest, exact))]

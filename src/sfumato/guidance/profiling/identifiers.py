@@ -361,7 +361,10 @@ def _speaks_against(match: Match | None, recognition: Recognition) -> bool:
 
 
 def _combine(by_name: Recognition, by_value: Recognition) -> Recognition:
-    concept = by_value.concept if by_value.confidence > by_name.confidence else by_name.concept
+    if by_value.confidence > by_name.confidence:
+        concept = by_value.concept
+    else:
+        concept = by_name.concept
     if by_name.concept == by_value.concept or "free text" in (by_name.concept, by_value.concept):
         concept = by_name.concept
     sure = 1 - (1 - by_name.confidence) * (1 - by_value.confidence)

@@ -179,7 +179,9 @@ def _parts_of(word: str, context: NameContext) -> Sequence[str] | None:
     parts = best[-1]
     if parts is None or len(parts) == 1:
         return _with_stray_letters(word, context)
-    return parts if any(_part_meaning(part, context) for part in parts) else None
+    if any(_part_meaning(part, context) for part in parts):
+        return parts
+    return None
 
 
 def _with_stray_letters(word: str, context: NameContext) -> Sequence[str] | None:

@@ -43,12 +43,17 @@ def dummy_groups(columns: Sequence[ProfiledColumn]) -> list[tuple[str, ...]]:
             total = total | ones
             continue
         groups += _closed(run)
-        run, total = ([column.card.name], ones) if ones is not None else ([], None)
+        if ones is not None:
+            run, total = ([column.card.name], ones)
+        else:
+            run, total = ([], None)
     return groups + _closed(run)
 
 
 def _closed(run: list[str]) -> list[tuple[str, ...]]:
-    return [tuple(run)] if len(run) >= _FEWEST else []
+    if len(run) >= _FEWEST:
+        return [tuple(run)]
+    return []
 
 
 def _ones(column: ProfiledColumn) -> NDArray[np.bool_] | None:
@@ -62,7 +67,9 @@ def _ones(column: ProfiledColumn) -> NDArray[np.bool_] | None:
         return None
     numbers = spread.cast(pl.Float64).fill_null(0.0).to_numpy()
     ones: NDArray[np.bool_] = numbers == 1
-    return ones if bool((ones | (numbers == 0)).all()) else None
+    if bool((ones | (numbers == 0)).all()):
+        return ones
+    return None
 
 
 def blocks(names: Sequence[str]) -> list[tuple[str, ...]]:

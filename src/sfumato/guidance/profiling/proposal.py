@@ -285,7 +285,8 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
     kind, reasons = card.kind, [guess.reason]
     hierarchy = None
     if Role.DROP in guess.roles:
-        kind = Kind.TEXT if guess.concept == "free text" else kind
+        if guess.concept == "free text":
+            kind = Kind.TEXT
     elif not UNITS & set(guess.roles):
         reasons.append(f"{kind}: {card.reason}")
     if Role.QUASI in guess.roles:

@@ -309,7 +309,10 @@ class _Trial:
                     "95 % of the people have no more; the others are found by how many they have",
                 )
         if _has_quasi(self.top):
-            aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]} if design.larger > 1 else {}
+            if design.larger > 1:
+                aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]}
+            else:
+                aim = {}
             why = "means that lose least"
             if aim:
                 why = f"so that there are {K * design.larger} persons to share rows with"
@@ -389,6 +392,9 @@ def _schema(table: TableGuess) -> Schema:
     attributes = {
         c.name: attribute_of(c) for c in table.columns if not {Role.ASK, Role.DROP} & set(c.roles)
     }
-    parents = {} if table.parent is None else {table.parent.table: table.parent.column}
+    if table.parent is None:
+        parents = {}
+    else:
+        parents = {table.parent.table: table.parent.column}
     key = None if table.key is None else table.key.column
     return with_keys(table.name, Schema(attributes), key=key, belongs_to=parents, orphans="drop")

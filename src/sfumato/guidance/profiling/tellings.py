@@ -77,7 +77,10 @@ def _between(first: _Coded, second: _Coded) -> Iterator[Telling]:
     if min(forward, back) >= SAME:
         yield Telling(first.name, second.name, mutual=True)
     elif max(forward, back) >= TELLS:
-        teller, follower = (first, second) if forward >= back else (second, first)
+        if forward >= back:
+            teller, follower = (first, second)
+        else:
+            teller, follower = (second, first)
         yield Telling(teller.name, follower.name, mutual=False)
 
 

@@ -201,7 +201,9 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= 60 else name[:59] + "…"
+    if len(name) <= 60:
+        return name
+    return name[:59] + "…"
 
 
 def column_lines(column: ColumnProposal) -> Iterator[str]:

@@ -57,7 +57,10 @@ def candidates_for(
     """
     models = tuple(registry.build("models", promise) for promise in terms.promises)
     promising = dataclasses.replace(base, meet=models, limits=dict(terms.limits))
-    own = [] if proposed is None else [_with(PROFILE, "profile", promising, dict(proposed))]
+    if proposed is None:
+        own = []
+    else:
+        own = [_with(PROFILE, "profile", promising, dict(proposed))]
     steps = [trial.candidate.recipe.steps for trial in own]
     recoded = [_with(name, family, promising, step) for name, family, step in _recodings()]
     distinct = [trial for trial in recoded if trial.candidate.recipe.steps not in steps]

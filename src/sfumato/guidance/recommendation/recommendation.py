@@ -285,7 +285,10 @@ class Recommendation(Reportable):
         (folder / "recommendation.html").write_text(self.to_page(), "utf-8")
 
     def _recipe_text(self, name: str, target: Path) -> str:
-        why = self.why if name == self.ranked.best else self.ranked.why_not[name]
+        if name == self.ranked.best:
+            why = self.why
+        else:
+            why = self.ranked.why_not[name]
         rank = "best"
         if name != self.ranked.best:
             rank = "runner-up"

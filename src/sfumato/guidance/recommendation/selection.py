@@ -72,7 +72,10 @@ def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bo
             closest=comparison,
         )
     yardstick = yardstick_of(promising or weaker_outcomes, keep=keep)
-    weaker = yardstick_of(weaker_outcomes, keep=keep) if weaker_outcomes else yardstick
+    if weaker_outcomes:
+        weaker = yardstick_of(weaker_outcomes, keep=keep)
+    else:
+        weaker = yardstick
     first = _groupable_first(sorted(promising, key=lambda o: _order(o, yardstick)), yardstick)
     then = sorted(weaker_outcomes, key=lambda o: _order(o, weaker))
     refused = [o for o in comparison.outcomes if not o.holds]

@@ -146,7 +146,10 @@ def harm_of(answers: ContextAnswers) -> str:
     ('medium', 'low')
     """
     steps = ("low", "medium", "high")
-    step = steps.index(answers.sensitivity) if answers.sensitivity in steps else len(steps) - 1
+    if answers.sensitivity in steps:
+        step = steps.index(answers.sensitivity)
+    else:
+        step = len(steps) - 1
     return steps[min(len(steps) - 1, step + is_small(answers))]
 
 
@@ -221,7 +224,10 @@ def _class_size(answers: ContextAnswers, k: int, audience: str, harm: str) -> Re
     source, checked = SOURCES[k]
     if audience != OPEN or k <= 5:
         source += "; applying it to this context is our reading, not theirs"
-    recipients = audience if audience == OPEN else f"{audience} under contract"
+    if audience == OPEN:
+        recipients = audience
+    else:
+        recipients = f"{audience} under contract"
     why = (
         f"for {recipients} and {harm} harm, nobody may be picked correctly more often "
         f"than once in {k}"

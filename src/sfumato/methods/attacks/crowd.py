@@ -190,7 +190,10 @@ def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     # Who knows no column cannot tell any rows apart: one class of all.
     same_kind = np.zeros(rows, dtype=np.int64)
     nothing = Distinct(same_kind, np.zeros((1, 0), dtype=np.int64), np.array([rows]))
-    classes = alike_records(pair, known_columns) if known_columns else nothing
+    if known_columns:
+        classes = alike_records(pair, known_columns)
+    else:
+        classes = nothing
     cells = distinct([classes.kind_of, released])
     cell_counts = cells.codes[:, 0], cells.codes[:, 1], cells.records.astype(np.float64)
     totals = np.bincount(released, minlength=max(1, len(reading.labels))).astype(np.float64)

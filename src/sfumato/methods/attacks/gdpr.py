@@ -530,7 +530,9 @@ class Inference(Attack):
         """
         reading = scene.pair.reading(column)
         yield _Secret(reading, reading.released, self.tolerance)
-        matrix = known_matrix(scene, column) if reading.scale == "category" else None
+        matrix = None
+        if reading.scale == "category":
+            matrix = known_matrix(scene, column)
         if matrix is not None:
             yield _Secret(reading, reading.released, self.tolerance, matrix.beliefs)
 
@@ -693,7 +695,10 @@ class _Secret:
         """Cells that a guess from so many rows looks at, by the time they take."""
         if self.reading.scale != "category":
             return GUESS_CELLS + rows
-        tallied = len(self.reading.labels) if self.beliefs is None else self.beliefs.size
+        if self.beliefs is None:
+            tallied = len(self.reading.labels)
+        else:
+            tallied = self.beliefs.size
         return GUESS_CELLS + rows + tallied
 
     def right(self, guess: float | None, value: int) -> bool:

@@ -107,10 +107,15 @@ class IndividualRisk(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """The risk of every released record."""
-        homes = units_of(scene.pair.original, "household") if self.households else None
+        homes = None
+        if self.households:
+            homes = units_of(scene.pair.original, "household")
         households = None if homes is None else homes[scene.pair.rows]
         per_record = individual_risks(scene.pair.released, _known_columns(scene), households)
-        risks = per_record.risks if per_record.household is None else per_record.household
+        if per_record.household is None:
+            risks = per_record.risks
+        else:
+            risks = per_record.household
         hit = risks > self.threshold
         sentence = (
             f"about {per_record.expected:,.3g} of {len(risks):,} records would be re-identified in"

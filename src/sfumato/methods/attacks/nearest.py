@@ -270,4 +270,6 @@ def refused(scene: Scene) -> str | None:
     rows_known = truth[truth != NOT_IN_FILE]
     if not np.isin(rows_known, scene.pair.rows).any():
         return "no person that the intruder knows was released"
-    return None if len(scene.pair.released) > 1 else "one record alone has no control"
+    if len(scene.pair.released) > 1:
+        return None
+    return "one record alone has no control"

@@ -60,7 +60,10 @@ class PopulationUniques(Attack):
         columns = tuple(c for c in scene.intruder.knows if c in released.columns)
         sizes = _sizes(released, columns)
         # Without a fraction given, records over the sum of their weights.
-        fraction = self.fraction if self.fraction is not None else _fraction(released)
+        if self.fraction is not None:
+            fraction = self.fraction
+        else:
+            fraction = _fraction(released)
         uniques = estimated(_class_sizes(released, columns), fraction, self.estimator)
         alone = sizes == 1
         sentence = (

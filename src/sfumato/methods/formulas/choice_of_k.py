@@ -96,7 +96,10 @@ class ChosenK:
         return sentences
 
     def _in_practice(self) -> str:
-        reading = "In practice" if self.published else "To the nearest whole number"
+        if self.published:
+            reading = "In practice"
+        else:
+            reading = "To the nearest whole number"
         if self.practice == self.strict:
             return f"{reading}: the same."
         compared = _compared(self.practice, self.risk)

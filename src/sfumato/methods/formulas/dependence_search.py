@@ -437,7 +437,9 @@ class _Search:
             figures = self.beyond_chance(q, column, views, figures, near=near)
         finding = figures.finding(self.k or 2)
         if finding not in flagged or self.same_in_classes(column):
-            return DependenceKind.SILENT if finding in flagged else finding
+            if finding not in flagged:
+                return finding
+            return DependenceKind.SILENT
         evidence = self.evidence(q, column, figures)
         if finding is DependenceKind.SOME and not self.found_by(q, column, views, evidence):
             finding = DependenceKind.NARROWS

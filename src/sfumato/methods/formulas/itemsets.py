@@ -236,7 +236,9 @@ def violating(
         worst=float(listed.worst[0]),
     )
     # A list that was cut short may lack the smaller sets that others are compared with.
-    return _minimal(violations) if violations.complete else violations
+    if not violations.complete:
+        return violations
+    return _minimal(violations)
 
 
 def _listed(sets: ItemSets, m: int, limit: int) -> kernels.baskets.SetList:

@@ -241,7 +241,8 @@ class TableItems:
         """The items of some columns; ``known_labels`` are the values that have numbers already, in
         their order.
         """
-        order = canonical_order(dataset) if order is None else order
+        if order is None:
+            order = canonical_order(dataset)
         labels, codes = [], []
         for at, name in enumerate(columns):
             encoded = dataset.encoded(name)

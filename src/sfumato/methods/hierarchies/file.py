@@ -174,7 +174,9 @@ def _quote_labels(lines: pl.Series, delimiter: str) -> pl.Series:
     decided = [
         bool(line.replace(delimiter, "").strip()) for line in lines.gather(doubtful).to_list()
     ]
-    return visible.scatter(doubtful, decided) if decided else visible
+    if not decided:
+        return visible
+    return visible.scatter(doubtful, decided)
 
 
 @functools.lru_cache(maxsize=32)

@@ -108,7 +108,10 @@ def too_few_values(
         distinct = int((counts.total() > 0).sum())
     if distinct >= required or not len(evidence.classes):
         return ""
-    has = "is constant" if distinct == 1 else f"has only {distinct} different values"
+    if distinct == 1:
+        has = "is constant"
+    else:
+        has = f"has only {distinct} different values"
     return f"column {spoken(column)!r} {has}, so no recoding can reach this"
 
 

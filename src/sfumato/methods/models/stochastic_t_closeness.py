@@ -165,7 +165,9 @@ class StochasticTCloseness(SensitiveModel):
     @property
     def scope(self) -> Literal["class", "table"]:
         """The released reference depends on which classes are kept."""
-        return "class" if self.reference == "original" else "table"
+        if self.reference == "original":
+            return "class"
+        return "table"
 
     @property
     def promise(self) -> str:

@@ -220,12 +220,17 @@ class TCloseness(SensitiveModel):
     @property
     def scope(self) -> Literal["class", "table"]:
         """The released reference depends on which classes are kept."""
-        return "class" if self.reference == "original" else "table"
+        if self.reference == "original":
+            return "class"
+        return "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        against = "" if self.reference == "original" else ", to what is released"
+        if self.reference == "original":
+            against = ""
+        else:
+            against = ", to what is released"
         return (
             f"{self.t:g}-closeness of {spoken(self.sensitive)} ({self.distance} distance{against})"
         )

@@ -286,7 +286,9 @@ class _Meant:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
         order, starts, ends = self.ranges
         leaves = self.leaf_of[order[starts[label] : ends[label]]]
-        return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
+        if not len(leaves):
+            return None
+        return (int(leaves.min()), int(leaves.max()))
 
 
 def _heights(

@@ -58,7 +58,9 @@ def why_not_sampled(pair: TablePair) -> str | None:
     """Why a metric of class sizes has nothing to say, or None: in a sample classes are smaller than
     in the table.
     """
-    return None if pair.drawn_from is None else DEPENDS_ON_SIZE
+    if pair.drawn_from is None:
+        return None
+    return DEPENDS_ON_SIZE
 
 
 def quasi_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...]:
@@ -156,7 +158,9 @@ def why_not(pair: TablePair, names: tuple[str, ...]) -> str | None:
     """The reason a dimension cannot be measured, or None."""
     if not records_of(pair):
         return EMPTY
-    return None if names else "there is no column to compare; name some"
+    if names:
+        return None
+    return "there is no column to compare; name some"
 
 
 def share_of(pair: TablePair, good: float, cells: int = 1) -> float:

@@ -463,7 +463,9 @@ class Propensity(ColumnUtility):
         """None where there are records and columns to compare."""
         if not records_of(pair):
             return EMPTY
-        return None if data_of(pair, self.columns) else "there is no column to compare; name some"
+        if data_of(pair, self.columns):
+            return None
+        return "there is no column to compare; name some"
 
     def measure(self, pair: TablePair) -> Measure:
         """The pMSE."""

@@ -277,7 +277,9 @@ class QueryWorkload(ColumnUtility):
         names = quasi_of(pair, self.columns)
         if not records_of(pair):
             return EMPTY
-        return None if names else "no column has role quasi; name the columns of the queries"
+        if names:
+            return None
+        return "no column has role quasi; name the columns of the queries"
 
     def measure(self, pair: TablePair) -> Measure:
         """The median relative error."""

@@ -79,7 +79,9 @@ class SquaredError(ColumnUtility):
         names = data_of(pair, self.columns)
         if not records_of(pair):
             return EMPTY
-        return None if names else "there is no column to compare; name some"
+        if names:
+            return None
+        return "there is no column to compare; name some"
 
     def measure(self, pair: TablePair) -> Measure:
         """The mean squared distance of a cell."""

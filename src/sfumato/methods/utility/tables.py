@@ -70,7 +70,9 @@ class CountError(Utility):
         gone = [c for c in self.where if c not in pair.columns]
         if gone:
             return f"{', '.join(gone)} was not released"
-        return None if len(pair.original) else "the original table is empty"
+        if len(pair.original):
+            return None
+        return "the original table is empty"
 
     def measure(self, pair: TablePair) -> Measure:
         """Count before and after."""
@@ -184,7 +186,9 @@ class TableDistance(ColumnUtility):
         gone = [c for c in self.columns if c not in pair.columns]
         if gone:
             return f"{', '.join(gone)} was not released"
-        return None if len(pair.original) else "the original table is empty"
+        if len(pair.original):
+            return None
+        return "the original table is empty"
 
     def measure(self, pair: TablePair) -> Measure:
         """Total variation of the table."""

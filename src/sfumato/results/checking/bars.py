@@ -150,7 +150,9 @@ def _join_counts(counts: Floats, edges: Floats, rules: OutputRules) -> pl.DataFr
     bars = []
     for start, end in join_neighbours(counts.tolist(), rules.threshold):
         bars.append([edges[start], edges[end], counts[start:end].sum()])
-    return pl.DataFrame(bars, schema=["from", "to", "count"], orient="row") if bars else None
+    if not bars:
+        return None
+    return pl.DataFrame(bars, schema=["from", "to", "count"], orient="row")
 
 
 def _join_bars(

@@ -139,11 +139,10 @@ def check_output(
         )
     if data is None and any(option is not None for option in (unit, where, weight)):
         raise ParameterError("unit, where and weight are about the records: give data=... too")
-    records = (
-        None
-        if data is None
-        else ContributingRecords.of(data, unit=unit, weight=weight, where=where)
-    )
+    if data is None:
+        records = None
+    else:
+        records = ContributingRecords.of(data, unit=unit, weight=weight, where=where)
     if kind is None and isinstance(output, Mapping) and records is not None:
         table = rows_of_labels(output, by, records)
         if table is not None:
@@ -320,7 +319,10 @@ def _judge_table(
     if isinstance(by, str):
         raise ParameterError("by must be a list of columns: by=['region']")
     number = number_of(output)
-    frame = frame_of(output) if number is None else pl.DataFrame({"value": [number]})
+    if number is None:
+        frame = frame_of(output)
+    else:
+        frame = pl.DataFrame({"value": [number]})
     if frame is None:
         raise ParameterError(
             "the output is not a frame of polars, pandas or Arrow; say what it is with kind=..."
@@ -350,7 +352,9 @@ def _judge_table(
     if records is not None:
         # Columns that somebody named make the cells; only where none are named, rows may be
         # records.
-        unlabelled = judge_unlabelled_rows(table, records) if by is None else None
+        unlabelled = None
+        if by is None:
+            unlabelled = judge_unlabelled_rows(table, records)
         if unlabelled is None:
             verdict = judge_with_records(table, records, rules, tells)
             return verdict.with_reasons(_judge_counts(counts, table, records))
@@ -424,7 +428,9 @@ def magnitude_table(output: ProtectedTable | SensitiveTable | MagnitudeTable) ->
     """The table of :func:`sfumato.tabulate` behind an output that is one."""
     if isinstance(output, ProtectedTable):
         return output.judged.table
-    return output.table if isinstance(output, SensitiveTable) else output
+    if not isinstance(output, SensitiveTable):
+        return output
+    return output.table
 
 
 def _judge_tabulated(

@@ -97,7 +97,10 @@ def judge_correlation(
         )
         reasons.append(open_question("kind", words, "release it as a table (kind='table')"))
     # A correlation of a column with itself is always one and tells nothing.
-    off_diagonal = values[~np.eye(len(values), dtype=bool)] if square else values.reshape(-1)
+    if square:
+        off_diagonal = values[~np.eye(len(values), dtype=bool)]
+    else:
+        off_diagonal = values.reshape(-1)
     if (np.abs(off_diagonal[~np.isnan(off_diagonal)]) >= SURE).any():
         words = (
             "two columns are a linear function of each other: somebody who knows one knows "

@@ -191,7 +191,10 @@ def _judge_influence_of_few(
     weight in a coefficient, or nearly all of what it is summed from.
     """
     terms = design.shape[1]
-    dominated = 0 if answer is None else _dominated_coefficients(design, answer, person_ids, rules)
+    if answer is None:
+        dominated = 0
+    else:
+        dominated = _dominated_coefficients(design, answer, person_ids, rules)
     if dominated:
         words = (
             f"{dominated:,} of {terms:,} coefficients are determined by the values of "

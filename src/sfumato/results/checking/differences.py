@@ -259,7 +259,9 @@ def _search_pool(pool: CellPool, threshold: int) -> Iterator[JointFinding]:
             return
         # Every sum over few persons is zero on all atoms of many, so only those of few can carry
         # it.
-        sums = _find_small_sums(pool, small, threshold) if small.sum() <= MOST_SMALL else None
+        sums = None
+        if small.sum() <= MOST_SMALL:
+            sums = _find_small_sums(pool, small, threshold)
         if sums is not None:
             yield from sums
             if pool.is_count and not any(finding.kind == "sum" for finding in sums):
@@ -317,7 +319,9 @@ def _find_small_sums(pool: CellPool, small: Mask, threshold: int) -> list[JointF
             if discloses(lightest):
                 return [JointFinding("sum", _outputs_of_vector(pool, atoms, lightest))]
             unsettled |= not _is_in_span(lightest, before)
-    return [JointFinding("open", pool.outputs())] if unsettled else []
+    if not unsettled:
+        return []
+    return [JointFinding("open", pool.outputs())]
 
 
 def _vectors_on(lines: sparse.csr_array, small: Mask) -> Floats:
@@ -386,7 +390,9 @@ def _lightest_vector(space: Floats, weight: Floats, position: int) -> Floats | N
     )
     if solution.status == 2:  # another entry is always larger: its own program finds the vector
         return np.full(count, np.inf)
-    return np.asarray(solution.x[:dimension] @ space) if solution.status == 0 else None
+    if solution.status != 0:
+        return None
+    return np.asarray(solution.x[:dimension] @ space)
 
 
 def _outputs_of_vector(pool: CellPool, atoms: Codes, vector: Floats) -> tuple[int, ...]:

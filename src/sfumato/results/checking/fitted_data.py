@@ -212,7 +212,10 @@ def _allowed_forms(base: Floats) -> Iterator[AllowedForm]:
     yield AllowedForm(lambda x: x - mean)
     yield AllowedForm(lambda x: (x - mean) ** 2)
     for freedom in (0, 1):
-        deviation = float(base.std(ddof=freedom)) if len(base) > freedom else 0.0
+        if len(base) > freedom:
+            deviation = float(base.std(ddof=freedom))
+        else:
+            deviation = 0.0
         if deviation > 0:
             yield AllowedForm(partial(_standardise, mean=mean, deviation=deviation))
     # Bands from a thousandth of the largest value up to its own power of ten.

@@ -148,7 +148,10 @@ def judge_model(
     reasons: list[OutputReason] = [] if question is None else [question]
     person_ids, questions = _match_persons(design, records)
     reasons += questions + _judge_contradictions(model, design, records, persons)
-    fit = None if design is None or answer is None else find_fit(model, design, answer)
+    if design is None or answer is None:
+        fit = None
+    else:
+        fit = find_fit(model, design, answer)
     # Cox's regression explains a time; what it tells of somebody is whether the event happened.
     event = vector_of(peek(model, "model.status"))
     outcome = answer
@@ -395,7 +398,10 @@ def _judge_sources(
     by_outcome = fit is not None and fit.several_outcomes
     offset = offset_of(model, len(design))
     event = vector_of(peek(model, "model.status"))
-    besides = [weights_of(model, len(design))] if fit is None else list(fit.used)
+    if fit is None:
+        besides = [weights_of(model, len(design))]
+    else:
+        besides = list(fit.used)
     if event is not None:
         besides.append(event)
     unexplained = sources.count_unexplained(design)
@@ -513,7 +519,10 @@ def _find_design(
     )
     if records is None or names is None:
         return None, None, None
-    times = [peek(model, "duration_col"), peek(model, "event_col")] if of_hazards else []
+    if of_hazards:
+        times = [peek(model, "duration_col"), peek(model, "event_col")]
+    else:
+        times = []
     unknown = 0
     for name in (*names, *times):
         unknown += name not in records.dataset.columns or not records.is_numeric(name)

@@ -148,7 +148,10 @@ def _confirm_cells(
 ) -> OutputReason:
     if not len(persons):
         return confirmation("table", "no cell is shown")
-    cells = "1 cell holds" if len(persons) == 1 else f"{len(persons):,} cells hold"
+    if len(persons) == 1:
+        cells = "1 cell holds"
+    else:
+        cells = f"{len(persons):,} cells hold"
     return confirmation(
         "table",
         f"{cells} at least {rules.threshold} of {records.persons:,} persons, and no rule is broken",

@@ -122,7 +122,10 @@ def judge_test(
         if by is not None and features is not None:
             reasons += _judge_events(*_lifetimes_by_group(records, by[0], features), rules)
         else:
-            compared_columns = [column] if column is not None else list(features or ())
+            if column is not None:
+                compared_columns = [column]
+            else:
+                compared_columns = list(features or ())
             reasons += _judge_columns(records, compared_columns, rules)
     unique = tuple(dict.fromkeys(reasons))
     return OutputVerdict("test", unique, int(persons) if persons else None, table)

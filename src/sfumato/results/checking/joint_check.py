@@ -80,7 +80,10 @@ def _describe_finding(finding: JointFinding, new: int, rules: OutputRules) -> Ou
     few_persons = f"fewer than {rules.threshold} persons"
     other_numbers = [number for number in finding.outputs if number != new]
     other_outputs = f"{inflect(len(other_numbers), 'output')} {in_ranges(other_numbers)}"
-    cells = f"its cells and those of {other_outputs}" if other_numbers else "its own cells"
+    if other_numbers:
+        cells = f"its cells and those of {other_outputs}"
+    else:
+        cells = "its own cells"
     if finding.kind == "sum":
         words = f"sums and differences of {cells} are about {few_persons}"
         return violation("difference", words, TOGETHER)

@@ -118,7 +118,9 @@ class OutputTable:
     @property
     def released_frame(self) -> pl.DataFrame:
         """What would leave."""
-        return self.frame if self.original is None else self.original
+        if self.original is None:
+            return self.frame
+        return self.original
 
     def numeric(self, name: str) -> bool:
         """Whether a column holds numbers."""
@@ -164,7 +166,10 @@ def long_form(
     value_columns = _without(frame, keys)
     if not value_columns or not set(value_columns) <= set(numeric):
         return frame
-    value_name = CELLS[0] if CELLS[0] not in (*keys, across) else CELLS[1]
+    if CELLS[0] not in (*keys, across):
+        value_name = CELLS[0]
+    else:
+        value_name = CELLS[1]
     # Renamed only now: a label may be called like the column.
     long = frame.unpivot(value_columns, index=keys, variable_name=LINE, value_name=TOLD)
     return long.rename({LINE: across, TOLD: value_name})
@@ -250,7 +255,10 @@ def rows_of_labels(
     except (TypeError, ValueError, SchemaError, pl.exceptions.PolarsError):
         return None
     keys = [encoded.labels[code] for code in encoded.codes.tolist()]
-    names = list(by) if by is not None and len(by) == 1 else records.dataset.columns
+    if by is not None and len(by) == 1:
+        names = list(by)
+    else:
+        names = records.dataset.columns
     # Totals may stand beside the labels of any column.
     labels = set(keys) - set(TOTALS)
     names = [name for name in names if name in records.dataset.columns]

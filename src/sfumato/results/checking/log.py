@@ -125,7 +125,9 @@ class ReviewedOutput:
         # A decision about other bytes than the file holds now does not count.
         if self.decision is not None and self.decision.sha256 == self.digest:
             return self.decision.decision
-        return "undecided" if self.as_checked and self.decision is None else "changed"
+        if self.as_checked and self.decision is None:
+            return "undecided"
+        return "changed"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

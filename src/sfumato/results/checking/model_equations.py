@@ -253,7 +253,9 @@ def read_coefficients(output: object, columns: int) -> tuple[Floats, slice] | No
     """One coefficient a column, and which columns they are of; None where there are others."""
     values = vector_of(peek(output, "params"))
     if values is not None:
-        return (values.astype(float), slice(None)) if len(values) == columns else None
+        if len(values) != columns:
+            return None
+        return (values.astype(float), slice(None))
     slopes = vector_of(peek(output, "coef_"))
     constant = vector_of(peek(output, "intercept_"))
     if slopes is None or len(slopes) != columns - 1:
@@ -614,7 +616,9 @@ def errors_fit(output: object, fit: ModelFit) -> bool:
 def _flatten(obj: object) -> Floats | None:
     """Numbers of one or several outcomes in one row, outcome by outcome."""
     values = array_of(obj)
-    return None if values is None or values.ndim > 2 else values.T.reshape(-1)
+    if values is None or values.ndim > 2:
+        return None
+    return values.T.reshape(-1)
 
 
 def _are_p_values(p: Floats, statistic: Floats, degrees: int) -> bool:

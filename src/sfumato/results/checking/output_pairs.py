@@ -149,7 +149,9 @@ class Universe:
             sample = self.sample(None, where)
             return None if sample is None else np.flatnonzero(sample)
         rows = _find_rows(self, self._other_records(data, where).dataset.to_polars())
-        return None if rows is None else rows.to_numpy().astype(np.int64)
+        if rows is None:
+            return None
+        return rows.to_numpy().astype(np.int64)
 
     def same_columns(self, data: Any, where: Any, rows: Codes) -> set[str]:
         """The columns of the records of an output that are the session's own."""
@@ -363,7 +365,9 @@ def _compare_samples(
         persons, other_persons = verdict.persons, earlier.verdict["persons"]
         if persons is None or other_persons is None:
             return ""
-        return "sizes" if rules.small(abs(persons - other_persons)) else ""
+        if rules.small(abs(persons - other_persons)):
+            return "sizes"
+        return ""
     columns = universe.records.dataset.columns
     # Few persons show in the cells of columns that both tables have.
     common = [name for name in verdict.by if name in earlier.verdict["by"] and name in columns]

@@ -226,7 +226,10 @@ def sets_of_tabulated(table: MagnitudeTable, released: Mask) -> list[RecordSet]:
     column, weight = table.measure.column, table.weight
     word = ROWS if column is None else f"sum {column}"
     if weight is not None:
-        word = f"sum {weight}" if column is None else f"sum {column} by {weight}"
+        if column is None:
+            word = f"sum {weight}"
+        else:
+            word = f"sum {column} by {weight}"
     elif table.counted:
         word = PERSONS
     # Per column a matrix of nodes and values: whether the value is below the node.
@@ -306,7 +309,9 @@ def _session_word(word: str, column_name: Callable[[str], str | None], *, once_e
         if whole is not None:
             return f"{kind} {whole}"
         parts = [column_name(name) for name in columns.split(" by ")]
-        return ANY_SUM if None in parts else f"{kind} {' by '.join(map(str, parts))}"
+        if None in parts:
+            return ANY_SUM
+        return f"{kind} {' by '.join(map(str, parts))}"
     if once_each and kind == ROWS:
         return f"{PERSONS} {columns}".rstrip()
     return word

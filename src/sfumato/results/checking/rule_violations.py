@@ -64,7 +64,10 @@ def describe_violation(
 ) -> OutputReason:
     """A broken rule in words: how many cells of which columns, and what to do."""
     sentence, advice = SENTENCES[rule]
-    nobody = ", or nobody," if rules.zeros and rule in ("threshold", "share") else ""
+    if rules.zeros and rule in ("threshold", "share"):
+        nobody = ", or nobody,"
+    else:
+        nobody = ""
     of = f"{count:,} of {cells:,} cells of {', '.join(names)}"
     message = sentence.format(of=of, t=rules.threshold, nobody=nobody).rstrip(",")
     return violation(rule, message, advice)

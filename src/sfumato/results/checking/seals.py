@@ -48,7 +48,9 @@ def seal_file(log: OutputLog, file: Path | None) -> Path:
 
 def read_seal(file: Path) -> Seal | None:
     """The last seal in a file, or None where there is none; refused when it is damaged."""
-    return Journal(file, SEALS).read().of_type(Seal)[-1] if file.exists() else None
+    if not file.exists():
+        return None
+    return Journal(file, SEALS).read().of_type(Seal)[-1]
 
 
 def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | None:
@@ -88,7 +90,10 @@ def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
     path = seal_file(log, file)
     before = read_seal(path)
     # A seal vouches for what is before it, so nobody else's decisions may slip under it.
-    unsealed = [] if before is None else _decided_elsewhere(log, before.entries)
+    if before is None:
+        unsealed = []
+    else:
+        unsealed = _decided_elsewhere(log, before.entries)
     if unsealed:
         raise ParameterError(
             "decisions were written after the last seal: decide outputs "

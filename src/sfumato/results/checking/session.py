@@ -98,7 +98,10 @@ def output_session(
         unit = earlier.terms.unit  # persons are told apart as they were
     if data is None and unit is not None:
         raise ParameterError("unit is a column of the records, so give data=... too")
-    records = None if data is None else ContributingRecords.of(data, unit=unit)
+    if data is None:
+        records = None
+    else:
+        records = ContributingRecords.of(data, unit=unit)
     universe = None if records is None else Universe(records)
     if earlier is not None:
         earlier_rules = OutputRules(**earlier.terms.rules)
@@ -286,7 +289,9 @@ class OutputSession(Reportable):
         if sample is None or verdict.cells is not None or verdict.persons is None:
             return sample
         # A model that left rows out says how many, and not which.
-        return sample if verdict.persons == self.universe.persons(sample) else None
+        if verdict.persons == self.universe.persons(sample):
+            return sample
+        return None
 
     def _find_cells(
         self, output: Any, verdict: OutputVerdict, data: Any, where: Any, sample: Mask | None
@@ -303,7 +308,10 @@ class OutputSession(Reportable):
             )
             advice = "open the session with the records it was started with"
             return None, [open_question("records", words, advice)]
-        whole = None if sample is None else [RecordSet((CELL,), np.flatnonzero(sample))]
+        if sample is None:
+            whole = None
+        else:
+            whole = [RecordSet((CELL,), np.flatnonzero(sample))]
         if verdict.cells is None:
             return whole, []
         rows = self.universe.rows(data, where)

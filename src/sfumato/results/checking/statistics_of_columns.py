@@ -135,12 +135,16 @@ class CellStatistic:
     @property
     def column(self) -> str | None:
         """The column it is about."""
-        return self.words[0] if self.words and self.kind != "percent" else None
+        if self.words and self.kind != "percent":
+            return self.words[0]
+        return None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns it takes."""
-        return self.words[:1] if self.kind == "quantile" else self.words
+        if self.kind == "quantile":
+            return self.words[:1]
+        return self.words
 
     @property
     def level(self) -> float:
@@ -153,7 +157,9 @@ class CellStatistic:
             return float("nan")
 
     def __str__(self) -> str:
-        return f"{self.kind}({', '.join(self.words)})" if self.words else self.kind
+        if self.words:
+            return f"{self.kind}({', '.join(self.words)})"
+        return self.kind
 
 
 def _resolve_alias(name: str) -> str:
@@ -224,7 +230,10 @@ def step_of(values: Floats) -> float:
     # From the coarsest step to the finest, so that the first that fits is the largest.
     for power in range(12, -10, -1):
         # Multiplying by 1000 is exact where dividing by 0.001 is not.
-        scaled = numbers * 10.0**-power if power <= 0 else numbers / 10.0**power
+        if power <= 0:
+            scaled = numbers * 10.0**-power
+        else:
+            scaled = numbers / 10.0**power
         # Relative to the number: doubles have about 16 digits.
         if np.all(np.abs(scaled - np.round(scaled)) <= 1e-13 * np.abs(scaled)):
             return float(10.0**power)
@@ -259,7 +268,10 @@ def compute_statistic(
     """
     kind = statistic.kind
     if kind == "count":
-        having = None if statistic.column is None else records.has_value(statistic.column)
+        if statistic.column is None:
+            having = None
+        else:
+            having = records.has_value(statistic.column)
         return members.persons(records, having).astype(np.float64)
     if kind == "rows":
         return _sum_cells(members, records.weights)
@@ -272,7 +284,10 @@ def compute_statistic(
         with np.errstate(all="ignore"):
             return _sum_cells(members, above) / _sum_cells(members, below)
     column = str(statistic.column)
-    values = records.ordered(column) if kind in LABELLED else records.numbers(column)
+    if kind in LABELLED:
+        values = records.ordered(column)
+    else:
+        values = records.numbers(column)
     formula = _formula(statistic, pl.col("x"), pl.col("w"), weighted=records.weight is not None)
     # A sum or a number of values over nobody is zero, a mean is none.
     empty = 0.0 if kind in ("sum", "unique", "freq") else np.nan
@@ -321,7 +336,10 @@ def _sum_cells(members: CellMembers, values: Floats) -> Floats:
 
 def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool) -> pl.Expr:
     """A statistic of known values and their weights."""
-    mean = (x * w).sum() / w.sum() if weighted else x.mean()
+    if weighted:
+        mean = (x * w).sum() / w.sum()
+    else:
+        mean = x.mean()
     level = statistic.level if statistic.kind == "quantile" else 0.5
     formulas = {
         "sum": (x * w).sum(),

@@ -59,7 +59,10 @@ def counts_of(counts: Any, table: OutputTable) -> Floats | None:
         persons = table.values(counts)
     else:
         try:
-            values = counts.to_numpy() if hasattr(counts, "to_numpy") else np.asarray(counts)
+            if hasattr(counts, "to_numpy"):
+                values = counts.to_numpy()
+            else:
+                values = np.asarray(counts)
             persons = np.asarray(values, dtype=np.float64).reshape(-1)
         except Exception:  # noqa: BLE001 - of whatever class they are
             raise ParameterError(

@@ -94,7 +94,9 @@ def number_of(obj: Any) -> float | None:
 def names_of(obj: Any) -> list[str] | None:
     """A list of names, such as those of coefficients; None where there is none."""
     try:
-        return None if obj is None else [str(name) for name in obj]
+        if obj is None:
+            return None
+        return [str(name) for name in obj]
     except Exception:  # noqa: BLE001 - as above
         return None
 

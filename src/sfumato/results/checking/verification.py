@@ -117,7 +117,10 @@ def _is_as_logged(log: OutputLog, output: Fields) -> bool:
     if logged is None or (logged.title, logged.file, logged.verdict["kind"]) != stated:
         return False
     # The bytes that left may be others than those that were checked, if somebody approved them.
-    checked = logged.status if output["sha256"] == logged.sha256 else "changed after the check"
+    if output["sha256"] == logged.sha256:
+        checked = logged.status
+    else:
+        checked = "changed after the check"
     if output["checked"] != checked:
         return False
     if output["released"] == "passes":

@@ -227,7 +227,9 @@ class RegressionRuns(Prepared):
                 [[exact(v) for v in row] for row in design.tolist()],
                 [exact(v) for v in outcome.tolist()],
             )
-            return None if solved is None else tuple(on_grid(value, self.grid) for value in solved)
+            if solved is None:
+                return None
+            return tuple(on_grid(value, self.grid) for value in solved)
         # too few or collinear records: lstsq would still return one of many solutions
         if len(rows) < design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
             return None

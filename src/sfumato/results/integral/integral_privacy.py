@@ -117,7 +117,9 @@ class IntegralPrivacy(Reportable):
     @property
     def result(self) -> Any:
         """The chosen result as it may be published."""
-        return None if self.chosen is None else self.tell(self.chosen.form)
+        if self.chosen is None:
+            return None
+        return self.tell(self.chosen.form)
 
     def count(self, status: Status) -> int:
         """How many results have a status."""
@@ -175,20 +177,18 @@ class IntegralPrivacy(Reportable):
         )
         outcome = self.chosen
         if outcome is None:
-            why = (
-                "coarsen the grid, or lower k"
-                if self.exact
-                else "draw more samples, coarsen the grid, or lower k"
-            )
+            if self.exact:
+                why = "coarsen the grid, or lower k"
+            else:
+                why = "draw more samples, coarsen the grid, or lower k"
             return [head, f"no result may be published; {why}"]
-        sure = (
-            ""
-            if outcome.at_least is None
-            else (
+        if outcome.at_least is None:
+            sure = ""
+        else:
+            sure = (
                 f" (in all at least {told_count(outcome.at_least)} with {percent(CONFIDENCE)}"
                 " confidence)"
             )
-        )
         verdict_text = (
             f"publish {self.result}: {told_count(outcome.generators)} different sets give it{sure},"
             f" no record is in all of them, and none in more than {percent(float(outcome.share))}"
@@ -348,9 +348,10 @@ def _judge_result(
     share = Fraction(result.most, result.generators)
     proved = result.generators >= k and share < 1
     status: Status = "proved" if proved else "disproved" if samples is None else "not shown"
-    lower_bound = (
-        None if samples is None else math.floor(Fraction(lower_limit(result.hits, samples)) * total)
-    )
+    if samples is None:
+        lower_bound = None
+    else:
+        lower_bound = math.floor(Fraction(lower_limit(result.hits, samples)) * total)
     # the sets that were drawn are certain: a limit below their number would say less than is known
     if lower_bound is not None:
         lower_bound = max(lower_bound, result.generators)
@@ -368,7 +369,9 @@ def lower_limit(hits: int, trials: int, confidence: float = CONFIDENCE) -> float
     from scipy.stats import beta
 
     # the limit is a quantile of Beta(hits, trials − hits + 1), which does not exist for no hits
-    return float(beta.ppf(1 - confidence, hits, trials - hits + 1)) if hits else 0.0
+    if not hits:
+        return 0.0
+    return float(beta.ppf(1 - confidence, hits, trials - hits + 1))
 
 
 def _by_sums(

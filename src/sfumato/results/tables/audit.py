@@ -100,11 +100,10 @@ class TableAudit:
         return float(self.low[at[0]]), float(self.high[at[0]])
 
     def __repr__(self) -> str:
-        word = (
-            "holds"
-            if self.holds
-            else f"{len({exposure.cell for exposure in self.exposed}):,} cells exposed"
-        )
+        if self.holds:
+            word = "holds"
+        else:
+            word = f"{len({exposure.cell for exposure in self.exposed}):,} cells exposed"
         return (
             f"Audit({word}: {len(self.hidden):,} suppressed cells, {self.components:,} components,"
             f" {self.programs:,} programs)"
@@ -131,7 +130,9 @@ def components_of(problem: Problem, hidden: Mask) -> list[Codes]:
     )
     label = label[: len(cells)]
     order = np.argsort(label, kind="stable")
-    return np.split(cells[order], np.flatnonzero(np.diff(label[order])) + 1) if len(cells) else []
+    if not len(cells):
+        return []
+    return np.split(cells[order], np.flatnonzero(np.diff(label[order])) + 1)
 
 
 class TableIntruder:
@@ -387,7 +388,9 @@ class _Proofs:
             @ sparse.csc_matrix((self.signs, (self.cells, self.which)), (problem.size, count))
         )
         # a change that keeps all sums leaves every equation at 0
-        off = step.max(axis=0).toarray().reshape(-1) if step.shape[0] else np.zeros(count)
+        off = np.zeros(count)
+        if step.shape[0]:
+            off = step.max(axis=0).toarray().reshape(-1)
         return sound & (off * np.maximum(self.up, self.down) <= near)
 
     def widest(self, problem: Problem) -> tuple[Floats, Floats]:
@@ -421,7 +424,9 @@ class _Proofs:
         np.maximum.at(down, self.of, self.down * size)
         near = problem.slack
         proved: Mask = (up >= problem.up - near) & (down >= problem.down - near)
-        return proved if problem.slide is None else proved & (up + down >= problem.slide - near)
+        if problem.slide is None:
+            return proved
+        return proved & (up + down >= problem.slide - near)
 
 
 def proofs_of(problem: Problem, hidden: Mask, moves: Mapping[int, Iterable[Move]]) -> _Proofs:
@@ -436,12 +441,10 @@ def proofs_of(problem: Problem, hidden: Mask, moves: Mapping[int, Iterable[Move]
     if not cell_moves:
         return proofs
     sound = proofs.sound(problem, hidden)
-    return (
-        proofs
-        if sound.all()
-        else _Proofs.laid(
-            [cell_move for cell_move, holds in zip(cell_moves, sound, strict=True) if holds]
-        )
+    if sound.all():
+        return proofs
+    return _Proofs.laid(
+        [cell_move for cell_move, holds in zip(cell_moves, sound, strict=True) if holds]
     )
 
 
@@ -460,7 +463,10 @@ def _everybody(
             # a joint table of whole numbers is hard to find where a cell is as far away as can be,
             # and nobody asks for more than enough
             for sign, far in ((1, problem.need(cell, 1)), (-1, problem.need(cell, -1))):
-                met = intruder.high[at] if sign > 0 else intruder.low[at]
+                if sign > 0:
+                    met = intruder.high[at]
+                else:
+                    met = intruder.low[at]
                 if sign * (met - problem.value[cell]) < far and not intruder.goes_as_far(
                     at, sign, float(np.ceil(far))
                 ):
@@ -527,7 +533,10 @@ def _singles(
         cell_moves = moves.get(cell, [])
         proved = _suffice(problem, cell, cell_moves)
         other_owners = [owner for owner in owners if owner != problem.owner[cell]]
-        unproved_owners = knowing(problem, cell, cell_moves) if proved else other_owners
+        if proved:
+            unproved_owners = knowing(problem, cell, cell_moves)
+        else:
+            unproved_owners = other_owners
         # all lone respondents together know more than each of them: where that is not enough to
         # narrow the cell down, two programs replace two for each
         if len(unproved_owners) > 1 and _wide_to_all(problem, intruder, int(at), cells):

@@ -97,11 +97,10 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
     nodes: list[Codes] = []
     for number, level in enumerate(levels):
         names = [MISSING if label is None else label for label in ladder.labels[level]]
-        above = (
-            nodes[-1][_parents(ladder, level, levels[number - 1])]
-            if nodes
-            else np.zeros(len(names), dtype=np.int64)
-        )
+        if nodes:
+            above = nodes[-1][_parents(ladder, level, levels[number - 1])]
+        else:
+            above = np.zeros(len(names), dtype=np.int64)
         # a value that is the only one below its parent and has the same name is no node of its own
         only = np.bincount(above)[above] == 1
         repeats = [
@@ -365,7 +364,10 @@ def _fill(
 
 def amounts(dataset: Table, measure: TableMeasure, weight: str | None, negatives: str) -> Floats:
     """What every record contributes, times its weight; NaN where nothing is known."""
-    amount = np.ones(len(dataset)) if measure.column is None else _numbers(dataset, measure.column)
+    if measure.column is None:
+        amount = np.ones(len(dataset))
+    else:
+        amount = _numbers(dataset, measure.column)
     if measure.column is None and weight is not None:
         raise ParameterError(
             f"a weight needs sum(column); to publish weighted counts write sum({weight})"

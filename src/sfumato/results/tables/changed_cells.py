@@ -74,11 +74,10 @@ def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_00
         options={"node_limit": nodes},
     )
     if solution.x is None:
-        advice = (
-            "allow cells to move one multiple further (reach=2), or"
-            if reach == 1
-            else "choose another base, or"
-        )
+        if reach == 1:
+            advice = "allow cells to move one multiple further (reach=2), or"
+        else:
+            advice = "choose another base, or"
         raise Unsatisfiable(
             f"rounding: no table of multiples of {base:g} within {reach} of the true cells has the"
             f" right sums; {advice} suppress instead",
@@ -129,11 +128,9 @@ def downwards(problem: Problem, threshold: int | None = None) -> Floats:
     one that cannot go down, as far as it would have to go up.
     """
     down = np.where(problem.down > problem.slack, problem.down, problem.up)
-    return (
-        down
-        if threshold is None
-        else np.where((problem.value > 0) & (problem.value < threshold), problem.value, down)
-    )
+    if threshold is None:
+        return down
+    return np.where((problem.value > 0) & (problem.value < threshold), problem.value, down)
 
 
 def moved_further(problem: Problem, seed: Seed, threshold: int | None) -> Problem:
@@ -188,12 +185,14 @@ def adjusted(
     size, primaries = problem.size, problem.primaries
     count = len(primaries)
     unit, whole = _unit(problem, 0 if problem.whole else decimal_places)
-    is_published = np.ones(size, dtype=bool) if problem.aside is None else ~problem.aside
-    lowest = (
-        problem.lower
-        if threshold is None
-        else np.where(is_published & (problem.value >= threshold), threshold, problem.lower)
-    )
+    if problem.aside is None:
+        is_published = np.ones(size, dtype=bool)
+    else:
+        is_published = ~problem.aside
+    if threshold is None:
+        lowest = problem.lower
+    else:
+        lowest = np.where(is_published & (problem.value >= threshold), threshold, problem.lower)
     movable = problem.free | problem.unknown
     rise = np.where(movable, problem.upper - problem.value, 0.0) / unit
     fall = np.where(movable, problem.value - lowest, 0.0) / unit
@@ -206,7 +205,9 @@ def adjusted(
     none = sparse.csr_matrix((count, size))
 
     def chosen(amount: Floats) -> Any:
-        return sparse.diags(amount[primaries]) if count else sparse.csr_matrix((0, 0))
+        if count:
+            return sparse.diags(amount[primaries])
+        return sparse.csr_matrix((0, 0))
 
     # columns: up, down, and per sensitive cell whether it goes up
     wide = sparse.csr_matrix((problem.matrix.shape[0], count))
@@ -250,9 +251,10 @@ def audit_adjusted(problem: Problem, published: Floats, threshold: int | None = 
     able to be something that fits.
     """
     joint = fitting(problem, published)
-    whole_table = (
-        np.concatenate([published, problem.value[len(published) :]]) if joint is None else joint
-    )
+    if joint is None:
+        whole_table = np.concatenate([published, problem.value[len(published) :]])
+    else:
+        whole_table = joint
     change, cells = whole_table - problem.value, problem.primaries
     near = problem.slack
     far = (change[cells] >= problem.up[cells] - near) | (

@@ -53,7 +53,9 @@ class Suppression:
         """
         if self.bound is None:
             return None
-        return max(0.0, (self.cost - self.bound) / self.cost) if self.cost > 0 else 0.0
+        if self.cost > 0:
+            return max(0.0, (self.cost - self.bound) / self.cost)
+        return 0.0
 
 
 def attacks_of(problem: Problem) -> list[TableAttack]:
@@ -103,11 +105,10 @@ def suppress_exactly(
     # succeed
     while rounds_done < rounds:
         whole = len(attacks) * problem.size <= columns
-        suppression = (
-            _whole(problem, attacks, nodes)
-            if whole
-            else _by_cuts(problem, attacks, cuts, rounds - rounds_done, nodes)
-        )
+        if whole:
+            suppression = _whole(problem, attacks, nodes)
+        else:
+            suppression = _by_cuts(problem, attacks, cuts, rounds - rounds_done, nodes)
         if suppression is None:
             return None
         rounds_done += max(1, suppression.rounds)
@@ -305,7 +306,10 @@ def _by_cuts(
     low, high = _choices(problem)
     for number in range(1, rounds + 1):
         # every cut asks for at least 1, since its coefficients were divided by the need
-        rows = [LinearConstraint(sparse.csr_matrix(np.array(cuts)), lb=1.0)] if cuts else []
+        if cuts:
+            rows = [LinearConstraint(sparse.csr_matrix(np.array(cuts)), lb=1.0)]
+        else:
+            rows = []
         solution = milp(
             _cost(problem),
             constraints=rows,
@@ -364,11 +368,9 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     solution = milp(
         aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits
     )
-    return (
-        None
-        if solution.x is None
-        else _build_suppression(problem, solution.x[:size] > 0.5, solution.mip_dual_bound, 1, 0)
-    )
+    if solution.x is None:
+        return None
+    return _build_suppression(problem, solution.x[:size] > 0.5, solution.mip_dual_bound, 1, 0)
 
 
 def _apart(problem: Problem, attacks: Sequence[TableAttack]) -> list[Any]:

@@ -169,7 +169,9 @@ class Boxes:
         limit: int,
     ) -> Move | None:
         candidates = self._candidates(cell, max(need), hidden, usable, limit)
-        return None if candidates is None else self._cheapest(need, *candidates, hidden, usable)
+        if candidates is None:
+            return None
+        return self._cheapest(need, *candidates, hidden, usable)
 
     def _candidates(
         self,
@@ -282,11 +284,12 @@ class Boxes:
             # the other way to keep sums: nothing is taken away, and all above changes too, up to
             # the total
             plus = [node, *path, *_climbed(dimension, node)]
-            up = (
-                [(sum(cost[node_of_plus] for node_of_plus in plus), Along(plus, [1] * len(plus)))]
-                if not ways_kept
-                else []
-            )
+            if not ways_kept:
+                up = [
+                    (sum(cost[node_of_plus] for node_of_plus in plus), Along(plus, [1] * len(plus)))
+                ]
+            else:
+                up = []
             ways = (
                 sorted(cheap, key=_price)[: max(1, limit_per_partner - 2)],
                 sorted(wide, key=_price)[:1],

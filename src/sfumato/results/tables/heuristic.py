@@ -108,7 +108,10 @@ def _prices(problem: Problem, cells: Codes, hidden: Mask, room: Floats) -> Float
     for free.
     """
     price = (problem.weight[cells] + 1e-6) / room.clip(min=1e-9)
-    middle = float(np.median(price[~hidden])) if not hidden.all() else 1.0
+    if not hidden.all():
+        middle = float(np.median(price[~hidden]))
+    else:
+        middle = 1.0
     prices: Floats = np.where(hidden, 1e-7, np.clip(price / middle, 1e-4, 1e4))
     return prices
 
@@ -203,7 +206,8 @@ class BoxSearch:
         # what is asked for besides went upwards first; now it goes downwards
         yield Need(up, wide - up)
         reach = push(problem, self.may, TableAttack(cell, 1, owner))[0]
-        reach = float(np.floor(reach + 1e-6)) if problem.whole else reach
+        if problem.whole:
+            reach = float(np.floor(reach + 1e-6))
         if up <= reach < wide - down:
             yield Need(reach, wide - reach)
 
@@ -338,7 +342,9 @@ def suppress_further(problem: Problem, hidden: Mask) -> Mask:
     """
     search = BoxSearch(problem, None)
     search.hidden |= hidden
-    return _from_all(problem)[0].hidden if _until_it_holds(search) is None else search.hidden
+    if _until_it_holds(search) is None:
+        return _from_all(problem)[0].hidden
+    return search.hidden
 
 
 def _until_it_holds(search: BoxSearch) -> TableAudit | None:

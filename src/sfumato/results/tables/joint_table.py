@@ -114,9 +114,10 @@ def with_joint_table(
         if part is None:
             left_out = max(left_out, math.prod(len(_lowest(table, at)) for at in columns))
             continue
-        cell_numbers, holds = (
-            held_by(table, columns) if values is None else values.get(columns, nothing)
-        )
+        if values is None:
+            cell_numbers, holds = held_by(table, columns)
+        else:
+            cell_numbers, holds = values.get(columns, nothing)
         joint = _extended(joint, table, columns, part, cell_numbers, holds)
     if left_out:
         joint = dataclasses.replace(joint, scope="each table by itself", left_out=left_out)
@@ -319,7 +320,10 @@ def _appended(before: Problem, matrix: Any, value: Floats, low: float, high: flo
     def extend(own: NDArray[Any], fill_value: Any) -> Any:
         return np.concatenate([own, np.full(count, fill_value, dtype=own.dtype)])
 
-    aside = np.zeros(before.size, dtype=bool) if before.aside is None else before.aside
+    if before.aside is None:
+        aside = np.zeros(before.size, dtype=bool)
+    else:
+        aside = before.aside
     return dataclasses.replace(
         before,
         matrix=matrix,

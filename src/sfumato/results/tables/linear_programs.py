@@ -34,7 +34,9 @@ class SmallProgram:
     def of(cls, matrix: Any, slack: float) -> SmallProgram | None:
         """From sparse equations; None where there are too many."""
         rows, columns = matrix.shape
-        return cls(matrix.toarray(), slack) if rows * columns <= MOST_ENTRIES else None
+        if rows * columns <= MOST_ENTRIES:
+            return cls(matrix.toarray(), slack)
+        return None
 
     def pushed(
         self,

@@ -59,7 +59,9 @@ class Problem:
         """The cells that are suppressed whatever else is: those that must stay unknown, and those
         that nobody publishes.
         """
-        return self.primary if self.aside is None else self.primary | self.aside
+        if self.aside is None:
+            return self.primary
+        return self.primary | self.aside
 
     @property
     def size(self) -> int:
@@ -174,7 +176,9 @@ class Problem:
 
     def wide(self, cell: int) -> float:
         """How wide the interval of a cell must be, wherever it lies."""
-        return 0.0 if self.slide is None else float(self.slide[cell])
+        if self.slide is None:
+            return 0.0
+        return float(self.slide[cell])
 
     @cached_property
     def _inside(self) -> dict[int, Codes]:
@@ -228,7 +232,9 @@ class Problem:
 
     def movable(self, hidden: Mask, owner: int = NOBODY) -> Mask:
         """The cells that an intruder does not know when these are suppressed."""
-        return hidden if owner == NOBODY else hidden & ~self.known_to(owner)
+        if owner == NOBODY:
+            return hidden
+        return hidden & ~self.known_to(owner)
 
 
 def problem_of(

@@ -217,11 +217,10 @@ class ProtectedTable(Reportable):
 
     def _audited(self) -> list[str]:
         table_audit = self.audited
-        word = (
-            "the audit holds"
-            if table_audit.holds
-            else f"the audit fails for {len(table_audit.exposed):,} cells"
-        )
+        if table_audit.holds:
+            word = "the audit holds"
+        else:
+            word = f"the audit fails for {len(table_audit.exposed):,} cells"
         scope = "" if table_audit.scope == "one table" else f"{table_audit.scope}, "
         parts = [
             count_of(count, name)
@@ -236,7 +235,9 @@ class ProtectedTable(Reportable):
                 f" {table_audit.seconds:.2f} s"
             )
         ]
-        return sentences if self.unknown is None else [*sentences, self.unknown]
+        if self.unknown is None:
+            return sentences
+        return [*sentences, self.unknown]
 
     @property
     def unknown(self) -> str | None:
@@ -267,7 +268,9 @@ class ProtectedTable(Reportable):
 
 
 def _text(value: float, *, whole: bool) -> str:
-    return str(round(value)) if whole or value == int(value) else repr(value)
+    if whole or value == int(value):
+        return str(round(value))
+    return repr(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -416,15 +419,15 @@ def _protected(
         return _changed(sensitive_table, method, joint, options, Seed.of(seed))
     method_used = method
     if method == "auto":
-        method_used = (
-            "exact" if len(sensitive_table) * joint.problem.size <= EXACTLY else "heuristic"
-        )
+        if len(sensitive_table) * joint.problem.size <= EXACTLY:
+            method_used = "exact"
+        else:
+            method_used = "heuristic"
     # who asks for the least gets all rounds; where it is only tried, a short search must do
-    effort = (
-        {"rounds": rounds}
-        if method == "exact"
-        else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
-    )
+    if method == "exact":
+        effort = {"rounds": rounds}
+    else:
+        effort = {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
     suppression, moves, method_used = _suppressed(
         sensitive_table, method_used, joint, effort, progress
     )
@@ -494,11 +497,10 @@ def _with_earlier(
     given_away, between = {}, {}
     for earlier_table in earlier:
         # each earlier table alone with the new one: the report says which of them gives cells away
-        pair = (
-            joint
-            if len(earlier) == 1
-            else put_beside(sensitive_table, problem, memory, [earlier_table], singles=alone)
-        )
+        if len(earlier) == 1:
+            pair = joint
+        else:
+            pair = put_beside(sensitive_table, problem, memory, [earlier_table], singles=alone)
         given_away[earlier_table.entry.number], between[earlier_table.entry.number] = pair.exposed(
             suppression.hidden
         )
@@ -560,7 +562,10 @@ def _audited(
     hidden = suppression.hidden.copy()
     hidden[derivable] = False
     cost = float(problem.weight[: joint.size][hidden].sum())
-    bound = None if suppression.bound is None else min(cost, suppression.bound)
+    if suppression.bound is None:
+        bound = None
+    else:
+        bound = min(cost, suppression.bound)
     suppression = dataclasses.replace(suppression, hidden=hidden, cost=cost, bound=bound)
     return suppression, joint.audit(hidden, exact=True, moves=moves)
 
@@ -599,14 +604,14 @@ def _suppressed(
     single = len(sensitive_table.table.places) == 1
     if not single:
         say_if_long(problem, "linked tables")
-    suppression = suppress_exactly(problem, **effort) if method == "exact" else None
+    suppression = None
+    if method == "exact":
+        suppression = suppress_exactly(problem, **effort)
     if suppression is None:
         # boxes keep the sums of one table; several tables share cells, and need programs over all
-        boxes = (
-            Boxes(problem, sensitive_table.cells[0], sensitive_table.table.variables[0])
-            if single
-            else None
-        )
+        boxes = None
+        if single:
+            boxes = Boxes(problem, sensitive_table.cells[0], sensitive_table.table.variables[0])
         suppression, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
         method = "heuristic"
     return dataclasses.replace(suppression, hidden=suppression.hidden[: joint.size]), moves, method

@@ -161,10 +161,10 @@ class TableMemory:
         if saved["method"] in CHANGED:
             return "its cells were changed, not suppressed"
         missing = int((~is_here).sum())
+        if not missing:
+            return ""
         return (
             f"{missing:,} of its {len(is_here):,} records are missing here, or have changed values"
-            if missing
-            else ""
         )
 
 
@@ -206,11 +206,9 @@ def _table_fields(protected_table: ProtectedTable) -> dict[str, Any]:
 
 def _chosen_by(table: MagnitudeTable) -> list[str]:
     """The columns by which the records of a table were chosen."""
-    return (
-        []
-        if table.where is None
-        else sorted({record_condition.column for record_condition in conditions(table.where)})
-    )
+    if table.where is None:
+        return []
+    return sorted({record_condition.column for record_condition in conditions(table.where)})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -372,7 +370,10 @@ class Beside:
                 f"{self.words(entry.number)} could be computed, or estimated too closely; more "
                 "cells are suppressed, and none can be now"
             )
-            effect = exposure_words if count else "nothing more can be computed from both"
+            if count:
+                effect = exposure_words
+            else:
+                effect = "nothing more can be computed from both"
             sentences.append(
                 f"beside table {entry.number} of the register ({entry.created[:10]}, to"
                 f" {entry.recipient}): {effect}"
@@ -534,7 +535,9 @@ def _bounded(upper: Floats, high: float) -> Floats:
     """The most that cells can be: the same for all, unless every cell was known within some percent
     before.
     """
-    return np.minimum(upper, high) if np.ptp(upper) > 0 else np.full(len(upper), high)
+    if np.ptp(upper) > 0:
+        return np.minimum(upper, high)
+    return np.full(len(upper), high)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -715,7 +718,10 @@ def _differences(
             up = np.maximum(up, np.where(hit, rule.need(cells), 0.0))
     # a need of 0 would be met by any table
     up = np.where(unsafe, sensitive_table.at_least(up), 0.0)
-    protection = unsafe.astype(np.float64) if sensitive_table.table.counted else up
+    if sensitive_table.table.counted:
+        protection = unsafe.astype(np.float64)
+    else:
+        protection = up
     owner = np.where(cells.n == 1, cells.owner, NOBODY)
     down = np.minimum(protection, cells.value - float(problem.lower.min(initial=0.0)))
     unsafe_sets = np.flatnonzero(unsafe)

@@ -85,7 +85,8 @@ class RecordCondition:
             for value in alone[1:]:
                 met = met | (column == value)
             # the negation of null is null: a missing value is neither in the list nor out of it
-            met = ~met if self.how == "not in" else met
+            if self.how == "not in":
+                met = ~met
         else:
             met = COMPARED[self.how](column, alone[0])
         mask: Mask = met.fill_null(False).to_numpy()
@@ -130,7 +131,9 @@ class RecordCondition:
         moments = [self._moment(moment.text) for moment in self.values]
         # moments with and without a zone cannot be compared
         zones = [moment.tzinfo is not None for moment in moments]
-        zone = column.dtype.time_zone if isinstance(column.dtype, pl.Datetime) else None
+        zone = None
+        if isinstance(column.dtype, pl.Datetime):
+            zone = column.dtype.time_zone
         if zone is not None and all(zones):
             column = column.dt.convert_time_zone("UTC")
             moments = [moment.astimezone(datetime.UTC).replace(tzinfo=None) for moment in moments]

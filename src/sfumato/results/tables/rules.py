@@ -253,7 +253,9 @@ class AllEqual(SensitivityRule):
         alike = (cells.n > 1) & (
             cells.top[:, 0] - cells.least <= SMALL * np.maximum(1.0, cells.top[:, 0])
         )
-        return np.zeros(len(cells.n), dtype=bool) if cells.counted else alike
+        if not cells.counted:
+            return alike
+        return np.zeros(len(cells.n), dtype=bool)
 
     def need(self, cells: TableCells) -> Floats:
         """A share of the largest contribution."""
@@ -306,7 +308,9 @@ class GroupDisclosure(SensitivityRule):
 
     def need(self, cells: TableCells) -> Floats:
         """One person of a count, a tenth of the largest contribution of a sum."""
-        return np.ones(len(cells.n)) if cells.counted else _share_of_largest(cells, 10.0)
+        if cells.counted:
+            return np.ones(len(cells.n))
+        return _share_of_largest(cells, 10.0)
 
 
 def _everybody(cells: TableCells, axis: int) -> Codes:

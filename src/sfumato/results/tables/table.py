@@ -72,7 +72,9 @@ class TableMeasure:
         return cls("sum", match[2].strip()) if match[2] else cls(match[1])  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        return f"sum({self.column})" if self.kind == "sum" else self.kind
+        if self.kind == "sum":
+            return f"sum({self.column})"
+        return self.kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,7 +187,10 @@ def tabulate(
     if table_measure.kind == "count" and person is not None:
         _require_one_place(codes, respondents)
     column_groups = tuple(tuple(columns.index(name) for name in group) for group in groups)
-    memory = None if register is None else _memory(register, full, rows, respondent, person)
+    if register is None:
+        memory = None
+    else:
+        memory = _memory(register, full, rows, respondent, person)
     dimensions = tuple(column for column, _ in dimensions_and_codes)
     absolute = options.negatives == "absolute" and some_negative(full, table_measure)
     return MagnitudeTable(
@@ -215,18 +220,20 @@ def _memory(
         raise ParameterError(
             "a table that was counted by an engine has no records to register; read it into memory"
         )
-    register_opened = register if isinstance(register, Register) else open_register(register)
+    if isinstance(register, Register):
+        register_opened = register
+    else:
+        register_opened = open_register(register)
     return TableMemory(register_opened, full, rows, respondent, () if person is None else (person,))
 
 
 def _groups(by: Sequence[Any]) -> list[list[str]]:
     if isinstance(by, str):
         raise ParameterError("by must be a list of columns: by=['region', 'diagnosis']")
-    groups = (
-        [list(by)]
-        if all(isinstance(column, str) for column in by)
-        else [[column] if isinstance(column, str) else list(column) for column in by]
-    )
+    if all(isinstance(column, str) for column in by):
+        groups = [list(by)]
+    else:
+        groups = [[column] if isinstance(column, str) else list(column) for column in by]
     if not groups or not all(groups):
         raise ParameterError("a table needs at least one column to be tabulated by")
     if any(len(set(group)) < len(group) for group in groups):
@@ -237,7 +244,9 @@ def _groups(by: Sequence[Any]) -> list[list[str]]:
 def _hierarchy(dataset: Table, name: str, hierarchies: Mapping[str, Any] | None) -> Any:
     if hierarchies and name in hierarchies:
         return hierarchies[name]
-    return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
+    if name not in dataset.schema.attributes:
+        return None
+    return dataset.schema.attributes[name].hierarchy
 
 
 def _require_one_place(codes: Codes, respondents: Codes) -> None:
@@ -571,11 +580,10 @@ class SensitiveTable:
         lower = np.full(len(value), -ceiling if self.table.absolute else 0.0)
         up = np.where(self.unsafe, self.at_least(self.need()), 0.0)
         alone = self.table.attacked_by_singles(singles)
-        owner = (
-            np.where(count == 1, pick([group_cells.owner for group_cells in cells]), NOBODY)
-            if alone
-            else np.full(len(value), NOBODY)
-        )
+        if alone:
+            owner = np.where(count == 1, pick([group_cells.owner for group_cells in cells]), NOBODY)
+        else:
+            owner = np.full(len(value), NOBODY)
         weights = {
             "value": np.abs(value),
             "one": np.ones(len(value)),
@@ -585,7 +593,10 @@ class SensitiveTable:
             raise ParameterError("the weight of a cell must be 'value', 'one' or 'log'")
         # of a count one less is enough downwards: small counts are hidden by what they could be
         # upwards
-        protection = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
+        if self.table.counted:
+            protection = np.where(self.unsafe, 1.0, 0.0)
+        else:
+            protection = up
         # not below what an intruder believes possible: nobody can be asked for less than nothing
         down = np.minimum(protection, value - lower)
         upper = np.full(len(value), ceiling)
@@ -621,7 +632,8 @@ class SensitiveTable:
         """
         reach = prior / 100 * np.abs(value)
         # whole persons only: within 10 % of 14 means from 13 to 15
-        reach = np.floor(reach + 1e-9) if self.table.whole else reach
+        if self.table.whole:
+            reach = np.floor(reach + 1e-9)
         lower, upper = np.maximum(lower, value - reach), np.minimum(upper, value + reach)
         near = 1e-9 * max(1.0, float(np.abs(value).max(initial=0.0)))
         lost = int(
@@ -643,11 +655,10 @@ class SensitiveTable:
         if is_occupied.any() and not self.unsafe[is_occupied].all():
             return
         largest, cells = int(count.max(initial=0)), int(is_occupied.sum())
-        all_of = (
-            f"all {cells:,} cells of the table are sensitive, including the total"
-            if cells > 1
-            else "the only cell of the table is sensitive"
-        )
+        if cells > 1:
+            all_of = f"all {cells:,} cells of the table are sensitive, including the total"
+        else:
+            all_of = "the only cell of the table is sensitive"
         raise Unsatisfiable(
             f"{all_of}, so nothing can be published; the largest cell holds "
             f"{count_of(largest, 'person')} (ask for fewer persons, weaken the rule, or tabulate "

@@ -199,11 +199,10 @@ def lock(protected_table: ProtectedTable, digest: str) -> dict[str, Any]:
     )
     # of a changed table every true value is a secret, of a suppressed one those that are not
     # published
-    locked_cells = (
-        np.flatnonzero(protected_table.hidden)
-        if protected_table.suppression is not None
-        else np.arange(problem.size)
-    )
+    if protected_table.suppression is not None:
+        locked_cells = np.flatnonzero(protected_table.hidden)
+    else:
+        locked_cells = np.arange(problem.size)
     options = {
         key: value.text if isinstance(value, Seed) else value
         for key, value in protected_table.options.items()

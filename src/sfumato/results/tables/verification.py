@@ -62,7 +62,9 @@ def other_files(certificate: Fields, shared: SharedFolder, original: Original) -
     known_files = {REPORT, *(section["file"] for section in certificate[AGGREGATES]["tables"])}
     loose = [file for file in certificate["files"] if file not in known_files]
     words = f"{len(loose):,} more file(s) in the folder, which no promise covers"
-    return Claim("tables judged", "fails", words) if loose else None
+    if not loose:
+        return None
+    return Claim("tables judged", "fails", words)
 
 
 def cells_published(
@@ -301,12 +303,18 @@ def _with_earlier(owner: Path | None) -> Claim | None:
     """What the lock says of releases before this table; nothing of it is looked at again, which
     takes the register and the records.
     """
-    register_section = None if owner is None else read_json(owner / LOCK).get("register")
+    if owner is None:
+        register_section = None
+    else:
+        register_section = read_json(owner / LOCK).get("register")
     if not isinstance(register_section, Mapping):
         return None
     name, unknown = "earlier releases", register_section.get("unknown")
     if unknown:
-        listed = ", ".join(map(str, unknown)) if isinstance(unknown, Mapping) else "some releases"
+        if isinstance(unknown, Mapping):
+            listed = ", ".join(map(str, unknown))
+        else:
+            listed = "some releases"
         return Claim(
             name, "needs original", f"unknown: not audited together with {listed} of the register"
         )
@@ -344,7 +352,8 @@ def _locked_problem(
     problem.free[np.array(lock.get("open", []), dtype=np.int64)] = True
     if lock.get("prior") is not None:
         reach = float(lock["prior"]) / 100 * np.abs(value)
-        reach = np.floor(reach + 1e-9) if lock["whole"] else reach
+        if lock["whole"]:
+            reach = np.floor(reach + 1e-9)
         problem = dataclasses.replace(
             problem,
             lower=np.maximum(problem.lower, value - reach),
@@ -389,11 +398,9 @@ def _locked_joint(
     if joint.problem.size == problem.size:
         return dataclasses.replace(joint, own=problem, problem=problem)
     fits = fitting(joint.problem, problem.value)
-    return (
-        None
-        if fits is None
-        else dataclasses.replace(joint, problem=dataclasses.replace(joint.problem, value=fits))
-    )
+    if fits is None:
+        return None
+    return dataclasses.replace(joint, problem=dataclasses.replace(joint.problem, value=fits))
 
 
 def _look(

@@ -223,7 +223,8 @@ def _reading(scene: Scene, name: str, intruder_labels: Labels) -> Reading:
     try:
         attribute = scene.pair.original.schema[name]
         rung = scene.pair.levels.get(name)
-        rung = rung if reading.level is not None else None
+        if reading.level is None:
+            rung = None
         return read_column(name, attribute, values, scene.pair.released.column(name), rung)
     except SfumatoError:  # the hierarchy does not know what only the intruder has
         return reading

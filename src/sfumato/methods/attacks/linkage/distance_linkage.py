@@ -265,7 +265,9 @@ class DistanceLinkage(Attack):
 
     def _ways(self) -> tuple[str, ...]:
         if self.one_to_one:
-            return ("intruder",) if self.direction != "released" else ("released",)
+            if self.direction != "released":
+                return ("intruder",)
+            return ("released",)
         if self.direction == "both":
             return ("intruder", "released")
         return (self.direction,)

@@ -91,7 +91,10 @@ def _category(
         # As in the loops: no low end, the other values it may stand for, and what agreeing costs.
         [np.zeros(len(other_values)), other_values, weight * agreeing]
     )
-    opened = _mean_disagreement(column, agreeing) if suppressed == "mean" else 0.0
+    if suppressed == "mean":
+        opened = _mean_disagreement(column, agreeing)
+    else:
+        opened = 0.0
     constants = np.array([weight, weight * opened, weight, 0.0, 0.0, 0.0, 0.0, 0.0])
     return ComparisonRule(CATEGORY, constants, intruder_numbers, released_numbers)
 

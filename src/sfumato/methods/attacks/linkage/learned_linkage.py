@@ -129,7 +129,9 @@ def _start(family: Family, near: Floats, restart: int, draws: np.random.Generato
             noise = 0.0
         return np.asarray(root + noise).ravel()
     weights = draws.dirichlet(np.ones(family.columns))
-    return near if restart == 0 else family.of_weights(weights)
+    if restart == 0:
+        return near
+    return family.of_weights(weights)
 
 
 def _parameters(family: Family, theta: Floats) -> Floats:
