@@ -92,6 +92,14 @@ class VersionDecision(Entry):
 
 
 @dataclasses.dataclass(frozen=True)
+class VersionName(Entry):
+    """What the owner calls a version; empty: nothing any more."""
+
+    version: int
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
 class EffectsForgotten(Entry):
     """The table is another one: what came of versions before says nothing of it."""
 
@@ -101,7 +109,7 @@ class EffectsForgotten(Entry):
 # Whoever writes it holds the lock of the project.
 PROJECT_LOG = JournalKind(
     "log",
-    (NewVersion, VersionEffect, VersionDecision, EffectsForgotten),
+    (NewVersion, VersionEffect, VersionDecision, VersionName, EffectsForgotten),
     "the project is not opened",
     locked=False,
 )
@@ -110,7 +118,7 @@ PROJECT_LOG = JournalKind(
 @dataclasses.dataclass(frozen=True)
 class Version:
     """A version of the recipe: what was changed, when, from which version, and what came of it
-    (risk, loss …; numbers only), and who may have its release.
+    (risk, loss …; numbers only), who may have its release, and what the owner calls it.
     """
 
     version: int
@@ -119,6 +127,7 @@ class Version:
     time: str
     effect: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     decision: VersionDecision | None = None
+    name: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -327,6 +336,12 @@ class Project(Listeners):
         """Write down who may have the release of a version; the same decision is written once."""
         if self._entries[decision.version].decision != decision:
             self._append(decision)
+            self.tell()
+
+    def set_name(self, version: int, name: str) -> None:
+        """Call a version something."""
+        if self._entries[version].name != name.strip():
+            self._append(VersionName(version, name.strip()))
             self.tell()
 
     def forget_effects(self) -> None:
@@ -571,6 +586,8 @@ def _enter(versions: dict[int, Version], entry: Entry) -> None:
         versions[entry.version] = dataclasses.replace(
             earlier, effect={**earlier.effect, **entry.effect}
         )
+    elif isinstance(entry, VersionName):
+        versions[entry.version] = dataclasses.replace(versions[entry.version], name=entry.name)
     elif isinstance(entry, VersionDecision):
         if entry.tier not in TIERS:
             raise ValueError
