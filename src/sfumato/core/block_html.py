@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.core.blocks import (
     Block,
@@ -29,6 +30,9 @@ from sfumato.core.blocks import (
     render_text,
 )
 from sfumato.core.words import number
+
+if TYPE_CHECKING:
+    from sfumato.core.widget import Widget
 
 MOST_ROWS = 200
 """Rows of a table that a notebook shows."""
@@ -49,6 +53,14 @@ class Reportable(abc.ABC):
 
     def _repr_html_(self) -> str:
         return render_notebook(self.blocks())
+
+    def show(self) -> Widget:
+        """The same for a notebook, with tables that a click sorts and that can be searched; it
+        needs no server.
+        """
+        from sfumato.core.widget import Widget
+
+        return Widget(self.blocks())
 
 
 def render_notebook(blocks: Iterable[Block]) -> str:

@@ -11,6 +11,10 @@ from tests.interfaces.web.people import written
 pytestmark = NEEDS_BROWSER
 
 
+ABOVE = "document.querySelector('.body').getBoundingClientRect().top"
+CARDS = ("limiting", "helpful")
+
+
 def decision(tab: Tab) -> Any:
     return tab.page.locator(".figure.decided")
 
@@ -35,6 +39,12 @@ def test_a_decision_is_in_sight_and_each_change_is_one_button(browser: Any, tmp_
         first.wait_for()
         assert 1 <= page.locator(".helpful .change").count() <= 3
         tab.clean()
+        # narrow: what stands above takes an eighth of the screen at most; wide: side by side
+        page.set_viewport_size({"width": 390, "height": 860})
+        page.wait_for_function(f"() => {ABOVE} <= 860 / 8")
+        page.set_viewport_size({"width": 1920, "height": 900})
+        limiting, helpful = (page.locator(f".{name}").bounding_box() for name in CARDS)
+        assert limiting["x"] + limiting["width"] <= helpful["x"]
         # on another page the reason leads back to it
         tab.go("/run")
         page.locator("[data-key=reason]").click()
