@@ -66,9 +66,11 @@ STAGES = (
         "look",
         views=(
             ("Columns", "look_columns"),
+            ("Summary", "look_summary"),
             ("Pairs", "look_pair"),
             ("Rows", "look_rows"),
             ("Classes", "look_classes"),
+            ("Combinations", "look_combinations"),
             ("Attacks", "look_attacks"),
             ("Utility", "measure"),
             ("Contract", "look_contract"),
