@@ -120,6 +120,15 @@ def attacks(tab: Tab) -> None:
     tab.page.get_by_text("records were looked for").first.wait_for()
 
 
+def decide(tab: Tab) -> None:
+    """Who may have it, what limits that, and what would help."""
+    tab.page.get_by_label("Who receives it?").select_option("researchers")
+    tab.page.locator("[data-key=context-contract-yes]").check(force=True)
+    tab.page.locator("[data-key=context-sensitivity-low]").check(force=True)
+    button(tab, "Decide about version 1").click()
+    tab.page.locator(".helpful .change button").first.wait_for()
+
+
 def write(tab: Tab) -> None:
     """Files to publish, files to keep, and what the certificate says."""
     tab.page.get_by_label("Replace an earlier release").check()
@@ -143,6 +152,7 @@ PICTURES = (
     Picture("explore-dark", "/explore", explore, size=TALL, dark=True),
     Picture("look", "/look", look),
     Picture("attacks", "/look", attacks),
+    Picture("decide", "/decide", decide, size=TALL),
     Picture("write", "/write", write, size=(1280, 1620)),
     Picture("recipe", "/run", recipe),
     Picture("hierarchies-narrow", "/hierarchies", hierarchies, size=NARROW),

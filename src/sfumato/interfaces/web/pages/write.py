@@ -60,9 +60,9 @@ class WriteForm(StageView):
     def draw(self) -> None:
         """Draw the page; the form and the result are drawn anew apart from each other."""
         text("Where do you want to write the release?", "h1")
+        self.before = self.page.live(self._draw_before)
         self.place = element("div")
         self.page.live(self._changed)
-        self.before = self.page.live(self._draw_before)
         self.result = self.page.live(self._draw_result)
         self.page.live(self._draw_elsewhere)
 
