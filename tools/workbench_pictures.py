@@ -86,7 +86,7 @@ def hierarchies(tab: Tab) -> None:
 
 def promises(tab: Tab) -> None:
     """5-anonymity with its slider."""
-    tab.page.get_by_text("in a class smaller than 5.").wait_for()
+    tab.page.get_by_text("to a class smaller than 5.").wait_for()
     tab.page.get_by_text("today: k = ").first.wait_for()
 
 

@@ -122,6 +122,7 @@ _HOMES = {
         "InsensitiveMicroaggregate",
         "KMember",
         "KOptimize",
+        "LaplaceNoise",
         "LocalRecoding",
         "Microaggregate",
         "Mondrian",

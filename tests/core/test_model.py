@@ -7,10 +7,10 @@ from sfumato.core.model import Model
 
 
 def test_promises_about_mechanisms_are_those_that_say_so():
-    """A new one declares ``released_by``; the test above then covers it."""
+    """A new one declares ``randomised``; the test above then covers it."""
     kinds = {
         name
         for name, cls in registry.family("models").items()
-        if cls.released_by is not Model.released_by
+        if cls.randomised is not Model.randomised
     }
     assert kinds == {"stochastic_t_closeness"}

@@ -95,7 +95,12 @@ ACCEPTED = {
 K_3 = {"k_anonymity": {"k": 3}}
 NO_PROMISE = {"k_anonymity": {"k": 1}}
 RUN = ("-r", "recipe.yaml", "-o", "out", "--seed", SEED, "--attack", "0", "--json")
-EPSILON = {"safe_k_anonymization", "insensitive_microaggregation", "synthesize_privately"}
+EPSILON = {
+    "safe_k_anonymization",
+    "insensitive_microaggregation",
+    "laplace_noise",
+    "synthesize_privately",
+}
 """Steps that account for an ε draw from the system, whatever the seed, unless it is short: a
 rehearsal.
 """
@@ -390,6 +395,21 @@ MASKING = {
                 }
             }
         ],
+    ),
+    "laplace noise": table_case(
+        "patients",
+        [
+            {"global_recoding": {"budget": 0.1}},
+            {
+                "laplace_noise": {
+                    "columns": ["length_of_stay"],
+                    "epsilon": 1,
+                    "bounds": {"length_of_stay": [0, 99]},
+                    "unit": {"length_of_stay": 1},
+                }
+            },
+        ],
+        meet=[{"k_anonymity": {"k": 3}}],
     ),
     "hybrid microdata": table_case(
         "patients", [{"hybrid_microdata": {"columns": ["age", "length_of_stay"], "k": 6}}]

@@ -153,6 +153,15 @@ CASES = {
             "bounds": {"length_of_stay": [0, 99]},
         },
     ),
+    "laplace_noise": Case(
+        "patients",
+        {
+            "columns": ["length_of_stay"],
+            "epsilon": 1,
+            "bounds": {"length_of_stay": [0, 99]},
+            "unit": {"length_of_stay": 1},
+        },
+    ),
     "hybrid_microdata": Case("patients", {"columns": ["age", "length_of_stay"], "k": 6}),
     "synthesize_privately": Case("declared", {"epsilon": 5, "delta": 1e-6, "bins": 5}),
     "safe_k_anonymization": Case("brief", {"epsilon": 1, "k": 2, "levels": {"age": 2}}),

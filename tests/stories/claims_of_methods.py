@@ -297,6 +297,15 @@ ACCOUNTED_STEPS = (
     ),
     step(
         "table",
+        "laplace_noise",
+        "Its columns are released with the stated ε for the values of one record, given all other"
+        " columns.",
+        "tests/methods/steps/masking/test_laplace_noise.py::test_no_two_values_differ_by_more_than_epsilon",
+        "tests/methods/steps/masking/test_laplace_noise.py::test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim",
+        "tests/methods/steps/masking/test_laplace_noise.py::test_values_of_one_record_change_nothing_else_that_is_shared",
+    ),
+    step(
+        "table",
         "safe_k_anonymization",
         "All columns are released with the stated ε and δ.",
         "tests/methods/steps/test_safe_k_anonymization.py::test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim",

@@ -264,10 +264,8 @@ def judge_all(evidence: ClassEvidence | Evidence, models: Sequence[Model]) -> tu
     verdicts = []
     for model in models:
         verdict = model.judge(evidence)
-        if model.released_by is not None:
-            column, rule = model.released_by
-            if evidence.mechanisms.get(column) != rule:
-                verdict = verdict.not_applied(column)
+        if model.randomised and not model.fits(evidence.mechanisms):
+            verdict = verdict.not_applied(model.randomised)
         verdicts.append(verdict.of_the_file if evidence.drawn else verdict)
     return tuple(verdicts)
 

@@ -34,12 +34,16 @@ class Mechanism:
     itself; missing ones stay missing.
 
     ``chances`` are, of the kind *matrix*, the probabilities of what a value may become; ``scale``
-    is that of noise.
+    is that of noise. ``epsilon`` is given where the rule is ε-private for one value, a missing one
+    included; ``bounds`` and ``unit`` are those of the numbers that noise is added to.
     """
 
     kind: str
     scale: float | None = None
     chances: Chances = ()
+    epsilon: float | None = None
+    bounds: tuple[float, float] | None = None
+    unit: float | None = None
 
     @classmethod
     def of_matrix(cls, rows: Mapping[str, Mapping[str, float]]) -> Mechanism:

@@ -151,13 +151,13 @@ class Verdict(Reportable):
             self, sentence=f"{self.sentence}; {OF_THE_FILE}", of_persons=False
         )
 
-    def not_applied(self, column: str) -> Verdict:
-        """The same where nothing shows that the mechanism was applied to a column: unknown, and
+    def not_applied(self, columns: Sequence[str]) -> Verdict:
+        """The same where nothing shows that the mechanism was applied to columns: unknown, and
         unknown is not a pass.
         """
         problem = (
-            f"unknown: no table shows how {column} was released, and no step of this run applied"
-            " the mechanism to it last"
+            f"unknown: no table shows how {', '.join(columns)} was released, and no step of this "
+            "run applied the mechanism to it last"
         )
         sentence = (
             f"{problem}; with it, {self.sentence}; move the step that applies it to the end of the "
@@ -361,14 +361,18 @@ class Model(Protocol):
         return False
 
     @property
-    def released_by(self) -> tuple[str, Mechanism] | None:
-        """The column that must have been released by a random rule, and the rule; None: the promise
-        is about the table alone.
+    def randomised(self) -> tuple[str, ...]:
+        """The columns that must have been released by a random rule; none: the promise is about the
+        table alone.
 
         What the model judges is then what follows once the rule is applied; that it was, a run must
         show (``judge_all``).
         """
-        return None
+        return ()
+
+    def fits(self, mechanisms: Mapping[str, Mechanism]) -> bool:
+        """Whether these are the rules, by column, that it asks for."""
+        return True
 
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64] | None:
         """Per class, how many of its records every finer recoding must suppress; None: no more than

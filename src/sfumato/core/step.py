@@ -54,6 +54,8 @@ LOOKS = Declaration(Effect.LOOKS, "always")
 
 ONE_RECORD = "one record"
 """The unit of privacy of a step that says nothing else."""
+VALUES = "values"
+"""Neighbours that agree in everything but the columns of the step in one record."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +64,10 @@ class Account:
 
     ``why`` says why it looks. An accounted step covers ``columns`` (None: the whole table) at ε and
     δ for ``neighbours`` (``add_remove``: one record more or less, the number of records being
-    secret; ``replace``: one record is another, the number being public); ``replaced`` is its (ε, δ)
-    for ``replace`` where that is not the same. ``unit`` says whose records they are where that is
-    more than one record.
+    secret; ``replace``: one record is another, the number being public; ``values``: one record has
+    other values in these columns, and all other columns are taken as known); ``replaced`` is its
+    (ε, δ) for ``replace`` where that is not the same. ``unit`` says whose records they are where
+    that is more than one record.
     """
 
     effect: Effect = Effect.LOOKS
@@ -355,6 +358,8 @@ class Step(Protocol):
     """Whether it changes nothing that promises look at: quasi-identifiers, sensitive values and
     records stay as they are.
     """
+    recodes_quasi: ClassVar[bool] = False
+    """Whether it changes quasi-identifiers only, besides leaving out records."""
     fineness: ClassVar[Fineness] = "release"
     """Where its release is as fine as the promises allow: as a recoding of whole columns, class by
     class, or not surely.

@@ -285,7 +285,7 @@ class DifferentialPrivacy(Section):
     certified: bool
     epsilon: float | None
     delta: float | None
-    neighbours: Literal["add_remove", "replace"]
+    neighbours: Literal["add_remove", "replace", "values"]
     unit_of_privacy: str
     steps: list[AccountedStep]
 

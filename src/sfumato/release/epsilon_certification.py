@@ -6,7 +6,8 @@ recipe:
 
 - every step before an accounted one is data-independent or accounted itself, and what comes after
   is post-processing;
-- every column that is released went through an accounted step;
+- every column that is released went through an accounted step, or all accounted steps promise an ε
+  given the other columns: then it is about the values they randomise, and nothing else;
 - nothing decides about the release by comparing it with the original: no limit on an attack or a
   utility, no contract that refuses, no promise judged against the original or a population;
 - what the columns are was not found by looking at all cells of a text, and the recipe was not
@@ -28,10 +29,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.hidden_columns import hidden_columns
 from sfumato.core.model import Model
 from sfumato.core.recipe import Recipe
 from sfumato.core.shape import Shape
-from sfumato.core.step import ONE_RECORD, Account, Effect, Step
+from sfumato.core.step import ONE_RECORD, VALUES, Account, Effect, Step
+from sfumato.core.words import join_words
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -43,8 +46,9 @@ KEPT = "stays with the owner"
 NEIGHBOURS = {
     "add_remove": "tables that differ by {} more or less; the number of records is secret",
     "replace": "tables of the same size that differ in {}",
+    VALUES: "tables that agree in everything but {}; all other columns are taken as known",
 }
-"""What is told apart at most by a factor of e^ε; the braces stand for whom ε is about."""
+"""What is told apart at most by a factor of e^ε; the braces stand for whom or what ε is about."""
 ASSUMPTIONS = (
     "recipe, schema and hierarchies were written without looking at the data",
     (
@@ -98,18 +102,20 @@ class Certified:
 
     @property
     def neighbours(self) -> str:
-        """``add_remove`` where all accounted steps are about that, otherwise ``replace``."""
-        return (
-            "add_remove"
-            if all(a.neighbours == "add_remove" for a in self._accounted)
-            else "replace"
-        )
+        """``add_remove`` or ``values`` where all accounted steps are about that, otherwise
+        ``replace``.
+        """
+        relations = {account.neighbours for account in self._accounted}
+        return relations.pop() if len(relations) == 1 else "replace"
 
     @property
     def unit(self) -> str:
         """Whose records ε is about: one record, unless all accounted steps are about the same
-        more.
+        more; of tables that differ in values, which columns of it.
         """
+        if self.neighbours == VALUES:
+            names = dict.fromkeys(n for a in self._accounted for n in a.columns or ())
+            return f"{join_words(list(names))} of {ONE_RECORD}"
         units = {account.unit for account in self._accounted}
         # accounted steps about different units: only the smallest unit is common to all
         return units.pop() if len(units) == 1 else ONE_RECORD
@@ -162,6 +168,7 @@ class Certified:
 
 
 POST_PROCESSING = "post-processing of accounted output"
+NOT_SEEN = "does not see what a later step randomises"
 
 
 TYPES_FOUND = (
@@ -191,11 +198,21 @@ def certified(
     # no step accounts for an ε, so none is claimed and none can be broken
     if all(account.effect is not Effect.ACCOUNTED for account in accounts):
         return None
-    walk = _Walk(
-        [name for name in recipe.schema.attributes if name not in recipe.schema.dropped_columns]
-    )
+    effective = [account for account in accounts if account.effect is Effect.ACCOUNTED]
+    if all(account.neighbours == VALUES for account in effective):
+        # Nothing is promised about the other columns: all that matters is who sees these.
+        names = dict.fromkeys(n for account in effective for n in account.columns or ())
+        walk = _Walk(list(names), hidden_columns(recipe.steps, recipe.schema))
+        columns = [name for name in columns if name in names]
+    else:
+        walk = _Walk(
+            [name for name in recipe.schema.attributes if name not in recipe.schema.dropped_columns]
+        )
     steps: Sequence[Any] = recipe.steps
-    parts = tuple(walk.step(step, account) for step, account in zip(steps, accounts, strict=True))
+    parts = tuple(
+        walk.step(index, step, account)
+        for index, (step, account) in enumerate(zip(steps, accounts, strict=True))
+    )
     reasons = [
         *walk.reasons,
         *walk.unaccounted_problems(columns),
@@ -218,11 +235,12 @@ def certified(
 class _Walk:
     """The steps in their order, and which columns an accounted step has covered so far."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], hidden: Sequence[frozenset[str]] = ()) -> None:
         self.columns, self.covered, self.whole = list(columns), set[str](), False
+        self.hidden = hidden
         self.reasons: list[str] = []
 
-    def step(self, step: Any, account: Account) -> Part:
+    def step(self, index: int, step: Any, account: Account) -> Part:
         """One step: what it means at this place; why nothing is certified, where it breaks that."""
         name = step.name
         bare, source = (
@@ -239,6 +257,8 @@ class _Walk:
             )
         if not bare:
             return Part(name, account, POST_PROCESSING)
+        if self.hidden and set(self.columns) - self.covered <= self.hidden[index]:
+            return Part(name, account, NOT_SEEN)
         if account.effect is Effect.DATA_INDEPENDENT:
             return Part(name, account, "does the same to a record whatever the others are")
         because = f" ({account.why})" if account.why else ""

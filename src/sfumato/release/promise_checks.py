@@ -100,7 +100,17 @@ def _judge(spec: Any, entry: Fields, shared: SharedFolder, original: Original) -
     # rows that are nobody's: the promise is about the file
     if "synthetic" in shared.certificate and not entry.get("of_persons", True):
         verdict = verdict.of_the_file
-    return _compare(verdict, entry)
+    status, detail = _compare(verdict, entry)
+    if status == "holds" and model.randomised and _draws_from_system(shared):
+        return "needs original", f"{detail}; no file shows that the steps ran as written"
+    return status, detail
+
+
+def _draws_from_system(shared: SharedFolder) -> bool:
+    """Whether some step of the recipe cannot be repeated by anybody."""
+    classes = registry.family("steps", shared.shape)
+    names = [str(name_of(step)) for step in shared.certificate["recipe"]["steps"]]
+    return any(name in classes and not classes[name].replayable for name in names)
 
 
 def _judge_bounded(model: Model, entry: Fields, shared: SharedFolder) -> tuple[str, str] | None:
@@ -180,17 +190,19 @@ def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
     certificate = shared.certificate
     cls: Any = registry.family("models", shared.shape).get(str(name_of(spec)))
     # the model says nothing of a mechanism
-    if cls is None or cls.released_by is Model.released_by:
+    if cls is None or cls.randomised is Model.randomised:
         return None
-    column = fields_of(spec).get("sensitive")
+    stated = fields_of(spec).get("sensitive")
+    columns = [str(name) for name in ([stated] if isinstance(stated, str) else stated or [None])]
     quasi = [name for name, roles in certificate.get("roles", {}).items() if Role.QUASI in roles]
     public_steps = [step for step in certificate["recipe"]["steps"] if not hides(step)]
     # both: the plan must tell of it, and the recipe must name it
-    if told_in_plans(certificate["plan"], str(column), quasi) and _may_apply(spec, public_steps):
+    are_told = all(told_in_plans(certificate["plan"], name, quasi) for name in columns)
+    if are_told and _may_apply(spec, public_steps):
         return None
     return (
-        f"no step of the recipe released {column} by this mechanism after all steps that changed "
-        "classes, records or values"
+        f"no step of the recipe released {', '.join(columns)} by this mechanism after all steps "
+        "that changed classes, records or values"
     )
 
 
@@ -201,8 +213,11 @@ def _may_apply(spec: Any, steps: list[Any]) -> bool:
     if recipes.keeps_back("models", spec):
         return True
     try:
-        column, rule = registry.build("models", spec).released_by
-        return any(registry.build("steps", step).mechanisms.get(column) == rule for step in steps)
+        model = registry.build("models", spec)
+        rules: dict[str, Any] = {}
+        for step in steps:
+            rules |= registry.build("steps", step).mechanisms
+        return bool(model.fits(rules))
     except (SfumatoError, TypeError):  # an edited recipe may hold anything
         return False
 

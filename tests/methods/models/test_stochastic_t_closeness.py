@@ -53,21 +53,41 @@ def test_laplace_supremum_is_exact(values, scale):
         assert found == pytest.approx(scanned, rel=1e-9)
 
 
-@given(groups, scales)
-def test_discrete_laplace_over_the_lattice(values, scale):
-    model = StochasticTCloseness("pay", t=9, mechanism="discrete_laplace", scale=scale)
+@given(groups, st.sampled_from([0.3, 1.0, 4.0]), st.sampled_from([1.0, 2.0, 3.5]))
+def test_laplace_noise_over_the_grid(values, epsilon, unit):
+    """Masses straight from the definition: values cut off at the bounds and moved to the grid; all
+    points of it, and the corrected Proposition 1 bounds what is found.
+    """
+    low, high = -4.0, 10.0
+    model = StochasticTCloseness(
+        "pay", t=9, mechanism="laplace_noise", epsilon=epsilon, bounds=(low, high), unit=unit
+    )
     verdict = model.judge(gather(classes_of(values), [model]))
-    everyone = [v for group in values for v in group]
+    steps = math.ceil((high - low) / unit)
+    a = math.exp(-epsilon / steps)
 
     def chance(members, z):
-        a = math.exp(-1 / scale)
-        return sum((1 - a) / (1 + a) * a ** abs(z - c) for c in members) / len(members)
+        places = [min(steps, round((min(max(c, low), high) - low) / unit)) for c in members]
+        return sum((1 - a) / (1 + a) * a ** abs(z - m) for m in places) / len(members)
 
+    everyone = [v for group in values for v in group]
     expected = [
-        max(multiplicative(chance(group, z), chance(everyone, z)) for z in range(-20, 30))
+        max(multiplicative(chance(group, z), chance(everyone, z)) for z in range(-9, steps + 9))
         for group in values
     ]
     assert verdict.per_class.tolist() == pytest.approx(expected, rel=1e-9)
+    smallest = min(len(group) for group in values)
+    assert max(expected) <= implied_t(epsilon, len(everyone), smallest) * (1 + 1e-9)
+
+
+def test_missing_values_count_as_the_middle_of_the_bounds():
+    options = {"mechanism": "laplace_noise", "epsilon": 1, "bounds": (0, 10), "unit": 1}
+    model = StochasticTCloseness("pay", t=9, **options)
+    gap, middle = (
+        model.judge(gather(classes_of(values), [model])).per_class.tolist()
+        for values in ([[0, None], [9]], [[0, 5], [9]])
+    )
+    assert gap == middle
 
 
 @given(groups, scales)
@@ -261,6 +281,15 @@ def test_implications():
             "t": 1.5,
         },
         {"mechanism": "gauss"},
+        {"epsilon": 1},
+        {"sensitive": ["pay", "hours"]},
+        {"mechanism": "laplace_noise", "scale": None, "epsilon": 1},
+        {"mechanism": "laplace_noise", "scale": None, "bounds": (0, 1)},
+        {"mechanism": "laplace_noise", "scale": None, "epsilon": 1, "bounds": (1, 0)},
+        {"mechanism": "laplace_noise", "scale": None, "epsilon": 1, "bounds": (0, 1), "unit": 2},
+        {"mechanism": "private", "scale": None, "epsilon": 1},
+        {"mechanism": "private", "scale": None, "reference": "released"},
+        {"mechanism": "private", "scale": None, "epsilon": 0, "reference": "released"},
     ],
 )
 def test_parameters_out_of_range(arguments):
@@ -275,10 +304,6 @@ def test_bad_tables():
         laplace().needs(examples.torra().schema)
     with pytest.raises(SchemaError, match="kind numeric"):
         laplace().needs(classes_of([["a"]], kind="nominal").schema)
-    halves = classes_of([[0.5], [2.0]])
-    model = StochasticTCloseness("pay", t=2, mechanism="discrete_laplace", scale=1)
-    with pytest.raises(SchemaError, match="no whole numbers"):
-        model.judge(gather(halves, [model]))
     known = StochasticTCloseness("pay", t=2, mechanism="matrix", matrix={"yes": {"yes": 1.0}})
     with pytest.raises(SchemaError, match=r"1 value\(s\) of 'pay' have no row") as raised:
         known.judge(gather(classes_of([["yes", "perhaps"]], kind="nominal"), [known]))

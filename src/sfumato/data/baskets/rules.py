@@ -14,7 +14,6 @@ from sfumato.core.metric import Measure, Utility
 from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
-from sfumato.core.words import count_of
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.models import BasketModel
 from sfumato.data.baskets.plans import BasketPlan, BasketStep, aims, require_reached
@@ -26,6 +25,8 @@ from sfumato.methods.formulas.named_rules import (
     SpokenItems,
     Support,
     all_parsed,
+    measure_side_effects,
+    promise_to_hide,
 )
 from sfumato.methods.formulas.rule_hiding import EFFORT, Method, hide, warnings_of
 from sfumato.methods.formulas.rules import (
@@ -91,11 +92,7 @@ class HiddenItemRules(BasketModel):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        number = len(self.rules)
-        return (
-            f"{count_of(number, 'rule')} hidden at support {self.support} and confidence"
-            f" {self.confidence:g}"
-        )
+        return promise_to_hide(len(self.rules), self.support, self.confidence)
 
     def judged(self, people: Baskets) -> Verdict:
         """The largest confidence of a rule that has the support, and who shows a rule."""
@@ -314,18 +311,7 @@ class ItemRuleSideEffects(Utility):
             is_found(transactions, rule, thresholds)
             for rule in numbered(hidden_rules, released.labels)
         )
-        either, lost, ghosts = len(old | new), len(old - new), len(new - old)
-        meaning = (
-            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); "
-            f"{failed:,} of {len(hidden_rules):,} hidden rules can still be found"
-        )
-        return Measure(
-            self.name,
-            (lost + ghosts) / max(1, either),
-            self.better,
-            meaning,
-            raw=float(lost + ghosts),
-        )
+        return measure_side_effects(self, (old, new), (failed, len(hidden_rules)))
 
     def _find_rules(self, people: Baskets, thresholds: Thresholds) -> set[Any]:
         return _name_rules(

@@ -14,6 +14,12 @@ from sfumato.core.alignment import pair_elsewhere
 from sfumato.core.data import Context, StepsResult
 from sfumato.core.design import renumbered
 from sfumato.core.free_text import refuse_declared_text, refuse_free_text
+from sfumato.core.hidden_columns import (
+    fill_columns,
+    hidden_columns,
+    hide_columns,
+    randomised_columns,
+)
 from sfumato.core.mechanism import Taken, applied_mechanisms
 from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.randomness import marked
@@ -120,14 +126,24 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
     seed = context.seed
     fixed = accounts(recipe.steps, recipe.schema)
     claimed = {name for step in recipe.steps for name in step.claims}
-    table = marked(original.drop(set(original.schema.dropped_columns) - claimed))
+    # What a later step randomises given everything else, the steps before it do not see; not even
+    # the marks of rows, by which all steps draw, may depend on it.
+    hidden = hidden_columns(recipe.steps, original.schema)
+    unseen = hidden[0] if hidden else frozenset[str]()
+    bare = original.drop(set(original.schema.dropped_columns) - claimed)
+    table = hide_columns(bare, sorted(unseen))
+    marks = marked(hide_columns(bare, randomised_columns(recipe.steps, original.schema))).marks
+    table = table.with_marks(marks)
     plans: list[tuple[str, Plan]] = []
     rows = LearntFrom()
     steps_taken: list[Taken] = []
     # Columns of which some promise says by which mechanism they are released.
-    by_rule = {model.released_by[0] for model in recipe.meet if model.released_by is not None}
+    by_rule = {name for model in recipe.meet for name in model.randomised}
     for index, step in enumerate(recipe.steps):
         goal = Goal(recipe.goals, seed, context.progress, context.population, index, fixed=fixed)
+        if unseen - hidden[index]:
+            table = fill_columns(table, original, sorted(unseen - hidden[index]))
+            unseen = hidden[index]
         plan = step.plan(table, goal)
         before, table = table, step.apply(table, plan)
         # The first step that draws rows decides.

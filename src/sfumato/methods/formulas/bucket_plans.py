@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.model import TOLERANCE
+from sfumato.core.words import number
 from sfumato.errors import ParameterError
 from sfumato.methods.formulas.bridge import implied_epsilon, needed_epsilon
 from sfumato.methods.formulas.bucket_counts import (
@@ -64,6 +65,20 @@ class BucketPlan:
             return []
         return class_sizes(self.n, self.classes)
 
+    @property
+    def emphasising(self) -> float:
+        """l: how many classes there are for each bucket, which can show it more often than the
+        table does.
+        """
+        return self.classes / self.buckets
+
+    @property
+    def most_emphasising(self) -> float:
+        """The largest l: every class needs a record of each bucket, so l is at most N/b² (in the
+        paper N/(t + 1)², with b = t + 1 buckets); the smallest is 1/b, a single class.
+        """
+        return self.n / self.buckets**2
+
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
         sizes = self.class_sizes
@@ -76,6 +91,8 @@ class BucketPlan:
             "bucket_sizes": self.bucket_sizes,
             "smallest_class": smallest,
             "largest_class": largest_class,
+            "emphasising_classes": self.emphasising,
+            "emphasising_classes_range": [1 / self.buckets, self.most_emphasising],
             "implied_epsilon": {**dataclasses.asdict(epsilon)},
             "needed_epsilon": (
                 _finite(needed_epsilon(self.t, self.n, smallest)) if smallest else None
@@ -102,6 +119,11 @@ class BucketPlan:
             (
                 f"{self.classes:,} classes of {_span(min(sizes), max(sizes))} records share these "
                 f"records within a factor of {self.t:g}."
+            ),
+            (
+                f"Each bucket has l = {number(self.emphasising)} classes that can emphasise it; l "
+                f"can be {number(1 / self.buckets)} (a single class) to "
+                f"{number(self.most_emphasising)}, and falls as k grows."
             ),
             (
                 f"A class can be as far from the table as a factor of {self.farthest:.4g}; the"
@@ -208,9 +230,12 @@ def _the_other_way(t: float, n: int, smallest: int) -> str:
     epsilon = needed_epsilon(t, n, smallest)
     if not math.isfinite(epsilon):
         return "With a single class any masking of confidential values is as close as this."
+    # Rounded down: a larger ε would promise more than holds.
+    rounded = math.floor(epsilon * 1e4) / 1e4
     return (
-        f"Instead of buckets, masking every confidential value with ε = {epsilon:.4g} keeps "
-        "classes of these sizes as close in expectation (stochastic t-closeness)."
+        f"Instead of buckets, laplace_noise with epsilon: {rounded:g} for all confidential numbers "
+        "together, after the recoding, keeps classes of these sizes as close "
+        f"(stochastic_t_closeness with t: {t:g}, mechanism: private)."
     )
 
 

@@ -19,8 +19,10 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from sfumato.core.encoding import label
 from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import UNITS, Kind, Role, Schema
+from sfumato.core.words import count_of
 from sfumato.errors import SchemaError, did_you_mean
 from sfumato.methods.formulas.rules import Association, Thresholds, Transactions
 
@@ -164,6 +166,11 @@ SpokenItems = Annotated[
     AfterValidator(_readable_items),
 ]
 """Rules of baskets, in a recipe."""
+
+
+def promise_to_hide(rules: int, support: int, confidence: float) -> str:
+    """The promise that so many rules are not found, in a few words."""
+    return f"{count_of(rules, 'rule')} hidden at support {support} and confidence {confidence:g}"
 
 
 def all_parsed(
@@ -347,3 +354,20 @@ class TableItems:
         inside = (self.transactions.items >= low) & (self.transactions.items < high)
         cells[self.transactions.owners[inside]] = self.transactions.items[inside]
         return cells
+
+
+def measure_side_effects(
+    metric: Utility, rules: tuple[set[Any], set[Any]], hidden: tuple[int, int]
+) -> Measure:
+    """The share of the rules found before or after that were found only once.
+
+    ``hidden``: how many hidden rules can still be found, and how many there are.
+    """
+    old, new = rules
+    lost, ghosts = len(old - new), len(new - old)
+    meaning = (
+        f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); "
+        f"{hidden[0]:,} of {hidden[1]:,} hidden rules can still be found"
+    )
+    share = (lost + ghosts) / max(1, len(old | new))
+    return Measure(metric.name, share, metric.better, meaning, raw=float(lost + ghosts))

@@ -12,13 +12,13 @@ from sfumato.core.encoding import Column, parts_of, parts_of_label
 from sfumato.core.hierarchy import TOP
 from sfumato.core.model import ClassEvidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
-from sfumato.core.words import count_of
 from sfumato.methods.formulas.named_rules import (
     Confidence,
     NamedRule,
     Spoken,
     Support,
     all_parsed,
+    promise_to_hide,
     require_columns,
 )
 from sfumato.methods.formulas.rules import Thresholds
@@ -91,11 +91,7 @@ class HiddenRules(Model):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        number = len(self.rules)
-        return (
-            f"{count_of(number, 'rule')} hidden at support {self.support} and confidence"
-            f" {self.confidence:g}"
-        )
+        return promise_to_hide(len(self.rules), self.support, self.confidence)
 
     def needs(self, schema: Schema) -> Needs:
         """The columns of every rule, counted together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -22,22 +23,40 @@ from sfumato.core.model import (
     Verdict,
     before_masking,
 )
-from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
+from sfumato.core.parameters import parameters
+from sfumato.core.schema import checked_bounds
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.axes import axis_problem
-from sfumato.methods.models.sensitive import Reference, needs_of, share_of_records, verdict_of_worst
+from sfumato.methods.formulas.number_grids import NumberGrid
+from sfumato.methods.models.sensitive import (
+    Reference,
+    Sensitive,
+    needs_of,
+    share_of_records,
+    spoken,
+    verdict_of_worst,
+)
 from sfumato.methods.models.t_closeness import axis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
 
     Floats = NDArray[np.float64]
 
 Distance = Literal["multiplicative", "equal", "ordered"]
+TAKEN_BY = {
+    "matrix": ("matrix",),
+    "scale": ("laplace",),
+    "epsilon": ("laplace_noise", "private"),
+    "bounds": ("laplace_noise",),
+}
+"""Fields of single mechanisms, which must be given for these."""
 CELLS = 4_000_000
 """Mixtures are worked out for so many classes at a time that they have at most this many cells."""
 
@@ -55,19 +74,24 @@ class StochasticTCloseness(SensitiveModel):
     outcome of it. They are taken from the original table where it is at hand, and otherwise the
     column is taken to be unmasked yet. No table shows by which mechanism it was
     made: the promise holds only of a run in which a step applied exactly this one to the original
-    values, after the last step that changed classes, records or the column (``pram`` with the same
-    ``matrix`` and ``invariant: none``); of anything else it is unknown, and fails. No step of ours
-    adds Laplace noise to single values, so that with it the model tells what would hold.
-    Mechanisms:
+    values, after the last step that changed classes, records or the column; of anything else it is
+    unknown, and fails. Mechanisms:
 
-    - ``matrix``: value *v* becomes *w* with probability ``matrix[v][w]`` (PRAM, randomised
-      response). Missing values stay missing.
-    - ``laplace``: noise of density :math:`e^{-|x|/b}/2b`, b = ``scale``, is added. Between two
-      neighbouring values both mixtures have the form :math:`A e^{x/b} + B e^{-x/b}`, so their ratio
-      is a Möbius function of :math:`e^{2x/b}` and monotone; outside all values it is constant. The
-      largest ratio is therefore taken at a value that occurs.
-    - ``discrete_laplace``: whole numbers get noise of probability proportional
-      to :math:`e^{-|x|/b}`. By the same argument the result is the same.
+    - ``matrix``: value *v* becomes *w* with probability ``matrix[v][w]`` (the step ``pram`` with
+      the same ``matrix`` and ``invariant: none``). Missing values stay missing.
+    - ``laplace_noise``: values are cut off at ``bounds``, moved to multiples of ``unit``, and get
+      discrete Laplace noise with ``epsilon`` (the step ``laplace_noise`` with the same). Between
+      two neighbouring values both mixtures have the form :math:`A e^{x/b} + B e^{-x/b}`, so their
+      ratio is a Möbius function of :math:`e^{2x/b}` and monotone; outside all values it is
+      constant. The largest ratio is therefore taken at a value that occurs.
+    - ``laplace``: noise of density :math:`e^{-|x|/b}/2b`, b = ``scale``, by the same argument. No
+      step adds it: the model tells what would hold.
+    - ``private``: any mechanisms that together are ε-private for the values of one record, in one
+      column or several (``laplace_noise`` on each, their ε summed up). Then every class E of the N
+      released records is within :math:`t = n_E/N + (1 - n_E/N)\, e^{\varepsilon}`
+      of the released table, by the corrected Proposition 1 of the reference; the smallest class
+      decides, no value is looked at, and the distance is that of the *combinations* of all columns.
+      Its ``reference`` is ``released``.
 
     ``distance`` is ``multiplicative``, :math:`\sup_B \max(P_E(B)/P(B), P(B)/P_E(B)) \ge 1`, for all
     mechanisms; ``equal`` (total variation) and ``ordered`` in [0, 1] for the matrix. ``reference``
@@ -87,7 +111,7 @@ class StochasticTCloseness(SensitiveModel):
     'no class is farther than a factor of 1.372 from the original table'
     """
 
-    sensitive: Annotated[str, SENSITIVE_COLUMNS, Field(description="the sensitive column")]
+    sensitive: Sensitive
     t: Annotated[
         float,
         Field(
@@ -97,7 +121,7 @@ class StochasticTCloseness(SensitiveModel):
         ),
     ]
     mechanism: Annotated[
-        Literal["matrix", "laplace", "discrete_laplace"],
+        Literal["matrix", "laplace_noise", "laplace", "private"],
         Field(description="how values are randomised"),
     ]
     scale: Annotated[
@@ -111,6 +135,25 @@ class StochasticTCloseness(SensitiveModel):
     matrix: Annotated[
         dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]] | None,
         Field(description="matrix: for each value the probability of every value it may become"),
+    ] = None
+    epsilon: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="laplace_noise: ε of the column; private: ε of all columns together",
+        ),
+    ] = None
+    bounds: Annotated[
+        tuple[float, float] | None, Field(description="laplace_noise: lowest and highest value")
+    ] = None
+    unit: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="laplace_noise: how far released values lie apart, as the step says",
+        ),
     ] = None
     distance: Annotated[Distance, Field(description="how distributions are compared")] = (
         "multiplicative"
@@ -126,16 +169,30 @@ class StochasticTCloseness(SensitiveModel):
     shrinking: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if (self.mechanism == "matrix") != (self.matrix is not None):
-            raise ParameterError("matrix must be given for the mechanism matrix, and only there")
-        if (self.mechanism == "matrix") != (self.scale is None):
-            raise ParameterError(
-                "scale must be given for the mechanisms laplace and discrete_laplace, and only"
-                " there"
-            )
+        for field, mechanisms in TAKEN_BY.items():
+            value = getattr(self, field)
+            if field != "unit" and (self.mechanism in mechanisms) != (value is not None):
+                raise ParameterError(
+                    f"{field} must be given for {join_words(mechanisms)}, and only there"
+                )
+        if self.unit is not None and self.mechanism != "laplace_noise":
+            raise ParameterError("unit is for the mechanism laplace_noise only")
+        if self.bounds is not None:
+            checked_bounds(self.bounds)
+            _ = self._grid  # a unit that does not fit the bounds is refused here
         if self.mechanism != "matrix" and self.distance != "multiplicative":
             raise ParameterError(
                 f"the mechanism {self.mechanism} has the multiplicative distance only; choose that"
+            )
+        if self.mechanism == "private" and self.reference != "released":
+            raise ParameterError(
+                "the mechanism private compares classes with what is released; set reference: "
+                "released"
+            )
+        if not isinstance(self.sensitive, str) and self.mechanism != "private":
+            raise ParameterError(
+                f"the mechanism {self.mechanism} is about one column; name one, or use private for "
+                "several columns together"
             )
         wrong = []
         for row in (self.matrix or {}).values():
@@ -156,11 +213,37 @@ class StochasticTCloseness(SensitiveModel):
             )
 
     @property
-    def released_by(self) -> tuple[str, Mechanism]:
-        """The sensitive column, and the mechanism that must have released it."""
+    def randomised(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return self.about
+
+    def fits(self, mechanisms: Mapping[str, Mechanism]) -> bool:
+        """Whether the column was released by exactly this mechanism; of ``private``, all columns by
+        some whose ε come to no more in all.
+        """
+        rules = [mechanisms.get(name) for name in self.about]
+        if self.mechanism != "private":
+            return rules == [self._rule]
+        epsilons = [rule.epsilon for rule in rules if rule is not None and rule.epsilon is not None]
+        # 1e-12 forgives the rounding of parts of ε that were summed up.
+        limit = (self.epsilon or 0.0) * (1 + 1e-12)
+        return len(epsilons) == len(rules) and math.fsum(epsilons) <= limit
+
+    @property
+    def _rule(self) -> Mechanism:
+        """The mechanism that must have released the column."""
         if self.mechanism == "matrix":
-            return self.sensitive, Mechanism.of_matrix(self.matrix or {})
-        return self.sensitive, Mechanism(self.mechanism, scale=self.scale)
+            return Mechanism.of_matrix(self.matrix or {})
+        if self.mechanism == "laplace_noise":
+            return Mechanism(
+                "laplace_noise", epsilon=self.epsilon, bounds=self.bounds, unit=self.unit
+            )
+        return Mechanism(self.mechanism, scale=self.scale)
+
+    @property
+    def _grid(self) -> NumberGrid:
+        low, high = self.bounds or (0.0, 1.0)
+        return NumberGrid(low, high, self.unit)
 
     @property
     def scope(self) -> Literal["class", "table"]:
@@ -172,25 +255,27 @@ class StochasticTCloseness(SensitiveModel):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        how: str = self.mechanism
+        how: str = self.mechanism.replace("_", " ")
+        if self.mechanism == "private":
+            how = f"ε = {self.epsilon:g}"
         if self.distance != "multiplicative":
             how += f", {self.distance} distance"
-        return f"stochastic {self.t:g}-closeness of {self.sensitive} ({how})"
+        return f"stochastic {self.t:g}-closeness of {spoken(self.sensitive)} ({how})"
 
     def needs(self, schema: Schema) -> Needs:
         """The sensitive column as it was before masking, counted per class; its scale or order must
         be known.
         """
         needs_of(self.promise, self.sensitive, schema)
+        # The sizes of classes decide, whatever the values are.
+        if self.mechanism == "private":
+            return Needs()
+        column = self._column
         used = self.distance if self.mechanism == "matrix" else "numeric"
-        problem = axis_problem(self.sensitive, schema[self.sensitive], used)
+        problem = axis_problem(column, schema[column], used)
         if problem:
             raise SchemaError(f"{self.promise}: {problem}")
-        return Needs(
-            counts=(self.sensitive,),
-            unmasked=(self.sensitive,),
-            reference=self.reference == "original",
-        )
+        return Needs(counts=(column,), unmasked=(column,), reference=self.reference == "original")
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are too far from the reference."""
@@ -223,12 +308,22 @@ class StochasticTCloseness(SensitiveModel):
         return self.distance == "equal" and model.distance == "ordered" and self.t <= model.t
 
     def _setting(self) -> tuple[Any, ...]:
-        return self.sensitive, self.mechanism, self.scale, self.matrix, self.reference
+        rule = self.mechanism, self.scale, self.matrix, self.epsilon, self.bounds, self.unit
+        return self.sensitive, rule, self.reference
+
+    @property
+    def _column(self) -> str:
+        """The sensitive column, where there is one only."""
+        return self.about[0]
 
     def _distances(self, evidence: ClassEvidence) -> Floats:
-        name = before_masking(self.sensitive)
+        if self.mechanism == "private":
+            sizes = evidence.classes.records
+            share = sizes / max(1, int(sizes.sum()))
+            return np.asarray(share + (1 - share) * math.exp(self.epsilon or 0.0))
+        name = before_masking(self._column)
         # The values before masking where the original is at hand; else the column is unmasked yet.
-        column = name if name in evidence.classes.counts else self.sensitive
+        column: Column = name if name in evidence.classes.counts else self._column
         counts = evidence.classes.counts[column]
         if self.reference == "original":
             reference = evidence.reference[column]
@@ -265,20 +360,25 @@ class StochasticTCloseness(SensitiveModel):
     def _after_noise(
         self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
     ) -> Floats:
-        attribute = evidence.schema[self.sensitive]
-        positions, values = axis(
-            counts, reference, self.sensitive, attribute, "numeric", only_reference=False
-        )
-        if self.mechanism == "discrete_laplace" and (values != np.round(values)).any():
-            raise SchemaError(
-                f"{self.promise}: column {self.sensitive!r} has values that are not whole numbers; "
-                "use laplace"
+        if self.mechanism == "laplace_noise":
+            grid = self._grid
+            steps = grid.positions(_numbers(counts.labels)).astype(np.float64)
+            # Values at one position are one: noise is added to positions.
+            values, positions = np.unique(steps, return_inverse=True)
+            scale = grid.steps / (self.epsilon or math.inf)
+        else:
+            positions, values = axis(
+                counts,
+                reference,
+                self._column,
+                evidence.schema[self._column],
+                "numeric",
+                only_reference=False,
             )
+            scale = self.scale or math.inf
         # How much of the density at a value reaches the next one.
-        gaps = -np.diff(values)
-        decay = np.exp(gaps / (self.scale or math.inf))
-        mass = np.zeros(len(values))
-        mass[positions] = reference
+        decay = np.exp(-np.diff(values) / scale)
+        mass = np.bincount(positions, reference, len(values))
         table = kernels.distributions.mix_densities(mass, decay) / reference.sum()
         return np.asarray(
             kernels.distributions.find_farthest_ratios(
@@ -292,7 +392,7 @@ class StochasticTCloseness(SensitiveModel):
         unknown = sum(1 for label in labels if label is not None and label not in rows_by_label)
         if unknown:
             raise SchemaError(
-                f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the "
+                f"{self.promise}: {unknown} value(s) of {self._column!r} have no row in the "
                 "matrix; add them"
             )
         outcomes: list[str | None] = [*sorted(set(chain.from_iterable(rows_by_label.values())))]
@@ -315,8 +415,8 @@ class StochasticTCloseness(SensitiveModel):
         positions, _ = axis(
             counts,
             zeros,
-            self.sensitive,
-            evidence.schema[self.sensitive],
+            self._column,
+            evidence.schema[self._column],
             "ordered",
             only_reference=False,
         )
@@ -335,6 +435,15 @@ class StochasticTCloseness(SensitiveModel):
                 f"{self.reference} table; the farthest is at {far}"
             )
         return f"no class is farther than {far} from the {self.reference} table"
+
+
+def _numbers(labels: Sequence[str | None]) -> Floats:
+    """Labels as numbers; what is missing or no number is NaN."""
+    numbers = np.full(len(labels), np.nan)
+    for i, text in enumerate(labels):
+        with contextlib.suppress(TypeError, ValueError):
+            numbers[i] = float(text)  # type: ignore[arg-type]
+    return numbers
 
 
 def _distances_to(

@@ -25,6 +25,7 @@ ALL = Members(
         "follow": "masking.follow:Follow",
         "shift_dates": "masking.date_shift:ShiftDates",
         "add_noise": "masking.noise:AddNoise",
+        "laplace_noise": "masking.laplace_noise:LaplaceNoise",
         "authorised": "recoding.authorised:Authorised",
         "personal_levels": "recoding.personal_levels:PersonalLevels",
         "pseudonymize": "pseudonyms.pseudonyms:Pseudonymize",

@@ -16,6 +16,7 @@ from sfumato.methods.formulas.named_rules import (
     TableItems,
     all_parsed,
     item_columns,
+    measure_side_effects,
 )
 from sfumato.methods.formulas.rules import LARGEST_RULE, Thresholds, is_found, mine_rules
 from sfumato.methods.utility.columns import AllColumns, require_sense, why_not, why_not_sampled
@@ -92,20 +93,7 @@ class RuleSideEffects(ColumnUtility):
             is_found(after.transactions, rule, thresholds)
             for rule in after.meant(present_rules, thresholds)
         )
-        either = len(old | new)
-        lost = len(old - new)
-        ghosts = len(new - old)
-        meaning = (
-            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); "
-            f"{failed:,} of {len(secret):,} hidden rules can still be found"
-        )
-        return Measure(
-            self.name,
-            (lost + ghosts) / max(1, either),
-            self.better,
-            meaning,
-            raw=float(lost + ghosts),
-        )
+        return measure_side_effects(self, (old, new), (failed, len(secret)))
 
     def _looked_at(self, pair: TablePair) -> tuple[str, ...]:
         pair.original.require(self.columns or ())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
-from sfumato.core.step import ONE_RECORD
+from sfumato.core.step import ONE_RECORD, VALUES
 from sfumato.errors import ParameterError
 from sfumato.release import VERBS
 from sfumato.release.decision.attacks import (
@@ -87,7 +87,7 @@ def collect_evidence(
         models=written.recipe.meet,
         terms=terms,
         seed=Seed.of(seed),
-        accounted=bool(privacy.get("certified")),
+        accounted=_is_private(privacy),
         everybody=everybody,
         sample=sample,
     )
@@ -135,6 +135,13 @@ def verification_evidence(verification: Verification) -> VerificationEvidence:
     return VerificationEvidence(True, made_again, tuple(failing), tuple(open_promises))
 
 
+def _is_private(privacy: Mapping[str, Any]) -> bool:
+    """Whether an ε is certified that covers whole records: one given other columns does not say
+    how well people are hidden by these.
+    """
+    return bool(privacy.get("certified")) and privacy["neighbours"] != VALUES
+
+
 def _epsilon(
     privacy: Mapping[str, Any],
     pair: TablePair,
@@ -142,8 +149,8 @@ def _epsilon(
     *,
     recipe_from_table: bool,
 ) -> EpsilonEvidence | None:
-    """What is certified of ε; None where nothing is."""
-    if not privacy.get("certified"):
+    """What is certified of ε for whole records; None where nothing is."""
+    if not _is_private(privacy):
         return None
     # With neighbours that replace a record the number of records is public.
     people = len(pair.original) if privacy["neighbours"] == "replace" else terms.population or None

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from sfumato.core.blocks import Block, VerdictBlock
+from sfumato.core.step import VALUES
 from sfumato.core.words import count_of, inflect, number
 from sfumato.release.report.attacks import exceeds_limit, outcomes, unknown_attacks
 
@@ -61,10 +62,11 @@ def headline(record: Mapping[str, Any]) -> Headline:
             clauses.append(f"{broken} of {count_of(len(bounds), word)} {verb} not hold")
         elif bounds:
             clauses.append(f"every {word} holds")
-    # A release with a certified ε needs no attack; of others it is said that nobody tried.
+    # A release with a certified ε needs no attack, unless it is given other columns; of others it
+    # is said that nobody tried.
     if attacks is not None:
         clauses += outcomes(attacks)
-    elif not certified:
+    elif not certified or private.get("neighbours") == VALUES:
         clauses.append("not attacked yet")
 
     # The verdict on everything at once.

@@ -13,7 +13,7 @@ from sfumato.errors import RecipeError, SfumatoError
 from sfumato.interfaces.web.changes import changes
 from sfumato.interfaces.web.exports import KINDS, export_text
 from sfumato.interfaces.web.pages.forms import TOO_LONG
-from sfumato.interfaces.web.pages.history import MANY, History, draw_changes
+from sfumato.interfaces.web.pages.history import MANY, VersionHistory, draw_changes
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, hint, text
 from sfumato.interfaces.web.pages.stage_view import StageView
@@ -39,7 +39,7 @@ class Drawer(StageView):
         super().__init__(page)
         self.shown = ""
         self.kind = "recipe"
-        self.history = History(self)
+        self.history = VersionHistory(self)
         self.draft: str | None = None
         self.reading = False
         # The version that the draft was begun on.

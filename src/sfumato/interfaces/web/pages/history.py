@@ -27,7 +27,7 @@ NUMBERS = re.compile(r"[\d.,%\s]+")
 LONGEST_NAME = 80
 
 
-class History:
+class VersionHistory:
     """The history in one tab; what is open outlives the redrawing."""
 
     def __init__(self, drawer: Drawer) -> None:

@@ -149,7 +149,7 @@ def plan_blocks(recipe: Recipe) -> list[Block]:
     schema = recipe.schema
     roles = (
         ("dropped", schema.dropped_columns),
-        ("made coarser or suppressed until the promises hold", schema.quasi),
+        ("made coarser or suppressed", schema.quasi),
         ("sensitive", schema.sensitive),
     )
     rows: list[tuple[Cell, ...]] = [
@@ -159,7 +159,7 @@ def plan_blocks(recipe: Recipe) -> list[Block]:
     promises = [model.promise for model in recipe.meet]
     conditions = [
         ("Steps, in this order", steps or ["no step: only columns are dropped"]),
-        ("What must hold", promises or ["nothing is promised yet"]),
+        ("Promises", promises or ["nothing is promised yet"]),
     ]
     blocks: list[Block] = [
         Heading("What the run will do"),

@@ -90,6 +90,7 @@ class KMember(Step):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_member"
+    recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 
     @property

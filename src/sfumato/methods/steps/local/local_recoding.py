@@ -127,6 +127,7 @@ class LocalRecoding(Step):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "local_recoding"
+    recodes_quasi: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = ("method",)
     retold: ClassVar[tuple[str, ...]] = ("method", "grid")
 

@@ -253,6 +253,7 @@ class Mondrian(Step):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "mondrian"
+    recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 from sfumato.core.classes import count_classes, remap_to
 from sfumato.core.design import weights_of
 from sfumato.core.hierarchy import TOP
-from sfumato.core.schema import Attribute, Kind
+from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.local.axes import axes_of
 from sfumato.methods.steps.local.grid import describe_grids
@@ -112,6 +112,18 @@ def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     return BucketColumn(
         centres(dataset, name, form, line=line, groups=groups, weights=weights), after
     )
+
+
+def without_hierarchies(
+    schema: Schema, columns: Iterable[str], kinds: Collection[Kind] = tuple(Kind)
+) -> dict[str, Attribute]:
+    """The columns of these kinds whose hierarchies do not list what is released, without them."""
+    changed = {}
+    for name in columns:
+        attribute = schema.attributes.get(name)
+        if attribute is not None and attribute.hierarchy is not None and attribute.kind in kinds:
+            changed[name] = dataclasses.replace(attribute, hierarchy=None)
+    return changed
 
 
 def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:

@@ -4,7 +4,6 @@ exactly what they were.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -15,11 +14,12 @@ from pydantic import Field
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import as_column
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Attribute, Schema
+from sfumato.core.schema import Schema
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import computable
 from sfumato.methods.steps.masking.masking_fields import Names, Strata, require_table
+from sfumato.methods.steps.microaggregation.group_values import without_hierarchies
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import grouping
 from sfumato.methods.steps.microaggregation.microaggregation import Microaggregate
@@ -214,7 +214,7 @@ class HybridMicrodata(ColumnStep):
                 self.columns, f"redrawn within groups of at least {self.k} ({self.method})"
             ),
             columns=self._columns(table, after),
-            attributes=self._attributes(dataset.schema),
+            attributes=without_hierarchies(dataset.schema, self.columns),
             preserved=self._preserved(before, after, groups),
             warnings=(*notes, *self._warnings(dataset, table, sizes)),
             public={"method": self.method, "k": self.k, "groups": len(sizes)},
@@ -227,18 +227,7 @@ class HybridMicrodata(ColumnStep):
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is: hierarchies do not list what was drawn."""
-        return Schema({**schema.attributes, **self._attributes(schema)})
-
-    def _attributes(self, schema: Schema) -> dict[str, Attribute]:
-        attributes = {}
-        for name in self.columns:
-            if name in schema.attributes:
-                attributes[name] = schema.attributes[name]
-        return {
-            name: dataclasses.replace(a, hierarchy=None)
-            for name, a in attributes.items()
-            if a.hierarchy is not None
-        }
+        return Schema({**schema.attributes, **without_hierarchies(schema, self.columns)})
 
     def _table(self, dataset: Table) -> GroupedTable:
         table = table_of(

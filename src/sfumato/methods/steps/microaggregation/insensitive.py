@@ -4,7 +4,6 @@ hides the rest.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -18,6 +17,7 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.steps.masking.block import require_numbers
 from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.microaggregation.group_values import without_hierarchies
 from sfumato.methods.steps.microaggregation.noisy_means import (
     Scale,
     group_starts,
@@ -170,7 +170,7 @@ class InsensitiveMicroaggregate(ColumnStep):
         return Masked(
             actions=dict.fromkeys(self.columns, f"averaged over groups of {self.k} with noise"),
             columns=released,
-            attributes=self._attributes(dataset.schema),
+            attributes=without_hierarchies(dataset.schema, self.columns),
             warnings=warnings(draws, self.name, broken),
             public=public,
         )
@@ -183,18 +183,7 @@ class InsensitiveMicroaggregate(ColumnStep):
         """What a released table is, when ``schema`` says what the original is: hierarchies do not
         know means.
         """
-        return Schema({**schema.attributes, **self._attributes(schema)})
-
-    def _attributes(self, schema: Schema) -> dict[str, Any]:
-        attributes = {}
-        for name in self.columns:
-            if name in schema.attributes:
-                attributes[name] = schema.attributes[name]
-        return {
-            name: dataclasses.replace(a, hierarchy=None)
-            for name, a in attributes.items()
-            if a.hierarchy is not None
-        }
+        return Schema({**schema.attributes, **without_hierarchies(schema, self.columns)})
 
     def _require(self, dataset: Table) -> None:
         if self.k > len(dataset):

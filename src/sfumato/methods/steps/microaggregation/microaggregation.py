@@ -14,6 +14,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Centres, Clue, ColumnStep, Goal, Masked, Runs
 from sfumato.methods.steps.masking.masking_fields import Names, Strata, require_table
 from sfumato.methods.steps.microaggregation.centres import centres
+from sfumato.methods.steps.microaggregation.group_values import without_hierarchies
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import Method, grouping, require_options
 from sfumato.methods.steps.microaggregation.preserved_groups import preserved_facts
@@ -216,20 +217,10 @@ class Microaggregate(ColumnStep):
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
         """The columns whose hierarchies do not list what is released."""
-        attributes = {}
-        for name in self.columns:
-            if name in schema.attributes:
-                attributes[name] = schema.attributes[name]
-        gone = (
-            Kind.NUMERIC,
-            Kind.DATE,
-            *((Kind.NOMINAL, Kind.TEXT) if self.nominal == "taxonomy" else ()),
-        )
-        return {
-            name: dataclasses.replace(attribute, hierarchy=None)
-            for name, attribute in attributes.items()
-            if attribute.hierarchy is not None and attribute.kind in gone
-        }
+        kinds = [Kind.NUMERIC, Kind.DATE]
+        if self.nominal == "taxonomy":
+            kinds += [Kind.NOMINAL, Kind.TEXT]
+        return without_hierarchies(schema, self.columns, kinds)
 
     def _warnings(self, schema: Schema, table: GroupedTable) -> Iterator[str]:
         if self.method == "individual_ranking":

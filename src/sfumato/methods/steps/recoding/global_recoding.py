@@ -200,6 +200,7 @@ class GlobalRecoding(Step):
     ] = None
 
     name: ClassVar[str] = "global_recoding"
+    recodes_quasi: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = ("kind", "levels", "suppressed_records")
     retold: ClassVar[tuple[str, ...]] = ("levels",)
     fineness: ClassVar[Fineness] = "table"

@@ -278,6 +278,7 @@ class KOptimize(Step):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
+    recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
     fineness: ClassVar[Fineness] = "none"
 
