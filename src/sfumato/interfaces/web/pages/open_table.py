@@ -24,7 +24,7 @@ from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Drop
 from sfumato.interfaces.web.requests import ReadingRequest
-from sfumato.interfaces.web.reviewed_columns import forget
+from sfumato.interfaces.web.reviewed_columns import check, forget
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
@@ -342,6 +342,9 @@ class Opening(StageView):
         self.page.edit(project["recipe"], f"Took over the ARX project {project['title']}")
         if project["table"] is not None:
             await self.workbench.open(path=project["table"])
+        # its owner decided on these in ARX
+        check(self.project, list(project["recipe"].schema.attributes))
+        self.project.tell()
         if project["not_taken"]:
             self.page.say("Not taken over from ARX: " + "; ".join(project["not_taken"]))
 
