@@ -19,9 +19,10 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from sfumato.interfaces.web import project as module
+from sfumato.interfaces.web.decisions import context_mark, known_decision
 from sfumato.interfaces.web.exports import export_text
 from sfumato.interfaces.web.folders import project_of
-from sfumato.interfaces.web.project import Opened, Outdated, Project
+from sfumato.interfaces.web.project import Opened, Outdated, Project, VersionDecision
 from tests.core.forged_journals import chain_again
 
 
@@ -373,3 +374,34 @@ def test_project_folders_and_their_parent_are_their_owners_alone(
     folder.parent.mkdir(parents=True, mode=0o755)
     Project.open(folder).close()
     assert [path.stat().st_mode & 0o777 for path in (folder, folder.parent)] == [0o700, 0o700]
+
+
+def test_a_decision_is_about_the_release_it_was_made_for(tmp_path: Path) -> None:
+    """Other answers, another version, or the same version made again: each says so."""
+    project = Project.open(tmp_path / "project")
+    project.edit(recipes.parse("{columns: {age: keep}}"), "one", based_on=0)
+    assert known_decision(project) is None
+    decision = VersionDecision(1, "contract", "a reason", "all", context_mark(project))
+    project.note_decision(decision)
+
+    def outdated() -> str:
+        known = known_decision(project)
+        assert known is not None and known.words == "under contract"
+        return known.outdated
+
+    assert outdated() == ""
+    project.set_context({"recipient": "public"})
+    assert outdated() == "for other answers"
+    project.set_context({})
+    project.edit(recipes.parse("{columns: {age: quasi}}"), "two", based_on=1)
+    assert outdated() == "for version 1"
+    project.undo()
+    assert outdated() == ""
+    project.forget_decision(1)
+    assert outdated() == "for an earlier release"
+    project.close()
+    again = Project.open(tmp_path / "project")
+    assert again.log[0].decision == dataclasses.replace(decision, context="")
+    again.forget_effects()
+    assert known_decision(again) is None
+    again.close()

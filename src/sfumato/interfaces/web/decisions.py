@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Literal
 
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.fields import Fields
-from sfumato.interfaces.web.project import VersionDecision
-from sfumato.interfaces.web.release_runs import made_first
+from sfumato.interfaces.web.project import REMADE, VersionDecision
+from sfumato.interfaces.web.release_runs import decisions_of, made_first
 from sfumato.interfaces.web.worker import Cancelled
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.project import Project
     from sfumato.interfaces.web.workbench import Workbench
 
-DECISIONS = "decided of"
 TASK, HELP = "decide", "help_decision"
 # Tiers in the words of the strip.
 SHORT_NAMES = {
@@ -66,6 +65,8 @@ def known_decision(project: Project) -> KnownDecision | None:
     outdated = ""
     if entry.version != project.version:
         outdated = f"for version {entry.version}"
+    elif entry.context == REMADE:
+        outdated = "for an earlier release"
     elif entry.context != context_mark(project):
         outdated = "for other answers"
     return KnownDecision(entry.tier, entry.reason, entry.kept, entry.version, outdated)
@@ -79,16 +80,6 @@ def _decided_entry(project: Project) -> VersionDecision | None:
     if at:
         return versions[at].decision
     return next((entry.decision for entry in reversed(project.log) if entry.decision), None)
-
-
-def decisions_of(workbench: Workbench) -> dict[int, Fields]:
-    """What came of deciding about versions of this table, for every tab: what the task says, the
-    ``mark`` of the answers, ``changes`` once they are measured, or what was ``said`` instead.
-    """
-    decisions: dict[int, Fields] = workbench.remembered.setdefault(
-        f"{DECISIONS} {workbench.project.data.digest}", {}
-    )
-    return decisions
 
 
 def state_of_decision(workbench: Workbench, version: int) -> Literal["none", "current", "outdated"]:

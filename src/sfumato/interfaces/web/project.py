@@ -41,6 +41,8 @@ from sfumato.interfaces.web.uploads import FOLDER as UPLOADS
 from sfumato.interfaces.web.uploads import at_home, remove_unopened
 
 FORMAT = 1
+# In place of the mark of a decision whose release was made again: no mark is empty.
+REMADE = ""
 TIERS = ("publication", "contract", "internal", "none")
 REGISTER = ("file", "to", "person", "key")
 MOST_BYTES = 64 * MEGABYTE
@@ -337,6 +339,12 @@ class Project(Listeners):
         if self._entries[decision.version].decision != decision:
             self._append(decision)
             self.tell()
+
+    def forget_decision(self, version: int) -> None:
+        """The release of a version is another one: what was decided is about the one before."""
+        decision = self._entries[version].decision
+        if decision is not None:
+            self.note_decision(dataclasses.replace(decision, context=REMADE))
 
     def set_name(self, version: int, name: str) -> None:
         """Call a version something."""

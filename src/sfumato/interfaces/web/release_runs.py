@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Under this and the digest of the table the workbench keeps what came of each version, for every
 # tab and for one that comes later.
 OUTCOMES = "made of"
+DECISIONS = "decided of"
 
 
 def outcomes_of(workbench: Workbench) -> dict[int, Fields]:
@@ -24,6 +25,16 @@ def outcomes_of(workbench: Workbench) -> dict[int, Fields]:
         f"{OUTCOMES} {workbench.project.data.digest}", {}
     )
     return outcomes
+
+
+def decisions_of(workbench: Workbench) -> dict[int, Fields]:
+    """What came of deciding about versions of this table, for every tab: what the task says, the
+    ``mark`` of the answers, ``changes`` once they are measured, or what was ``said`` instead.
+    """
+    decisions: dict[int, Fields] = workbench.remembered.setdefault(
+        f"{DECISIONS} {workbench.project.data.digest}", {}
+    )
+    return decisions
 
 
 def begin(workbench: Workbench) -> asyncio.Task[None] | None:
@@ -66,6 +77,9 @@ async def make_version(workbench: Workbench, version: int) -> Fields:
         outcomes[version] = outcome
         if outcome.get("made"):
             workbench.project.note(version, outcome["effect"])
+            # it has a seed of its own: what was decided is about another release
+            decisions_of(workbench).pop(version, None)
+            workbench.project.forget_decision(version)
         workbench.project.tell()
     return outcome
 

@@ -192,6 +192,9 @@ class FakeBench:
     def tell(self) -> None:
         self.told = True
 
+    def forget_decision(self, version: int) -> None:
+        """Nothing was decided."""
+
     async def do(self, *what: Any, **given: Any) -> Any:
         if isinstance(self.answer, Exception):
             raise self.answer

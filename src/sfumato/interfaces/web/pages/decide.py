@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.interfaces.web.decisions import (
     begin_decision,
-    decisions_of,
     is_deciding,
     known_decision,
     state_of_decision,
@@ -17,6 +16,7 @@ from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import badge
+from sfumato.interfaces.web.release_runs import decisions_of
 from sfumato.interfaces.web.requests import ContextRequest
 
 if TYPE_CHECKING:
