@@ -167,7 +167,7 @@ def steps_page(name: str, title: str, lead: str) -> str:
         for step in registry.family("steps", Shape.TABLE).values()
         if ".".join(step.__module__.split(".")[:4]) in packages
     ]
-    return page(title, lead, UNDER["steps"], *(entry(step, "sf") for step in steps))
+    return page(title, lead, "## Steps", UNDER["steps"], *(entry(step, "sf") for step in steps))
 
 
 def of_shape(shape: Shape, title: str, lead: str) -> str:

@@ -129,6 +129,7 @@ _HOMES = {
         "PersonalLevels",
         "Pram",
         "Pseudonymize",
+        "RandomizedResponse",
         "RankSwap",
         "Recode",
         "Round",

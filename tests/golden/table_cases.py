@@ -99,6 +99,7 @@ EPSILON = {
     "safe_k_anonymization",
     "insensitive_microaggregation",
     "laplace_noise",
+    "randomized_response",
     "synthesize_privately",
 }
 """Steps that account for an ε draw from the system, whatever the seed, unless it is short: a
@@ -392,6 +393,19 @@ MASKING = {
                     "k": 5,
                     "epsilon": 1,
                     "bounds": {"length_of_stay": [0, 99]},
+                }
+            }
+        ],
+    ),
+    "randomized response": table_case(
+        "patients",
+        [
+            {
+                "randomized_response": {
+                    "columns": ["sex"],
+                    "epsilon": 1,
+                    "domain": {"sex": ["female", "male", "diverse"]},
+                    "prior": {"sex": [0.5, 0.4, 0.1]},
                 }
             }
         ],

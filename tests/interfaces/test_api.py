@@ -16,7 +16,7 @@ from sfumato.core.data import Data
 from sfumato.core.schema import Role
 from sfumato.data.examples import set_valued
 from sfumato.errors import ParameterError
-from sfumato.guidance.profiling.proposed_steps import means_for
+from sfumato.guidance.profiling.proposed_steps import step_for
 from sfumato.interfaces.cli import main
 from sfumato.release.read_data import schemas_of
 
@@ -264,7 +264,7 @@ def test_without_steps_the_step_is_taken_that_a_profile_proposes():
     options = sf.AnonymizeOptions(accept=accept)
     release = sf.anonymize(people, "k_anonymity:3", seed=1, options=options)
     assert release.holds
-    proposed = means_for(people)
+    proposed = step_for(people)
     assert proposed is not None
     assert [step.name for step in release.recipe.steps] == [proposed.name]
 

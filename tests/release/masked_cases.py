@@ -153,6 +153,9 @@ CASES = {
             "bounds": {"length_of_stay": [0, 99]},
         },
     ),
+    "randomized_response": Case(
+        "patients", {"columns": ["sex"], "epsilon": 1, "domain": {"sex": ["female", "male"]}}
+    ),
     "laplace_noise": Case(
         "patients",
         {

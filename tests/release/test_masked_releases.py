@@ -31,7 +31,7 @@ from tests.release.masked_cases import (
     told_of_people,
 )
 
-IN_ROW_ORDER = frozenset({"insensitive_microaggregation", "laplace_noise"})
+IN_ROW_ORDER = frozenset({"insensitive_microaggregation", "laplace_noise", "randomized_response"})
 """Steps whose draws are from the system but for rehearsals, which repeat them in the order of the
 rows.
 """

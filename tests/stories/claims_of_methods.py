@@ -306,6 +306,18 @@ ACCOUNTED_STEPS = (
     ),
     step(
         "table",
+        "randomized_response",
+        "Its columns are released with the stated ε for the values of one record, given all other"
+        " columns; no channel with this ε has less distortion than the stated one less the gap.",
+        "tests/methods/formulas/test_optimal_channels.py::test_every_outcome_keeps_epsilon_in_whole_numbers",
+        "tests/methods/formulas/test_optimal_channels.py::test_is_the_least_distortion_of_the_definition",
+        "tests/methods/formulas/test_optimal_channels.py::test_no_channel_is_below_the_bound",
+        "tests/methods/steps/swapping/test_randomized_response.py::test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim",
+        "tests/methods/steps/swapping/test_randomized_response.py::test_audit_of_an_estimated_prior",
+        "tests/methods/steps/swapping/test_randomized_response.py::test_the_value_of_one_record_changes_nothing_else_that_is_shared",
+    ),
+    step(
+        "table",
         "safe_k_anonymization",
         "All columns are released with the stated ε and δ.",
         "tests/methods/steps/test_safe_k_anonymization.py::test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim",

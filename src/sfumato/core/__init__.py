@@ -1,1 +1,1 @@
-"""The nouns: what a table, a class, a promise, a means, a measure and a release are."""
+"""The nouns: what a table, a class, a promise, a step, a measure and a release are."""

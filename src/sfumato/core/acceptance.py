@@ -15,6 +15,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.fields import Document
 from sfumato.core.schema import Role, Schema
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, did_you_mean
@@ -27,7 +28,7 @@ PAIR_KEYS = ("implies", "because")
 EXAMPLE = "'open_credit_lines: {implies: num_accounts, because: \"…\"}' or 'postcode: text only'"
 
 
-def _anything(value: Any) -> Any:
+def _anything(value: object) -> Any:
     return value
 
 
@@ -42,10 +43,11 @@ class ImpliedQuasi:
     because: str
 
     def __post_init__(self) -> None:
+        # a recipe file may hold anything there
         implies, because = (
             _anything(self.implies),
             _anything(self.because),
-        )  # a recipe file may hold anything there
+        )
         if not isinstance(implies, str) or not implies:
             raise ParameterError(
                 "'implies' must name one quasi-identifier; for several, write a list of mappings"
@@ -105,7 +107,7 @@ def read_acceptances(section: object) -> tuple[Acceptance, ...]:
     return tuple(accepted)
 
 
-def _read_one(column: str, spec: Any) -> Acceptance:
+def _read_one(column: str, spec: object) -> Acceptance:
     where = f"accept, column {column!r}"
     if spec == TEXT_ONLY:
         return TextOnly(column)
@@ -125,7 +127,7 @@ def _read_one(column: str, spec: Any) -> Acceptance:
         raise ParameterError(f"{where}: {error}") from None
 
 
-def write_acceptances(accepted: Iterable[Acceptance]) -> dict[str, Any]:
+def write_acceptances(accepted: Iterable[Acceptance]) -> Document:
     """The section ``accept`` of a recipe, the inverse of :func:`read_acceptances`."""
     columns: dict[str, list[Any]] = {}
     for acceptance in accepted:

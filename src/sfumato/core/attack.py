@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.data import Pair
+from sfumato.core.fields import Document, Fields
 from sfumato.core.metric import Metric
 from sfumato.core.parameters import label_of, plain_data, words_of
 from sfumato.core.progress import Progress, silent
@@ -264,9 +265,9 @@ class Finding:
     baseline: float | None = None
     victims: NDArray[np.int64] | None = None
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    details: Fields = dataclasses.field(default_factory=dict)
     trials: int | None = None
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    parameters: Fields = dataclasses.field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -317,7 +318,7 @@ class Finding:
             return None
         return f"the result fits any rate between 0 % and 100 %: {self.sentence}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The finding as plain data: the number of victims, never who they are."""
         return {
             "attack": self.attack,

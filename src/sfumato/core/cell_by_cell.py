@@ -4,9 +4,11 @@ others are read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
+
+from sfumato.core.fields import Document
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -24,7 +26,7 @@ def cell_by_cell(dataset: Table, recipe: Recipe) -> Table:
     mark = dataset.source.decimal or "."
     between = "." if mark == "," else ","
     grouped = rf"^[+-]?\d{{1,3}}(\{between}\d{{3}})+(\{mark}\d+)?$"
-    columns: dict[str, Any] = {}
+    columns: Document = {}
     for name, attribute in recipe.schema.attributes.items():
         if (
             attribute.bounds is not None

@@ -12,10 +12,11 @@ import dataclasses
 import itertools
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Literal, Union
 
+from sfumato.core.fields import Fields
 from sfumato.core.model import Model
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SfumatoError
@@ -49,7 +50,7 @@ def is_number(cls: type, field: str) -> bool:
     return _kinds(cls, field) <= {int, float, type(None)} and _kinds(cls, field) != {type(None)}
 
 
-def weakest(cls: Any, arguments: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
+def weakest(cls: Any, arguments: Fields) -> tuple[Any, tuple[str, ...]]:
     """A model with the weakest legal value for every number that is required and not given, and
     which those are.
 
@@ -125,7 +126,7 @@ def trivial(model: Model) -> bool:
     return bool(degrees) and weakest_model.implies(model)
 
 
-def _is_degree(cls: Any, arguments: Mapping[str, Any], name: str) -> bool:
+def _is_degree(cls: object, arguments: Fields, name: str) -> bool:
     """Whether a number says how much is promised, and not a fact about the data."""
     try:
         other_arguments = {field: value for field, value in arguments.items() if field != name}

@@ -305,7 +305,7 @@ class Data(Protocol):
         ...
 
     def evidence(
-        self, models: Sequence[Model], *, original: Any = None, **known: Any
+        self, models: Sequence[Model], *, original: object = None, **known: Any
     ) -> Evidence | ClassEvidence:
         """What the models judge; one that compares with the original is not judged without it."""
         ...
@@ -364,7 +364,9 @@ class PeopleData(Data, Protocol):
         require_alignment(self, released)
         return StepsResult(released, tuple(plans))
 
-    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> Evidence:
+    def evidence(
+        self, models: Sequence[Model], *, original: object = None, **known: Any
+    ) -> Evidence:
         """What the models judge; one that compares with the original is not judged without it."""
         blind = [model.promise for model in models if model.compares and original is None]
         if blind:
@@ -436,7 +438,7 @@ class SupportsTables(Protocol):
         """
         ...
 
-    def compare_table(self, name: str, original: Any) -> TablePair:
+    def compare_table(self, name: str, original: object) -> TablePair:
         """One table of this release beside the original one, without the numbers of persons."""
         ...
 

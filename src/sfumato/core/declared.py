@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.schema import Schema, checked_bounds, checked_domain
 from sfumato.core.words import count_of
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
@@ -69,11 +70,11 @@ class Declared:
             )
         return self.domains[column]
 
-    def about(self, columns: Sequence[str]) -> dict[str, Any]:
+    def about(self, columns: Sequence[str]) -> Document:
         """What is declared of some columns, as plain data: part of what makes a question the same
         question.
         """
-        descriptions: dict[str, Any] = {}
+        descriptions: Document = {}
         for column in sorted(set(columns)):
             if column in self.bounds:
                 bounds = list(self.bounds[column])
@@ -94,9 +95,9 @@ class Declared:
 def declared(
     schema: Schema,
     *,
-    bounds: Mapping[str, Any] | None = None,
-    domains: Mapping[str, Any] | None = None,
-    missing: Mapping[str, Any] | None = None,
+    bounds: Fields | None = None,
+    domains: Fields | None = None,
+    missing: Fields | None = None,
 ) -> Declared:
     """Gather what the schema declares and what is given besides; what is given wins.
 
@@ -260,7 +261,7 @@ class DeclaredTable:
     dataset: Table
     declared: Declared
     counts: NDArray[np.bool_]
-    memo: dict[str, Any] = dataclasses.field(default_factory=dict)
+    memo: Document = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, dataset: Table, declared: Declared, relation: Relation) -> DeclaredTable:

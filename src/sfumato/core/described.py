@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sfumato.core.data import Data
+from sfumato.core.fields import Document
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source, missing_column_problems
@@ -182,7 +183,7 @@ class Described(Data):
         """Say what missing values equal: ``with_missing(zip="wildcard")``."""
         return self._with("missing", rules)
 
-    def _with(self, field: str, values: dict[str, Any]) -> Self:
+    def _with(self, field: str, values: Document) -> Self:
         self.require(values)
         schema = self.schema
         for name, value in values.items():
@@ -191,7 +192,7 @@ class Described(Data):
             schema = schema.replace(name, **{field: value})
         return self.with_schema(schema)
 
-    def _type_description(self, name: str) -> dict[str, Any]:
+    def _type_description(self, name: str) -> Document:
         """What a column's type says of it: its kind and, of ordered categories, their order."""
         dtype = self.frame.collect_schema()[name]
         # Asked first: by type alone ordered categories would pass for nominal.

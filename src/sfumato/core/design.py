@@ -193,9 +193,8 @@ def renumbered(dataset: Table, seed: Seed) -> Table:
         ids, first = kernels.keys.group(pairs)
         numbers = np.empty(len(first), dtype=np.int64)
         permutation = seed.stream(f"renumber {name}").permutation(len(first))
-        numbers[np.lexsort(pairs[first].T)] = (
-            permutation + 1
-        )  # by class and name: the order of the rows must not matter
+        # by class and name: the order of the rows must not matter
+        numbers[np.lexsort(pairs[first].T)] = permutation + 1
         fresh = pl.Series(name, numbers[ids])
         is_missing = np.array([label is None for label in encoded.labels])
         missing = pl.Series(is_missing[encoded.codes])

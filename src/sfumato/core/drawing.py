@@ -17,6 +17,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfumato.core.fields import Document
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -38,7 +40,7 @@ class Pen:
     opacity: float = 1.0
     dashed: bool = False
 
-    def as_mark(self) -> dict[str, Any]:
+    def as_mark(self) -> Document:
         """The pen in Vega-Lite."""
         if self.dashed:
             dash = {"strokeDash": [int(part) for part in DASHES.split(",")]}
@@ -83,11 +85,11 @@ class Rect:
         )
         return f"<rect {position}{_ink(self.pen)}/>"
 
-    def as_mark(self) -> dict[str, Any]:
+    def as_mark(self) -> Document:
         """What all rectangles of one layer of a chart share."""
         return {"type": "rect", **self.pen.as_mark()}
 
-    def as_rows(self) -> list[dict[str, Any]]:
+    def as_rows(self) -> list[Document]:
         """The rectangle as data of a chart."""
         return [{"x": self.x, "y": self.y, "x2": self.x + self.width, "y2": self.y + self.height}]
 
@@ -113,11 +115,11 @@ class Stroke:
             return f'<path d="M{path}"{_ink(self.pen)}/>'
         return ""
 
-    def as_mark(self) -> dict[str, Any]:
+    def as_mark(self) -> Document:
         """A layer of its own: two lines in one would be joined."""
         return {"type": "line", **self.pen.as_mark()}
 
-    def as_rows(self) -> list[dict[str, Any]]:
+    def as_rows(self) -> list[Document]:
         """The points of the line in their order."""
         return [{"x": x, "y": y, "order": i} for i, (x, y) in enumerate(self.points)]
 
@@ -193,11 +195,11 @@ class Mark:
             end = "/>"
         return f"<{kind} {position}{ink}{end}"
 
-    def as_mark(self) -> dict[str, Any]:
+    def as_mark(self) -> Document:
         """What all marks of one layer of a chart share."""
         return {"type": "point", "shape": self.shape, **self.pen.as_mark()}
 
-    def as_rows(self) -> list[dict[str, Any]]:
+    def as_rows(self) -> list[Document]:
         """The mark as data of a chart."""
         return [{"x": self.x, "y": self.y, "size": self.size, "title": self.title}]
 
@@ -231,7 +233,7 @@ class Text:
         weight = ' font-weight="600"' if self.bold else ""
         return f"<text {position}{look}{weight}>{escaped(self.words)}</text>"
 
-    def as_mark(self) -> dict[str, Any]:
+    def as_mark(self) -> Document:
         """What all texts of one layer of a chart share."""
         look = {
             "align": self.align,
@@ -247,7 +249,7 @@ class Text:
             "dx": self.dx,
         }
 
-    def as_rows(self) -> list[dict[str, Any]]:
+    def as_rows(self) -> list[Document]:
         """The words as data of a chart."""
         return [{"x": self.x, "y": self.y, "words": self.words}]
 
@@ -331,7 +333,7 @@ class Drawing:
         chart: alt.LayerChart = alt.LayerChart.from_dict(plain, validate=False)
         return chart
 
-    def _layers(self) -> Iterator[dict[str, Any]]:
+    def _layers(self) -> Iterator[Document]:
         """Neighbours of one look share a layer; every line has one of its own."""
         width, height = self.extent
         # Lines have their number in the key, so that no two share a layer; all other shapes share
@@ -352,7 +354,7 @@ class Drawing:
             }
 
 
-_CHANNELS: Mapping[str, dict[str, Any]] = {
+_CHANNELS: Mapping[str, Document] = {
     "rect": {"x2": {"field": "x2"}, "y2": {"field": "y2"}},
     "line": {"order": {"field": "order", "type": "quantitative"}},
     "point": {
@@ -363,7 +365,7 @@ _CHANNELS: Mapping[str, dict[str, Any]] = {
 }
 
 
-def _pixels(axis: str, start: float, length: float) -> dict[str, Any]:
+def _pixels(axis: str, start: float, length: float) -> Document:
     """The channel that takes places as they are."""
     scale = {"domain": [start, start + length], "range": [0, length], "nice": False, "zero": False}
     return {"field": axis, "type": "quantitative", "axis": None, "scale": scale}

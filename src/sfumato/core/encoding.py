@@ -569,16 +569,14 @@ def tallied(
     """
     if copies is not None and is_one_record_each(copies):
         copies = None
-    if (
-        copies is None and len(codes) > kernels.keys.FEW and codes.dtype.kind == "u"
-    ):  # numpy widens the codes it counts
+    # numpy widens the codes it counts
+    if copies is None and len(codes) > kernels.keys.FEW and codes.dtype.kind == "u":
         counts: NDArray[np.int64] = kernels.keys.count_codes(codes, groups)
         return counts
     if copies is None:
         return np.bincount(codes, minlength=groups)
-    return np.bincount(codes, weights=copies, minlength=groups).astype(
-        np.int64
-    )  # exact up to 2⁵³ records
+    # exact up to 2⁵³ records
+    return np.bincount(codes, weights=copies, minlength=groups).astype(np.int64)
 
 
 def alike(dataset: Table, columns: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

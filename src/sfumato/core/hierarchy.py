@@ -395,9 +395,8 @@ def bind(
     missing = len(present) < len(values)
     ladder = hierarchy.ladder(present, missing=missing)
     if ladder is not None:
-        if ladder.bound is not None and isinstance(
-            values, TextLabels
-        ):  # the missing one is the last, here and there
+        # the missing one is the last, here and there
+        if ladder.bound is not None and isinstance(values, TextLabels):
             ladder.remember(
                 values, np.append(ladder.bound, len(present)) if missing else ladder.bound
             )

@@ -12,7 +12,6 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
 
 from sfumato.core.portable import interrupt_handler, interrupts_for_good, interrupts_to
 
@@ -55,7 +54,7 @@ class Ending:
     def __init__(self) -> None:
         self.presses, self.ended = 0, False
 
-    def __call__(self, number: int, frame: Any) -> None:
+    def __call__(self, number: int, frame: object) -> None:
         """Raise KeyboardInterrupt, unless it is on its way already."""
         self.presses += 1
         # A second press while the first one is dealt with would cut off what is told.

@@ -40,8 +40,9 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, ClassVar, Self, TypeVar
+from typing import IO, ClassVar, Self, TypeVar
 
+from sfumato.core.fields import Document
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.portable import (
     PRIVATE_FILE,
@@ -67,7 +68,7 @@ class Entry:
     the types it declares.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
+    __pydantic_config__: ClassVar[Document] = {"extra": "forbid", "strict": True}
     large_fields: ClassVar[tuple[str, ...]] = ()
     """Texts too large to be kept in memory: empty in :attr:`Journal.entries`, read again
     by :meth:`Journal.read_entry`.
@@ -95,7 +96,7 @@ class JournalKind:
     """Also on a system without file locks, where one byte is locked instead."""
 
     @functools.cached_property
-    def readers(self) -> dict[str, Any]:
+    def readers(self) -> Document:
         """Per name of an entry type, what reads it."""
         from pydantic import TypeAdapter  # heavy: only who reads or writes a journal pays for it
 
@@ -457,13 +458,11 @@ class Journal:
         if self._head_beside:
             write_whole(file, content)
             return
-        with contextlib.suppress(
-            OSError, UnreadableInput
-        ):  # a state folder that cannot be written remembers nothing
+        # a state folder that cannot be written remembers nothing
+        with contextlib.suppress(OSError, UnreadableInput):
             head = self._remembered_head()
-            if head is None or head.entries < len(
-                self.hashes
-            ):  # else another process has seen more meanwhile
+            # else another process has seen more meanwhile
+            if head is None or head.entries < len(self.hashes):
                 file.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
                 write_whole(file, content)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sfumato.core.fields import Document
 from sfumato.errors import printable_json
 
 
@@ -50,7 +51,7 @@ def _without_blanks(text: str) -> str:
     return "".join(text.split())
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, Any]]) -> Document:
     document = dict(pairs)
     if len(document) != len(pairs):
         raise ValueError("a key is repeated; keep one")

@@ -10,10 +10,11 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Fields
 from sfumato.core.portable import open_private, open_to_others
 from sfumato.errors import OutputError, ParameterError
 
@@ -44,7 +45,7 @@ class KeyReference:
     env: str | None = None
 
     @classmethod
-    def of(cls, reference: KeyReference | Mapping[str, Any]) -> KeyReference:
+    def of(cls, reference: KeyReference | Fields) -> KeyReference:
         """A reference from its recipe form, ``{file: path}`` or ``{env: NAME}``."""
         if isinstance(reference, KeyReference):
             return reference

@@ -17,10 +17,10 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.budget import NOTHING, Budget, PrivacyLoss
 from sfumato.core.declared import Relation
+from sfumato.core.fields import Fields
 from sfumato.core.journal import Entry, Journal, JournalKind
 from sfumato.errors import BudgetExceeded, ParameterError
 
@@ -46,7 +46,7 @@ class StoredAnswer(Entry):
     """The answer to a question, given again whenever the same is asked."""
 
     key: str
-    values: Mapping[str, Any]
+    values: Fields
 
 
 LEDGER = JournalKind("ledger", (Terms, Expense, StoredAnswer), "nothing is answered", first=Terms)
@@ -61,7 +61,7 @@ class Book:
         self.terms = terms
         self.losses: list[PrivacyLoss] = []
         self.spending = NOTHING
-        self.answers: dict[str, Mapping[str, Any]] = {}
+        self.answers: dict[str, Fields] = {}
         self.asked: list[str] = []
         self.spent_on: set[str] = set()
         self._journal = journal
@@ -88,7 +88,7 @@ class Book:
             self._journal.append(Expense(expenses))
             self.catch_up()
 
-    def record(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
+    def record(self, answers: Mapping[str, Fields]) -> None:
         """Keep answers, so that the same questions get them again."""
         self._journal.append(*(StoredAnswer(key, values) for key, values in answers.items()))
         self.catch_up()

@@ -17,6 +17,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import known_as, label_of, plain_data, values_of, words_of
 from sfumato.errors import ParameterError
 
@@ -35,7 +36,7 @@ class Limit:
 
     name: str
     bound: float
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    parameters: Fields = dataclasses.field(default_factory=dict)
     way: str | None = None
 
     @property
@@ -49,20 +50,20 @@ class Limit:
         return words_of(self.name, self.parameters)
 
     @property
-    def spec(self) -> str | dict[str, Any]:
+    def spec(self) -> str | Document:
         """What is measured, as a recipe names it."""
         if self.parameters:
             return {self.name: dict(self.parameters)}
         return self.name
 
-    def to_recipe(self) -> float | dict[str, Any]:
+    def to_recipe(self) -> float | Document:
         """The limit as a recipe writes it: a number where nothing else is to be said."""
         if self.way is None:
             return self.bound
         return {**self.parameters, self.way: self.bound}
 
 
-def limits_of(limits: Mapping[str, Any]) -> tuple[Limit, ...]:
+def limits_of(limits: Fields) -> tuple[Limit, ...]:
     """All limits of a recipe, one by one; :class:`ParameterError` where one is no limit.
 
     >>> [
@@ -80,7 +81,7 @@ def limits_of(limits: Mapping[str, Any]) -> tuple[Limit, ...]:
     return tuple(bounds)
 
 
-def _limit(name: str, spec: Any) -> Limit:
+def _limit(name: str, spec: object) -> Limit:
     way, number, parameters = None, spec, {}
     if isinstance(spec, Mapping):
         ways = [word for word in BOUNDS if word in spec]
@@ -96,7 +97,7 @@ def _limit(name: str, spec: Any) -> Limit:
     return Limit(name, number, parameters, way)
 
 
-def written_limits(limits: Sequence[Limit]) -> dict[str, Any]:
+def written_limits(limits: Sequence[Limit]) -> Document:
     """Limits as a recipe holds them: several of one name are a list.
 
     >>> written_limits(
@@ -110,11 +111,11 @@ def written_limits(limits: Sequence[Limit]) -> dict[str, Any]:
     return {name: entries if len(entries) > 1 else entries[0] for name, entries in grouped.items()}
 
 
-def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
+def plain_limits(limits: Mapping[Any, Any]) -> Document:
     """Limits with plain names as keys: ``{sf.IntervalDisclosure("deviation"): 0.2}`` as a recipe
     would write it.
     """
-    plain: dict[str, Any] = {}
+    plain: Document = {}
     for key, bound in limits.items():
         spec = bound
         if isinstance(key, str):
@@ -134,7 +135,7 @@ def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
     return plain
 
 
-def _said_of(metric: Any, bound: Any) -> Any:
+def _said_of(metric: Any, bound: object) -> Any:
     parameters = values_of(metric)
     way = "at_least" if metric.better == "higher" else "at_most"
     return {**parameters, way: bound} if parameters else bound

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.core.encoding import encode
+from sfumato.core.fields import Fields
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,9 +115,8 @@ def _are_equal(table: Table, other_table: Table, columns: Sequence[str]) -> bool
     if not len(other_table):
         return True
     rows, other_rows = _origin(table), _origin(other_table)
-    if (
-        min(int(rows.min(initial=0)), int(other_rows.min())) < 0
-    ):  # somebody's row was drawn anew: it is nobody's
+    # somebody's row was drawn anew: it is nobody's
+    if min(int(rows.min(initial=0)), int(other_rows.min())) < 0:
         return False
     # By original row the row of the first table, -1 where it is gone.
     last_row = max(int(rows.max(initial=-1)), int(other_rows.max()))
@@ -143,7 +143,7 @@ def _text(column: pl.Series) -> pl.Series:
     return encode(column).text("value")
 
 
-def told_in_plans(plans: Sequence[Mapping[str, Any]], column: str, quasi: Sequence[str]) -> bool:
+def told_in_plans(plans: Sequence[Fields], column: str, quasi: Sequence[str]) -> bool:
     """Whether the plans of a certificate tell that a fixed mechanism was applied to a column, and
     that nothing came after it.
 

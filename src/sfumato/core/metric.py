@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Cell, TableBlock
 from sfumato.core.consistency import NOBODYS
+from sfumato.core.fields import Document
 from sfumato.core.shape import Shape
 from sfumato.core.words import first_sentence, number, plain_name
 
@@ -53,7 +54,7 @@ class Measure(Reportable):
             return self.parts()
         return self.parts
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The measure as plain data, without anything per record."""
         plain = {}
         for f in dataclasses.fields(self):

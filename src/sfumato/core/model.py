@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, TableBlock, VerdictBlock
 from sfumato.core.encoding import parts_of
+from sfumato.core.fields import Document
 from sfumato.core.shape import Shape
 from sfumato.core.words import plain_name
 from sfumato.errors import InternalError
@@ -187,7 +188,7 @@ class Verdict(Reportable):
         numbers = TableBlock(tuple(map(plain_name, heads)), (cells,))
         return [self.verdict_block, numbers]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The verdict as plain data, without anything per class or per record; what is infinite is
         None.
         """

@@ -12,6 +12,7 @@ import polars as pl
 
 from sfumato.core.consistency import NOBODYS, origins_of
 from sfumato.core.encoding import Encoded, encode_column
+from sfumato.core.fields import Fields
 from sfumato.core.labels import positions_in
 from sfumato.core.reading import Joint, Reading, Rung, read_codes
 from sfumato.core.schema import Schema
@@ -374,7 +375,7 @@ class TablePair:
         return losses
 
 
-def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
+def levels_of(plans: Iterable[Fields]) -> dict[str, Rung]:
     """The level each column was released at as a whole, from the plans of a release as plain data,
     in their order.
 

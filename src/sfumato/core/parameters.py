@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.plug_ins import describe_plug_in, load_plug_in, points_by_name
 from sfumato.errors import ParameterError, did_you_mean
 
@@ -84,7 +85,7 @@ def parameters(cls: type[T]) -> type[T]:
     names = list(fields)
 
     @functools.wraps(validated)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init(self: object, *args: Any, **kwargs: Any) -> None:
         if len(args) > len(names):
             raise ParameterError(
                 f"{cls.__name__}: at most {len(names)} parameters, but {len(args)} were given"
@@ -93,9 +94,10 @@ def parameters(cls: type[T]) -> type[T]:
         try:
             validated(self, **positional, **kwargs)
         except ValidationError as error:
+            # said once is enough
             problems = [
                 problem.removeprefix(f"{cls.__name__}: ") for problem in problems_of(error, names)
-            ]  # said once is enough
+            ]
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
         values = {name: getattr(self, fields.get(name, name)) for name in {**positional, **kwargs}}
         mistaken = []
@@ -115,7 +117,7 @@ def parameters(cls: type[T]) -> type[T]:
 
     by_fields = checked.__hash__
 
-    def hashed(self: Any) -> int:
+    def hashed(self: object) -> int:
         try:
             return by_fields(self)  # type: ignore[no-any-return]
         # a field is a mapping: objects of one class then share a hash, and are told apart by
@@ -133,7 +135,7 @@ loops and decimals can still hold it.
 """
 
 
-def _taken_for_number(argument: Any, field_value: Any) -> bool:
+def _taken_for_number(argument: object, field_value: object) -> bool:
     """Whether true or false was read as 1 or 0: nobody who writes ``budget: true`` means a budget
     of 1.
     """
@@ -222,7 +224,7 @@ def spelled(cls: type) -> dict[str, str]:
     return {name: (declared[name].alias if name in declared else None) or name for name in names}
 
 
-def values_of(value: Any) -> dict[str, Any]:
+def values_of(value: Any) -> Document:
     """Fields of a value that differ from their defaults, as plain data for a recipe."""
     plain, words = {}, spelled(type(value))
     for field in dataclasses.fields(value):
@@ -254,7 +256,7 @@ def plain_data(value: object) -> Any:
     return str(value)
 
 
-def label_of(name: str, parameters: Mapping[str, Any]) -> str:
+def label_of(name: str, parameters: Fields) -> str:
     """A name with its parameters, as a recipe and the command line write them.
 
     >>> (
@@ -268,7 +270,7 @@ def label_of(name: str, parameters: Mapping[str, Any]) -> str:
     return name
 
 
-def words_of(name: str, parameters: Mapping[str, Any]) -> str:
+def words_of(name: str, parameters: Fields) -> str:
     """The same for a sentence.
 
     >>> words_of("interval_disclosure", {"kind": "deviation"}), words_of("interval_disclosure", {})
@@ -280,7 +282,7 @@ def words_of(name: str, parameters: Mapping[str, Any]) -> str:
     return words
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     """Plain data in one line of YAML."""
     if isinstance(value, Mapping):
         entries = ", ".join(f"{_flow(key)}: {_flow(entry)}" for key, entry in value.items())

@@ -22,6 +22,7 @@ import numpy as np
 
 from sfumato.core.classes import count_rows
 from sfumato.core.data import SupportsTables
+from sfumato.core.fields import Document, Fields
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.model import Facts, Model, Verdict
 from sfumato.core.parameters import plain_data, values_of
@@ -76,12 +77,12 @@ class Placed:
         fields: tuple[str, ...] = self.method.secret
         return fields
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> Document:
         """What a recipe writes beside the name: the fields of the method, and the table."""
         return {**values_of(self.method), "table": self.table}
 
 
-def _require_tables(data: Any, method: str) -> SupportsTables:
+def _require_tables(data: object, method: str) -> SupportsTables:
     if not isinstance(data, SupportsTables):
         raise ParameterError(f"{method}: these data are not several tables, so leave 'table' out")
     return data
@@ -176,14 +177,14 @@ class PlacedPlan(Plan):
         """What the step must store."""
         return self.inner.after_writing
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was decided, and in which table."""
         description = {"table": self.table, **self.inner.describe()}
         if self.rows_dropped:
             description["rows_dropped"] = self.rows_dropped
         return description
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """How it was found."""
         return self.inner.effort()
 
@@ -230,7 +231,7 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
                 "tables are read; for keys use key_pseudonyms"
             )
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> Document:
         """What a recipe writes beside the name: fields of the method, table, aim and what goes."""
         fields = super().fields()
         if self.aim:
@@ -250,9 +251,7 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         fields: tuple[str, ...] = self.method.retold
         return fields
 
-    def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, told: Fields, schema: Schema, records: int | None) -> str | None:
         """What the method says of its plan; ``schema`` is that of the table. How many rows it had
         is not told.
         """
@@ -329,7 +328,7 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         return _require_tables(data, self.name).with_table(self.table, plan.changed, drop=self.drop)
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, told: Fields) -> str:
         """What was done, in a sentence.
 
         >>> ward, day, age = ({"level": n, "top": top} for n, top in ((0, 1), (2, 4), (3, 3)))

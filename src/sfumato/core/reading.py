@@ -584,9 +584,8 @@ def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float
         return None
     read = text_of(encoded.labels).cast(pl.Float64, strict=False)
     numbers = np.array(read.to_numpy(), dtype=np.float64)
-    if read.null_count() != int(
-        missing_in(encoded.labels).sum()
-    ):  # decimals may be written as polars does not read them
+    # decimals may be written as polars does not read them
+    if read.null_count() != int(missing_in(encoded.labels).sum()):
         numbers = np.array(
             [math.nan if name is None else float(name) for name in encoded.labels], dtype=np.float64
         )
@@ -791,9 +790,8 @@ def _loss_of_labels(
     """
     losses = np.zeros(len(known_losses))
     if span > 0:
-        with np.errstate(
-            over="ignore"
-        ):  # a span near zero: the quotient is infinite, and 1 the most it counts
+        # a span near zero: the quotient is infinite, and 1 the most it counts
+        with np.errstate(over="ignore"):
             losses = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
         spans_of_labels = (ends[1] - ends[0]) / span
         losses = np.where(np.isnan(ends[0]), losses, np.minimum(1.0, spans_of_labels))

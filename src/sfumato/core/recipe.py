@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.acceptance import Acceptance, read_acceptances
+from sfumato.core.fields import Document, Fields
 from sfumato.core.limits import plain_limits
 from sfumato.core.model import Model
 from sfumato.core.parameters import label_of
@@ -40,7 +41,7 @@ class Kept:
     holds: bool
     sentence: str
     refuses: bool = True
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    parameters: Fields = dataclasses.field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.holds
@@ -53,7 +54,7 @@ class Kept:
     def __repr__(self) -> str:
         return f"{'✓' if self.holds else '✗'} {self.sentence}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The verdict as plain data; what could not be measured has no value."""
         plain = {
             **dataclasses.asdict(self),
@@ -182,7 +183,7 @@ class Recipe:
     schema: Schema
     meet: tuple[Model, ...] = ()
     steps: tuple[Step, ...] = ()
-    limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    limits: Fields = dataclasses.field(default_factory=dict)
     contract: tuple[Agreement, ...] = ()
     intake: Intake = dataclasses.field(default_factory=Intake)
     accept: tuple[Acceptance, ...] = ()
@@ -225,7 +226,7 @@ class Recipe:
         return cls(schema, shape=shape, others=further, first=first, **parts)
 
 
-def columns_in_recipe(recipe: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def columns_in_recipe(recipe: Fields) -> dict[str, Fields]:
     """What a recipe, as plain data, says of the columns of each table; keys of several tables stand
     among them.
 
@@ -244,13 +245,13 @@ def columns_in_recipe(recipe: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]
     if "tables" not in recipe:
         people = (recipe.get(PEOPLE) or {}).get("columns", {})
         return {DATA: recipe["columns"], **({PEOPLE: people} if people else {})}
-    columns: dict[str, Mapping[str, Any]] = {}
+    columns: dict[str, Fields] = {}
     for name, table in recipe["tables"].items():
         columns[name] = {**_key_columns(name, table), **table.get("columns", {})}
     return columns
 
 
-def _key_columns(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+def _key_columns(name: str, table: Fields) -> Document:
     """The key of a table and those that refer to other tables, as columns with the role ``key``."""
     keys = {}
     if "key" in table:

@@ -30,6 +30,7 @@ from sfumato.core.acceptance import (
     read_acceptances,
     write_acceptances,
 )
+from sfumato.core.fields import Document, Fields
 from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
 from sfumato.core.placed import PlacedStep
 from sfumato.core.publication import Publication, read_publication
@@ -143,9 +144,8 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         raise RecipeError(
             f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps"
         )
-    if document and not any(
-        section in SECTIONS for section in document
-    ):  # another file: what it holds is not shown
+    # another file: what it holds is not shown
+    if document and not any(section in SECTIONS for section in document):
         raise RecipeError(
             f"{name} is not a recipe: it has none of the sections {', '.join(SECTIONS)}"
         )
@@ -230,7 +230,7 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
     )
 
 
-def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[str]:
+def _unknown_tables(document: Fields, tables: Iterable[str]) -> list[str]:
     """Methods with ``table:`` that name a table which the recipe does not describe."""
     table_names, problems = list(tables), []
     for section in ("meet", "steps", "contract"):
@@ -246,7 +246,7 @@ def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[
     return problems
 
 
-def _schema(problems: _Problems, columns: Any, base: Path | str) -> Schema:
+def _schema(problems: _Problems, columns: object, base: Path | str) -> Schema:
     """The columns of a table, as far as they map names to what they are."""
     if not isinstance(columns, Mapping):
         problems += ["'columns' must map column names to descriptions, like 'age: {role: quasi}'"]
@@ -261,7 +261,7 @@ def _schema(problems: _Problems, columns: Any, base: Path | str) -> Schema:
 
 
 def _tables(
-    problems: _Problems, document: Mapping[str, Any], shape: Shape, base: Path | str
+    problems: _Problems, document: Fields, shape: Shape, base: Path | str
 ) -> dict[str, TableDescription]:
     """The tables that a recipe is about: the one or two of most shapes, or several with their
     keys.
@@ -289,7 +289,7 @@ def _tables(
 
 
 def _related(
-    problems: _Problems, document: Mapping[str, Any], base: Path | str
+    problems: _Problems, document: Fields, base: Path | str
 ) -> dict[str, TableDescription]:
     """Several tables, ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people:
     person_id}, columns: {…}}}``.
@@ -329,7 +329,7 @@ def _related(
     return {link.table: tables[link.table] for link in links}
 
 
-def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
+def _related_table(name: str, spec: object, base: Path | str) -> TableDescription:
     # Problems of their own, so that each can say which table it is about.
     problems, where = _Problems(), f"table {name!r}"
     if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
@@ -359,7 +359,7 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     return TableDescription(keyed, spec.get("file"))
 
 
-def _other_codes(column: str, spec: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+def _other_codes(column: str, spec: Fields, before: Fields) -> list[str]:
     """Whether the same column of two tables has two lists of codes for missing values."""
     if spec.get("missing_values") == before.get("missing_values"):
         return []
@@ -371,13 +371,13 @@ def _other_codes(column: str, spec: Mapping[str, Any], before: Mapping[str, Any]
     ]
 
 
-def _intake(problems: _Problems, document: Mapping[str, Any]) -> Intake:
+def _intake(problems: _Problems, document: Fields) -> Intake:
     """What a recipe says about reading: at its top, and codes for missing values with columns."""
     tables = document.get("tables")
     descriptions = [document.get(PEOPLE), document]
     if isinstance(tables, Mapping):
         descriptions += tables.values()
-    columns: dict[str, Any] = {}
+    columns: Document = {}
     for table in descriptions:
         own = table.get("columns") if isinstance(table, Mapping) else None
         for name, spec in own.items() if isinstance(own, Mapping) else ():
@@ -436,7 +436,7 @@ def _said_once(problems: Sequence[str]) -> list[str]:
 
 
 def _objects(
-    problems: _Problems, document: Mapping[str, Any], section: str, build: Callable[[Any, str], Any]
+    problems: _Problems, document: Fields, section: str, build: Callable[[Any, str], Any]
 ) -> list[Any]:
     specs = document.get(section) or []
     if isinstance(specs, str) or not isinstance(specs, Sequence):
@@ -446,7 +446,7 @@ def _objects(
     return [m for m in built if m is not None]
 
 
-def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
+def _agreement(spec: object, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
     if isinstance(spec, Mapping) and len(spec) == 1:
         name, fields = next(iter(spec.items()))
@@ -467,14 +467,14 @@ def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreemen
         raise RecipeError(f"{where}: {error}") from None
 
 
-def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
+def _agreement_dict(agreement: Agreement) -> Document:
     """The recipe form of a line of the contract."""
     (name, fields), *_ = registry.write(agreement.metric).items()
     bounds = {key: value for key in BOUNDS if (value := getattr(agreement, key)) is not None}
     return {name: {**fields, **bounds, **({"refuse": True} if agreement.refuse else {})}}
 
 
-def _attribute(spec: Any, where: str, base: Path) -> Attribute:
+def _attribute(spec: object, where: str, base: Path) -> Attribute:
     """What a recipe says of one column: ``quasi``, or ``{role: quasi, hierarchy: …}``."""
     if isinstance(spec, str):
         spec = {"role": spec}
@@ -524,13 +524,13 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         raise RecipeError(f"{where}: {error}") from None
 
 
-def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
+def to_dict(recipe: Recipe, *, base: Path | None = None) -> Document:
     """A recipe as plain data, the inverse of :func:`any_from_dict` with the same base.
 
     Paths of hierarchy files are written relative to ``base``, by default the folder of the recipe.
     """
     start = recipe.base if base is None else base
-    plain: dict[str, Any] = {"sfumato": VERSION}
+    plain: Document = {"sfumato": VERSION}
     if recipe.shape != Recipe.shape:
         plain["shape"] = str(recipe.shape)
     if recipe.proposed_from is not None:
@@ -569,7 +569,7 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
 
 def _table_dict(
     recipe: Recipe, description: TableDescription, base: Path, link: Link | None = None
-) -> dict[str, Any]:
+) -> Document:
     if description.file is None or recipe.base == base:
         relative_file = description.file
     else:
@@ -587,12 +587,12 @@ def _table_dict(
     return {**file_entry, **own, **above, **rule, "columns": columns}
 
 
-def _columns_dict(recipe: Recipe, schema: Schema, base: Path) -> dict[str, Any]:
+def _columns_dict(recipe: Recipe, schema: Schema, base: Path) -> Document:
     """What a recipe says of every column; what it says by default is left out."""
     columns = {}
     for name, attribute in schema.attributes.items():
         roles = [str(role) for role in attribute.roles]
-        spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+        spec: Document = {"role": roles[0] if len(roles) == 1 else roles}
         for field in dataclasses.fields(attribute):
             value = getattr(attribute, field.name)
             if field.name == "roles" or value == field.default:
@@ -611,7 +611,7 @@ def _columns_dict(recipe: Recipe, schema: Schema, base: Path) -> dict[str, Any]:
     return columns
 
 
-def public_dict(recipe: Recipe) -> dict[str, Any]:
+def public_dict(recipe: Recipe) -> Document:
     """A recipe as a certificate shows it: what lists data values, or must not be known, is left
     out.
 
@@ -632,7 +632,7 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
             if "order" in spec:
                 spec["order"] = {"order": KEPT}
     metrics = [agreement.metric for agreement in recipe.contract]
-    parts: list[tuple[Any, dict[str, Any]]] = [
+    parts: list[tuple[Any, Document]] = [
         *zip(recipe.meet, plain["meet"], strict=True),
         *zip(recipe.steps, plain["steps"], strict=True),
         *zip(metrics, plain.get("contract", []), strict=True),
@@ -647,7 +647,7 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     return plain
 
 
-def _keep_back(part: Any, fields: dict[str, Any]) -> None:
+def _keep_back(part: Any, fields: Document) -> None:
     """Leave out, in place, what a part of a recipe must not show; the promises that a placed step
     aims at, too.
     """

@@ -14,6 +14,7 @@ from typing import Any
 from sfumato.core.attack import Attack
 from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
 from sfumato.core.data import Data
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.limits import Limit, limits_of
 from sfumato.core.metric import Risk, Utility
@@ -203,7 +204,7 @@ def forget_plug_ins() -> None:
     family.cache_clear()
 
 
-def _belongs(cls: Any, family_name: str) -> bool:
+def _belongs(cls: object, family_name: str) -> bool:
     """Whether something is a class with parameters and a name that inherits what members have, and
     says what they must.
     """
@@ -409,7 +410,7 @@ def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Sha
         raise RecipeError(f"{prefix}{name}: {str(error).split(': ', 1)[-1]}") from None
 
 
-def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], where: str) -> Placed:
+def _build_placed(family_name: str, name: str, arguments: Fields, where: str) -> Placed:
     """A method of ordinary tables and where it applies; keys that say so are no fields of the
     method.
     """
@@ -554,7 +555,7 @@ def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
     return arguments
 
 
-def write(value: Any) -> dict[str, Any]:
+def write(value: Any) -> Document:
     """The recipe form of an object.
 
     >>> write(build("models", {"k_anonymity": 5}))
@@ -573,9 +574,8 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
     """
     if not limits:
         return []
-    names = [
-        name for measured_family in MEASURED for name in family(measured_family, shape)
-    ]  # nothing is imported
+    # nothing is imported
+    names = [name for measured_family in MEASURED for name in family(measured_family, shape)]
     if shape in SEVERAL_TABLES:
         names += [
             name
@@ -613,9 +613,8 @@ def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
         way = "at_least" if metric.better == "higher" else "at_most"
         if limit.way not in (None, way):
             raise ParameterError(f"limits: {limit.name} is limited by {way}, not by {limit.way}")
-        if any(
-            field in limit.parameters for field in metric.secret
-        ):  # the certificate says what was limited
+        # the certificate says what was limited
+        if any(field in limit.parameters for field in metric.secret):
             raise ParameterError(
                 f"limits: {limit.label.split(':')[0]} with parameters of its own belongs "
                 "in the section contract"
@@ -652,7 +651,7 @@ def _measured_family(limit: Limit, shape: Shape) -> str | None:
     return None
 
 
-def describe(cls: type) -> dict[str, Any]:
+def describe(cls: type) -> Document:
     """What a class is for and what its fields mean, for ``list`` and ``explain``."""
     fields = []
     for field in dataclasses.fields(cls):
@@ -681,7 +680,7 @@ def describe(cls: type) -> dict[str, Any]:
     return {**plain, "facts": facts, "compares": cls.compares}  # type: ignore[attr-defined]
 
 
-def _nature(cls: Any) -> dict[str, Any]:
+def _nature(cls: Any) -> Document:
     """What kind of promise a model makes; ``depends`` says what changes with its parameters, and
     how.
     """
@@ -717,7 +716,7 @@ def implied_by(name: str) -> tuple[str, ...]:
     )
 
 
-def _meaning(cls: Any, name: str) -> str:
+def _meaning(cls: object, name: str) -> str:
     if hasattr(cls, "__pydantic_fields__"):
         description = cls.__pydantic_fields__[name].description
     else:

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.core.fields import Fields
 from sfumato.core.schema import UNITS, Attribute, Role, Schema
 from sfumato.core.words import join_words
 from sfumato.errors import SchemaError, did_you_mean
@@ -186,7 +187,7 @@ def with_keys(
 
 
 def _said_problems(
-    table: str, schema: Schema, key: str | None, parents: Mapping[str, Any], orphans: Any
+    table: str, schema: Schema, key: str | None, parents: Fields, orphans: object
 ) -> list[str]:
     columns: Sequence[Any] = [*([] if key is None else [key]), *parents.values()]
     where, problems = f"table {table!r}", list[str]()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.words import inflect, join_words
 from sfumato.errors import ParameterError, did_you_mean, nearest
 
@@ -80,7 +80,7 @@ class Intake:
                 raise ParameterError(f"{name} must be {allowed[0]} or left out")
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Intake:
+    def of(cls, options: Fields) -> Intake:
         """From options by name, as :func:`sfumato.read` takes them; unknown ones are refused."""
         names = [field.name for field in dataclasses.fields(cls)]
         unknown = [str(name) for name in options if name not in names]
@@ -91,7 +91,7 @@ class Intake:
         return cls(**options)
 
     @classmethod
-    def from_recipe(cls, document: Mapping[str, Any], missing_in: Mapping[str, Any]) -> Intake:
+    def from_recipe(cls, document: Fields, missing_in: Fields) -> Intake:
         """From the words of a recipe that are about reading, and the codes its columns name."""
         fields = {key: document[key] for key in KEYS if key in document and key != "text"}
         rules = document.get("text") or {}
@@ -101,7 +101,7 @@ class Intake:
             )
         return cls(**fields, missing_in=missing_in, **rules)
 
-    def to_recipe(self) -> dict[str, Any]:
+    def to_recipe(self) -> Document:
         """The words of a recipe, all but the codes of single columns: those stand with their
         column.
         """
@@ -119,7 +119,7 @@ class Intake:
             codes = {"missing_values": list(self.missing_values)}
         return {**fields, **codes, **({"text": rules} if rules else {})}
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Document:
         """The fields that say something, by name."""
         every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {name: value for name, value in every.items() if value is not None and value != {}}
@@ -227,13 +227,13 @@ class Source:
     encoding: str = "utf-8"
     decimal: str = "."
     header: bool = True
-    labels: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    labels: Fields = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     digest: str | None = None
     intake: Intake = dataclasses.field(default_factory=Intake)
     types_found: bool = False
     identity: str | None = dataclasses.field(default=None, repr=False, compare=False)
-    schemas: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+    schemas: Fields = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
 
 # Columns that were asked for and are not there, told without showing what may be a person.

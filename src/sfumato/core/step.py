@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.progress import Progress, silent
 from sfumato.core.shape import Shape
 from sfumato.errors import InternalError
@@ -320,11 +321,11 @@ class Plan(Protocol):
         """
         raise InternalError("this plan accepts no warnings")
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """The plan as plain data, fit for a certificate: no data values, no seeds."""
         ...
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """How the plan was found, for the owner's report; empty: there is nothing to tell."""
         return {}
 
@@ -337,7 +338,7 @@ class Plan(Protocol):
 
 @runtime_checkable
 class Step(Protocol):
-    """A means. Frozen, validated, written in a recipe under its ``name``.
+    """A method that changes the data. Frozen, validated, written in a recipe under its ``name``.
 
     Steps inherit this class: ``plan`` and ``apply`` are theirs to write, everything else has a
     default that is true of a step that says nothing more.
@@ -388,7 +389,7 @@ class Step(Protocol):
         ...
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str | None:
+    def story(cls, told: Fields) -> str | None:
         """What was done, in a sentence, from the description of a plan; None where there is none
         but the single facts.
         """
@@ -447,7 +448,7 @@ class Step(Protocol):
         shared = self.span is Span.RECORDS and schema.units
         return Span.TABLE if shared else self.span
 
-    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+    def learner(self, goal: Goal, facts: object) -> Learner | None:
         """Learns facts about all records, given those it learnt before; None: it knows enough to
         work on any of them.
 
@@ -522,7 +523,7 @@ class Step(Protocol):
         """Columns that it computes with, and so reads as numbers whatever their kind."""
         return ()
 
-    def as_before(self, described: Mapping[str, Any]) -> Step | None:
+    def as_before(self, described: Fields) -> Step | None:
         """The step that does to other rows what a plan described so did; None: it can only decide
         anew.
 
@@ -543,9 +544,7 @@ class Step(Protocol):
         """
         return schema
 
-    def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, told: Fields, schema: Schema, records: int | None) -> str | None:
         """What in the description of a plan shows that the step cannot have made it, in
         words; None: nothing.
 
@@ -564,7 +563,7 @@ class Step(Protocol):
 
 
 def over_budget(
-    description: Mapping[str, Any], share: float, schema: Schema, records: int | None
+    description: Fields, share: float, schema: Schema, records: int | None
 ) -> str | None:
     """That a plan suppresses more than a share of the records, in words; where persons are counted
     that is not asked.
@@ -646,10 +645,10 @@ class Masked(Plan):
     attributes: Mapping[str, Attribute] = dataclasses.field(default_factory=dict)
     preserved: tuple[Preserved, ...] = ()
     warnings: tuple[str, ...] = ()
-    public: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    owner: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    public: Fields = dataclasses.field(default_factory=dict)
+    owner: Fields = dataclasses.field(default_factory=dict)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """The plan as plain data, fit for a certificate."""
         preserved = [
             {"what": p.what, "columns": list(p.columns), "exactly": p.exactly}
@@ -657,7 +656,7 @@ class Masked(Plan):
         ]
         return {"masked": dict(self.actions), "preserved": preserved, **self.public}
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """What the owner may know besides: how far every preserved quantity is off."""
         preserved = [dataclasses.asdict(p) for p in self.preserved]
         return {"preserved": preserved, "warnings": list(self.warnings), **self.owner}

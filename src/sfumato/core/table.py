@@ -236,9 +236,8 @@ class Table(Described, Reportable):
     def to_polars(self) -> pl.DataFrame:
         """The frame as polars, whatever it is."""
         columns = side_by_side(self.column, self.columns, rows=len(self) if self.coded else 0)
-        return pl.DataFrame(
-            dict(zip(self.columns, columns, strict=True))
-        )  # a list would give '' another name
+        # a list would give '' another name
+        return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def column(self, name: str) -> pl.Series:
         """One column as a polars series."""
@@ -583,9 +582,8 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
         parent.__name__ == "BaseMaskedDtype"
         for parent in type(frame.to_native().dtypes.get(name)).__mro__
     )
-    if (
-        nullable and values.dtype.is_numeric()
-    ):  # pandas calls these types as polars does: Int16, Float32
+    # pandas calls these types as polars does: Int16, Float32
+    if nullable and values.dtype.is_numeric():
         return nw.from_native(series.to_native().astype(str(values.dtype)), series_only=True)
     return series
 
@@ -647,9 +645,8 @@ def _compact_arrow(table: Any) -> Any:
 
 def _eager(frame: Any) -> nw.DataFrame[Any]:
     if isinstance(frame, nw.DataFrame):
-        return nw.maybe_reset_index(
-            frame
-        )  # an index can name people, and keeps the order that shuffling hides
+        # an index can name people, and keeps the order that shuffling hides
+        return nw.maybe_reset_index(frame)
     room = type(frame).__module__.split(".")[0]
     if room in ("pandas", "pyarrow"):
         names = list(getattr(frame, "column_names" if room == "pyarrow" else "columns", ()))

@@ -99,7 +99,7 @@ def _reader(until: float | None = None) -> Any:
                 )
             return merged
 
-        def construct_yaml_int(self, node: Any) -> Any:
+        def construct_yaml_int(self, node: object) -> Any:
             digits = self.construct_scalar(node)
             # A code such as 007 would lose its zeros as a number.
             padded = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
@@ -113,7 +113,7 @@ def _reader(until: float | None = None) -> Any:
     return yaml
 
 
-def _size(node: Any, sizes: dict[int, int]) -> int:
+def _size(node: object, sizes: dict[int, int]) -> int:
     """Values in a document when its aliases are followed; what contains itself is endless."""
     if not isinstance(node, list | dict):
         return 1
@@ -130,7 +130,7 @@ UNFOLDED = 1 << 20
 """A width of lines that nothing reaches."""
 
 
-def _has_key_with_blank(document: Any) -> bool:
+def _has_key_with_blank(document: object) -> bool:
     """Whether some mapping of a document has a key of several words."""
     if isinstance(document, dict):
         return any(" " in str(key) or _has_key_with_blank(below) for key, below in document.items())
@@ -155,7 +155,7 @@ def write_yaml(document: object) -> str:
     return buffer.getvalue()
 
 
-def _quoted(value: Any) -> Any:
+def _quoted(value: object) -> Any:
     """The same data with all text but plain words in double quotes, which nothing in YAML reads
     otherwise.
     """

@@ -180,7 +180,10 @@ def _varied(document: Any, variations: Sequence[str], name: str) -> Any:
         if not equals or not field or not values:
             raise ParameterError(f"{text!r} varies nothing; write it like k_anonymity.k=3,5,10")
         options = [read_yaml(part.strip(), "--vary") for part in values.split(",")]
-        homes = _homes_of(varied, owner, name, field) if owner else _only_home(varied, name, field)
+        if owner:
+            homes = _homes_of(varied, owner, name, field)
+        else:
+            homes = _only_home(varied, name, field)
         for section, position in homes:
             spec = varied[section][position]
             varied[section][position] = _with_options(spec, _name_of(spec), field, options)
@@ -461,7 +464,7 @@ class CommonTerms:
     keep: tuple[str, ...] = ()
 
 
-# The error of the tables of the columns that must survive, alike for all means.
+# The error of the tables of the columns that must survive, alike for all methods.
 KEPT_ERROR = "kept_marginal_error"
 
 
@@ -542,9 +545,11 @@ def _measure_risks(release: TableRelease, terms: CommonTerms, progress: Progress
         options=AttackOptions(progress=progress),
     )
     worth = evaluate(pair, quick_metrics())
-    of_file = (
-        {} if release.released.drawn else {m.name: m.value for m in release.after.measures}
-    )  # of no person else
+    # of no person else
+    if release.released.drawn:
+        of_file = {}
+    else:
+        of_file = {m.name: m.value for m in release.after.measures}
     return {
         "risks": {**report.values(), **of_file},
         "intervals": report.intervals(),

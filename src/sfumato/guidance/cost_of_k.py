@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.core.data import Context
+from sfumato.core.fields import Document
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role
 from sfumato.core.words import percent
@@ -67,7 +68,7 @@ class KForTable:
             (p.k for p in self.prices if p.reached and p.k <= self.asked.strict), default=None
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The choice as plain data."""
         prices = [dataclasses.asdict(price) for price in self.prices]
         fields = {"records": self.records, "reachable": self.reachable, "prices": prices}

@@ -186,11 +186,11 @@ def _built(family: str, entry: Any, argument: str, shape: Shape) -> Any:
 
 
 def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
-    """Propose roles, kinds, hierarchies and the means that lose least; every guess carries its
+    """Propose roles, kinds, hierarchies and the steps that lose least; every guess carries its
     reason.
 
     Columns are counted in all rows, and looked at together in 200,000 rows at most (``sampled``);
-    means are tried on 10,000. Several tables are given by name, as their folder or as a database:
+    steps are tried on 10,000. Several tables are given by name, as their folder or as a database:
     then keys are proposed too, and which table belongs to which
     (:class:`~sfumato.guidance.profiling.table_relations.RelationsProposal`).
     """
@@ -439,9 +439,9 @@ def anonymize(
 
 def _default_steps(data: Data) -> tuple[Step, ...]:
     """The step that loses least of those that a profile tries, for a table in memory."""
-    from sfumato.guidance.profiling.proposed_steps import means_for
+    from sfumato.guidance.profiling.proposed_steps import step_for
 
-    proposed = means_for(data) if isinstance(data, Table) else None
+    proposed = step_for(data) if isinstance(data, Table) else None
     if proposed is None:
         raise ParameterError(
             "anonymize has no default step for such data; give steps, such as sf.Mondrian()"

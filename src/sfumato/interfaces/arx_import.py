@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, UnreadableInput
@@ -104,7 +105,7 @@ def _whole(number: str) -> int:
     return int(value)
 
 
-def _close(of: str, t: str, distance: str) -> dict[str, Any]:
+def _close(of: str, t: str, distance: str) -> Document:
     return {"t_closeness": {"sensitive": of, "t": float(t), "distance": distance}}
 
 
@@ -118,7 +119,7 @@ class ArxProject:
 
     path: Path
     name: str
-    document: Mapping[str, Any]
+    document: Fields
     hierarchies: Mapping[str, str]
     table: str | None
     not_taken: tuple[str, ...]
@@ -251,11 +252,11 @@ class _Reader:
 
     def columns(
         self, definition: Any, parts: set[str]
-    ) -> tuple[dict[str, dict[str, Any]], dict[str, str], dict[str, Any]]:
+    ) -> tuple[dict[str, Document], dict[str, str], Document]:
         """Columns with their roles and kinds, where hierarchies stand, and bounds on levels."""
-        columns: dict[str, dict[str, Any]] = {}
+        columns: dict[str, Document] = {}
         hierarchies: dict[str, str] = {}
-        levels: dict[str, Any] = {}
+        levels: Document = {}
         for entry in definition.iter("assigment"):  # the vocabulary's own spelling
             name = _text(entry, "name")
             if not name:
@@ -300,7 +301,7 @@ class _Reader:
                 f"the order of column {name!r}: write it as 'order' with kind ordinal"
             )
 
-    def _levels(self, name: str, bounds: tuple[str, ...]) -> dict[str, Any]:
+    def _levels(self, name: str, bounds: tuple[str, ...]) -> Document:
         """Bounds on the level of a column; ``All`` is no bound."""
         low, high = bounds
         if not high.isdigit():
@@ -311,9 +312,7 @@ class _Reader:
             return {}
         return {name: [int(low) if low.isdigit() else 0, int(high)]}
 
-    def unnamed(
-        self, columns: Mapping[str, Any], parts: set[str], about: Any
-    ) -> dict[str, dict[str, Any]]:
+    def unnamed(self, columns: Fields, parts: set[str], about: Any) -> dict[str, Document]:
         """Columns of the table that the definition does not describe: somebody has to decide."""
         if "data/input.csv" not in parts:
             return {}
@@ -325,7 +324,7 @@ class _Reader:
         )
         return {name: {"role": "ask"} for name in names if name not in columns}
 
-    def promises(self, config: Any, columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def promises(self, config: Any, columns: Fields) -> list[Document]:
         """The privacy models that have a counterpart; the others are named."""
         meet = []
         for criterion in config.iter("criterion"):
@@ -337,7 +336,7 @@ class _Reader:
                 meet.append(spec)
         return meet
 
-    def _promise(self, criterion_text: str, columns: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _promise(self, criterion_text: str, columns: Fields) -> Document | None:
         for pattern, model in CRITERIA.items():
             if (match := re.fullmatch(pattern, criterion_text)) is not None:
                 try:
@@ -347,16 +346,14 @@ class _Reader:
                 except SfumatoError:
                     return None
                 # A promise about a column that is not there could never be judged.
-                return spec if set(built.about) <= set(columns) else None
+                if set(built.about) <= set(columns):
+                    return spec
+                return None
         return None
 
-    def recoding(
-        self, config: Any, columns: Mapping[str, Any], levels: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def recoding(self, config: Any, columns: Fields, levels: Fields) -> Document:
         """The step: budget, weights and bounds on levels."""
-        step: dict[str, Any] = {
-            "budget": min(1.0, max(0.0, _number(config, "relativeMaxOutliers", 0.0)))
-        }
+        step: Document = {"budget": min(1.0, max(0.0, _number(config, "relativeMaxOutliers", 0.0)))}
         weights = {
             _text(entry, "attribute"): _number(entry, "weight", 0.5)
             for entry in config.iter("attributeWeight")
@@ -411,7 +408,9 @@ class _Reader:
 
 def _without_value(text: str) -> str:
     """A criterion as it may be shown: the words, shortened."""
-    return text if len(text) <= 80 else text[:79] + "…"
+    if len(text) <= 80:
+        return text
+    return text[:79] + "…"
 
 
 def _opened(path: Path) -> zipfile.ZipFile:
@@ -495,7 +494,9 @@ def _part(archive: zipfile.ZipFile, part: str) -> Iterator[IO[bytes]]:
 
 def _text(element: Any, tag: str) -> str:
     child = element.find(tag)
-    return "" if child is None or child.text is None else str(child.text).strip()
+    if child is None or child.text is None:
+        return ""
+    return str(child.text).strip()
 
 
 def _number(element: Any, tag: str, otherwise: float) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Fields
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Schema
 from sfumato.core.shape import DATA, ONE_TABLE, PEOPLE, SEVERAL_TABLES, Shape
@@ -88,7 +89,7 @@ def _shape(word: str) -> Shape:
     return Shape(word)
 
 
-def _require_columns(details: Mapping[str, Any], schemas: Mapping[str, Schema]) -> None:
+def _require_columns(details: Fields, schemas: Mapping[str, Schema]) -> None:
     """Refuse a hierarchy, kind or unit of a column that has no role: it would be ignored without a
     word.
     """
@@ -164,7 +165,7 @@ def _relations(value: Any) -> Recipe:
     return recipe
 
 
-def _schema_of(roles: Roles, details: Mapping[str, Mapping[str, Any]]) -> Schema:
+def _schema_of(roles: Roles, details: Mapping[str, Fields]) -> Schema:
     schema = Schema.from_roles(roles)
     for detail, by_column in details.items():
         for column, value in by_column.items():

@@ -17,6 +17,7 @@ from typing import Any
 
 from sfumato.core import registry
 from sfumato.core.acceptance import Acceptance
+from sfumato.core.fields import Document, Fields
 from sfumato.core.publication import Publication
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Attribute
@@ -36,7 +37,7 @@ class Errand:
 
     data: str = "data.csv"
     example: str | None = None
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: Fields = dataclasses.field(default_factory=dict)
     output: str = "out"
     format: str | None = None
     sign: str | None = None
@@ -88,9 +89,15 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
     own_imports = [line for line in imports if line not in first]
     top = "\n".join([*first, *([""] if first else []), *own_imports])
     seed = {} if errand.seed is None else {"seed": _literal(errand.seed)}
-    format_argument = {} if errand.format is None else {"format": _literal(errand.format)}
+    if errand.format is None:
+        format_argument = {}
+    else:
+        format_argument = {"format": _literal(errand.format)}
     options = {**format_argument, **({"memory": "register.memory"} if errand.register else {})}
-    option_arguments = {"options": _call("sf.RunOptions", options)} if options else {}
+    if options:
+        option_arguments = {"options": _call("sf.RunOptions", options)}
+    else:
+        option_arguments = {}
     # Blank names are arguments by place; two of them take two different blanks.
     run_call = _call("sf.run", {"": "table", " ": "recipe", **seed, **option_arguments})
     folder = {
@@ -338,7 +345,7 @@ def to_notebook(recipe: Recipe, errand: Errand = Errand()) -> str:
         ),
         "Give away `share/`, never `owner/`.",
     ]
-    cells: list[dict[str, Any]] = []
+    cells: list[Document] = []
     for text, code in zip(words, _cells(recipe, errand), strict=True):
         if text is not None:
             cells.append({"cell_type": "markdown", "metadata": {}, "source": text})

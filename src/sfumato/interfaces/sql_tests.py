@@ -67,11 +67,9 @@ def _distinct(model: Model) -> tuple[tuple[str, ...], int] | None:
         return None
     column, values = model.diversity
     whole = int(values)
-    return (
-        (parts_of(column), whole)
-        if whole == values and model.holds_where_diverse(column, whole)
-        else None
-    )
+    if whole == values and model.holds_where_diverse(column, whole):
+        return (parts_of(column), whole)
+    return None
 
 
 def _queries(model: Model, schema: Schema, table: str) -> Iterator[str]:
@@ -99,7 +97,9 @@ def _query(promise: str, table: str, columns: Sequence[str], having: str) -> str
 
 
 def _people(schema: Schema) -> str:
-    return "COUNT(*)" if schema.person is None else f"COUNT(DISTINCT {_quoted(schema.person)})"
+    if schema.person is None:
+        return "COUNT(*)"
+    return f"COUNT(DISTINCT {_quoted(schema.person)})"
 
 
 def _different(columns: Sequence[str]) -> str:

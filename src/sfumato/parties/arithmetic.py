@@ -193,9 +193,8 @@ class Arithmetic:
         parts = [
             self._linear(powers, coefficients[i * size : (i + 1) * size]) for i in range(chunks)
         ]
-        if (
-            degree and degree == chunks * size
-        ):  # the highest power is there anyhow: the last part may use it
+        # the highest power is there anyhow: the last part may use it
+        if degree and degree == chunks * size:
             parts[-1] = self._linear(powers, coefficients[(chunks - 1) * size :])
         upper = parts.pop() if chunks > 1 else None
         # Horner's rule in x^size; the last product is left to the caller, who may add up first
@@ -281,9 +280,8 @@ class Arithmetic:
         )
         shares = {sender: field.unpacked(message) for sender, message in messages.items()}
         value = field.opened({i: shares[i] for i in range(self.degree + 1)})
-        for extra in range(
-            self.degree + 1, self.channel.parties
-        ):  # the value must be the same with each of the others
+        # the value must be the same with each of the others
+        for extra in range(self.degree + 1, self.channel.parties):
             # degree shares in common and the same value at 0 are degree + 1 points: the two
             # polynomials are one, so the extra share lies on it too
             value_again = field.opened({i: shares[i] for i in (*range(1, self.degree + 1), extra)})

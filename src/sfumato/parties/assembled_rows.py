@@ -9,7 +9,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 import numpy as np
@@ -17,6 +17,7 @@ import polars as pl
 
 from sfumato.core.encoding import positions_in
 from sfumato.core.evidence import gather, judge_all
+from sfumato.core.fields import Document, Fields
 from sfumato.core.schema import Schema
 from sfumato.core.table import Table
 from sfumato.errors import Disagreement, SchemaError, WrongMessage
@@ -135,7 +136,7 @@ def _labels(question: JointRelease, rank: int) -> dict[str, tuple[str | None, ..
 
 def table_of(
     question: JointRelease, rank: int, kept_classes: NDArray[np.int64], counts: NDArray[np.int64]
-) -> dict[str, Any]:
+) -> Document:
     """Distinct released rows and how often each comes, in the order of the public domains: no row
     says where it came from.
     """
@@ -163,9 +164,9 @@ def answer_of(
     question: JointRelease,
     records: int,
     rank: int | None,
-    table: Mapping[str, Any],
-    learned: Mapping[str, Any],
-) -> dict[str, Any]:
+    table: Fields,
+    learned: Fields,
+) -> Document:
     """What all learn; where there is a table, with what the promises say of it. Promises but t
     must hold: the search saw to it.
     """
@@ -174,7 +175,7 @@ def answer_of(
         **learned,
         "floors": {"nodes_left_out": lattice.left_out, "lowest": lattice.lowest()},
     }
-    answer: dict[str, Any] = {
+    answer: Document = {
         "records": records,
         "levels": None if rank is None else lattice.levels(rank),
         "learned": learned_fields,
@@ -200,14 +201,12 @@ def answer_of(
     return answer | dict(table) | {"verdicts": verdicts, "released_records": sum(table["counts"])}
 
 
-def _verdict_fields(verdict: Verdict) -> dict[str, Any]:
+def _verdict_fields(verdict: Verdict) -> Document:
     attained = None if verdict.attained is None else float(verdict.attained)
     return {"promise": verdict.promise, "holds": bool(verdict.holds), "attained": attained}
 
 
-def judged(
-    question: JointRelease, table: Mapping[str, Any], models: Sequence[Model]
-) -> tuple[Verdict, ...]:
+def judged(question: JointRelease, table: Fields, models: Sequence[Model]) -> tuple[Verdict, ...]:
     """What promises say of the release itself, as anybody can ask them."""
     frame = _frame(table)
     roles: dict[str, list[str]] = {}
@@ -222,7 +221,7 @@ def judged(
     return judge_all(gather(released, models), models)
 
 
-def _frame(table: Mapping[str, Any]) -> pl.DataFrame:
+def _frame(table: Fields) -> pl.DataFrame:
     rows = table["combinations"]
     return pl.DataFrame(
         {
@@ -232,7 +231,7 @@ def _frame(table: Mapping[str, Any]) -> pl.DataFrame:
     )
 
 
-def released_frame(answer: Mapping[str, Any]) -> pl.DataFrame:
+def released_frame(answer: Fields) -> pl.DataFrame:
     """The released table of an answer, a row a record, as text; without rows where nothing could be
     released.
     """
@@ -276,7 +275,7 @@ def collected(
     kept_classes: NDArray[np.bool_],
     pieces: Mapping[int, bytes],
     records: int,
-) -> dict[str, Any]:
+) -> Document:
     """The table of all pieces; who sends what is no row of a kept class is named, and what breaks a
     promise is not released.
     """

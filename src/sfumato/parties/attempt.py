@@ -16,10 +16,11 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Fields
 from sfumato.core.journal import Entry, Journal, JournalKind
 from sfumato.core.portable import NoLocks, lock, open_private
 from sfumato.errors import OutputError
@@ -75,7 +76,7 @@ class AttemptState(Entry):
 class OpenedAnswer(Entry):
     """The answer, before anybody has signed it."""
 
-    answer: Mapping[str, Any]
+    answer: Fields
     session: str
     transcript: str
     public: str
@@ -86,7 +87,7 @@ class Confirmation(Entry):
     """All have signed the same answer; what it took to get it."""
 
     signatures: Mapping[str, str]
-    cost: Mapping[str, Any]
+    cost: Fields
 
 
 ATTEMPT = JournalKind(
@@ -152,10 +153,10 @@ class Attempt:
             self.name, self.noise = entry.name, entry.noise
             self.state, self.number = State.PLANNED, 0
             self.marks: Mapping[str, str] = {}
-            self.answer: Mapping[str, Any] | None = None
+            self.answer: Fields | None = None
             self.session = self.transcript = self.public = ""
             self.signatures: Mapping[str, str] = {}
-            self.cost: Mapping[str, Any] = {}
+            self.cost: Fields = {}
         elif isinstance(entry, AttemptMeeting):
             self.number, self.marks = entry.number, entry.marks
         elif isinstance(entry, AttemptState):

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core import environment
+from sfumato.core.fields import Document, Fields
 from sfumato.core.keys import derived
 from sfumato.core.ledger import Ledger
 from sfumato.core.progress import Progress, silent
@@ -98,12 +99,12 @@ class StudyResult:
     it.
     """
 
-    certificate: Mapping[str, Any]
+    certificate: Fields
 
     @property
-    def answer(self) -> Mapping[str, Any]:
+    def answer(self) -> Fields:
         """What came out."""
-        answer: Mapping[str, Any] = self.certificate[STUDY]["answer"]
+        answer: Fields = self.certificate[STUDY]["answer"]
         return answer
 
     def sealed(self, keys: Keys) -> StudyResult:
@@ -124,7 +125,7 @@ class Planned:
     asked: AskedTogether
     begun: Attempt | None = None
     mark: bytes = b""
-    stored: Mapping[str, Any] | None = None
+    stored: Fields | None = None
     """The answer of an earlier study to the same question about the same rows: nothing is asked
     then.
     """
@@ -539,7 +540,7 @@ def _may_dominate(question: JointQuestion) -> bool:
 # The answer, its digest, and the document about it.
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """An answer as plain data."""
     if isinstance(value, Mapping):
         return {str(key): plain(below) for key, below in value.items()}
@@ -550,7 +551,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def rounded(value: Any) -> Any:
+def rounded(value: object) -> Any:
     """Plain data with numbers to twelve digits, as text."""
     if isinstance(value, Mapping):
         return {key: rounded(below) for key, below in value.items()}
@@ -561,7 +562,7 @@ def rounded(value: Any) -> Any:
     return f"{value:.{DIGITS}g}"
 
 
-def public_digest(study: Study, session: str, transcript: str, answer: Mapping[str, Any]) -> bytes:
+def public_digest(study: Study, session: str, transcript: str, answer: Fields) -> bytes:
     """What all sign: study, session, everything that was said to all, and the answer."""
     # each part is hashed alone first, so that no byte can move from one to the next
     parts = (
@@ -594,13 +595,13 @@ def result_of(study: Study, attempt: Attempt) -> StudyResult:
     )
 
 
-def repeated(study: Study, answer: Mapping[str, Any]) -> StudyResult:
+def repeated(study: Study, answer: Fields) -> StudyResult:
     """An answer that an earlier study gave; its signatures are in the result of that one."""
     section = {"answer": answer, "digest": study.digest.hex(), "asked_before": study.question_key}
     return _result(section)
 
 
-def _result(section: Mapping[str, Any]) -> StudyResult:
+def _result(section: Fields) -> StudyResult:
     """The certificate of a study, which stands alone: there are no files beside it."""
     document = {
         "sfumato_certificate": VERSION,
@@ -614,13 +615,13 @@ def _result(section: Mapping[str, Any]) -> StudyResult:
     return StudyResult({**document, "digest": digest_of(document)})
 
 
-def estimated_cost(study: Study) -> dict[str, Any]:
+def estimated_cost(study: Study) -> Document:
     """What a study costs every party, about and at most, as a certificate tells it."""
     cost, seconds = estimated(study)
     return {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 3)}
 
 
-def stated(study: Study) -> dict[str, Any]:
+def stated(study: Study) -> Document:
     """What a certificate says that follows from the study alone; whoever has the study can say it
     too, and compare.
     """

@@ -33,13 +33,14 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 from pydantic import Field as Limit
 
 from sfumato.core.declared import as_floats
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import write_whole
 from sfumato.core.journal import Entry, Journal, JournalKind
 from sfumato.core.parameters import parameters
@@ -194,7 +195,7 @@ class AnsweredQuestion(Entry):
     input: str
     noisy: bool
     opened: int
-    answer: Mapping[str, Any] | None
+    answer: Fields | None
 
 
 ANSWERS = JournalKind("store of joint answers", (AnsweredQuestion,), "nothing is asked")
@@ -345,7 +346,7 @@ class Answered:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._journal = Journal(self.folder / "answered.jsonl", ANSWERS)
 
-    def stored(self, question: AskedTogether) -> dict[str, Any] | None:
+    def stored(self, question: AskedTogether) -> Document | None:
         """The answer to the same question of the same parties about the same rows
         (``asked_before``).
         """
@@ -439,14 +440,12 @@ class Answered:
                 self._require_apart_from_all(question, rules)
                 self._append(question, None, study)
 
-    def record(self, question: AskedTogether, answer: Mapping[str, Any], study: str) -> None:
+    def record(self, question: AskedTogether, answer: Fields, study: str) -> None:
         """Write down what was answered."""
         with self._journal.turn():
             self._append(question, answer, study)
 
-    def _append(
-        self, asked_question: AskedTogether, answer: Mapping[str, Any] | None, study: str
-    ) -> None:
+    def _append(self, asked_question: AskedTogether, answer: Fields | None, study: str) -> None:
         marks = asked_question.rows.astype("<u8").tobytes()
         rows = _rows_name(marks)
         if not (self.folder / rows).exists():
@@ -504,7 +503,7 @@ def _require_no_joined_counts(
         )
 
 
-def _leaves_out(answer: Mapping[str, Any] | None) -> bool:
+def _leaves_out(answer: Fields | None) -> bool:
     """Whether small counts are left out of an answer, or bins taken together; of an answer that
     never came nobody knows, and older ones say 0 for what is left out.
     """
@@ -528,7 +527,7 @@ def _rows_name(content: bytes) -> str:
     return f"{hashlib.sha256(content).hexdigest()[:32]}.rows"
 
 
-def _digest(plain: Mapping[str, Any]) -> str:
+def _digest(plain: Fields) -> str:
     return hashlib.sha256(
         json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()
     ).hexdigest()

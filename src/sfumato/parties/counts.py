@@ -7,12 +7,13 @@ import math
 from collections.abc import Generator, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field as Limit
 
 from sfumato.core.declared import DeclaredTable, as_floats, declared, require_declared
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError, ReleaseRefused
@@ -176,7 +177,7 @@ class _OfCounts(Filtered):
             cell_numbers = cell_numbers * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
         return cell_numbers, inside
 
-    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> Document:
         """Count; without noise, small cells are left out: nobody adds to them, and no statistic is
         made of what is left.
         """
@@ -200,16 +201,16 @@ class _OfCounts(Filtered):
             await meeting.total(own, self.bound(meeting.records_at_most)), dtype=np.int64
         )
 
-    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, Document]:
         """Count."""
         total = yield self.guarded(people)
         return self._answer(np.asarray(total, dtype=np.int64), np.zeros(self.cells, dtype=bool))
 
     @abc.abstractmethod
-    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
+    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> Document:
         """The answer from the counts of all, some of which are not told."""
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """Count the rows."""
         return self._answer(self.guarded(people), np.zeros(self.cells, dtype=bool))
 
@@ -244,7 +245,7 @@ class JointHistogram(_OfCounts):
         """One side."""
         return (self.axis,)
 
-    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
+    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> Document:
         return {"counts": dict(zip(self.axis.labels, _hide_counts(counts, left_out), strict=True))}
 
 
@@ -273,12 +274,12 @@ class JointContingencyTable(_OfCounts):
         """As given."""
         return self.axes
 
-    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
+    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> Document:
         shape = [len(axis.labels) for axis in self.sides]
         shown_counts = (
             np.array(_hide_counts(counts, left_out), dtype=object).reshape(shape).tolist()
         )
-        answer: dict[str, Any] = {
+        answer: Document = {
             "labels": [list(axis.labels) for axis in self.sides],
             "counts": shown_counts,
         }
@@ -289,7 +290,7 @@ class JointContingencyTable(_OfCounts):
         return answer | _chi_square(counts.reshape(shape))
 
 
-def _chi_square(table: NDArray[np.int64]) -> dict[str, Any]:
+def _chi_square(table: NDArray[np.int64]) -> Document:
     """Pearson's statistic over rows and columns in which there is somebody."""
     # empty rows and columns would divide by 0; noise may make counts negative
     occupied = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
@@ -339,7 +340,7 @@ class JointQuantiles(_OfCounts):
         """One side."""
         return (self.axis,)
 
-    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> Document:
         """Join bins until none is small, and count."""
         least_records = meeting.least_records
         if meeting.noise or least_records <= 1:
@@ -356,10 +357,10 @@ class JointQuantiles(_OfCounts):
             own, joined = np.add.reduceat(own, np.arange(0, len(own), 2)), 2 * joined
         return self._in_bins(await self._added(own, meeting), joined)
 
-    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
+    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> Document:
         return self._in_bins(counts, 1)
 
-    def _in_bins(self, counts: NDArray[np.int64], joined: int) -> dict[str, Any]:
+    def _in_bins(self, counts: NDArray[np.int64], joined: int) -> Document:
         """The answer from the counts of bins, each of which is so many of the question's."""
         # every so many edges, and the last one, which a shorter last bin ends at
         edges = (*self.axis.edges[:-1:joined], self.axis.edges[-1])

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.registry import build, write
 from sfumato.core.words import count_of
@@ -102,7 +103,7 @@ class JointRelease(JointQuestion):
     """
 
     attributes: Annotated[
-        dict[str, dict[str, Any]],
+        dict[str, Document],
         Field(min_length=1, description="columns: role, domain, hierarchy"),
     ]
     k: Annotated[int, Field(ge=2, description="smallest class of the release")]
@@ -258,7 +259,7 @@ class JointRelease(JointQuestion):
         # sorted: another order of the same rows is the same input
         return json.dumps(sorted(json.dumps(row) for row in zip(*cells, strict=True))).encode()
 
-    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> Document:
         """The release, and what was learned on the way; ``released_frame`` makes a table of it."""
         if meeting.noise:
             raise ParameterError(
@@ -267,7 +268,7 @@ class JointRelease(JointQuestion):
             )
         return await _Walk(self, OwnRows.of(self, people), meeting).answer()
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """The same from one table with everybody's rows."""
         if self.insiders:
             raise ParameterError(
@@ -278,7 +279,7 @@ class JointRelease(JointQuestion):
             return dataclasses.replace(self, assemble="histogram", collector=None).plain(people)
         return _pooled(self, OwnRows.of(self, people))
 
-    def common(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    def common(self, answer: Fields) -> Fields:
         """Rows that a collector alone has are not signed by the others."""
         common_fields = ("records", "levels", "learned", "collector")
         if self.assemble == "histogram":
@@ -328,7 +329,7 @@ class _Walk:
         require_room(arithmetic, self.question.k)
         return arithmetic
 
-    async def answer(self) -> dict[str, Any]:
+    async def answer(self) -> Document:
         """Search, keep, assemble, judge; with t go on until a release is close enough or no more
         may be opened.
         """
@@ -484,7 +485,7 @@ class _Walk:
 
     async def _assembled(
         self, rank: int, kept_classes: NDArray[np.bool_], records: int
-    ) -> dict[str, Any]:
+    ) -> Document:
         self.meeting.progress(0.95, "adding up the release")
         if self.question.assemble == "pieces":
             return self._document(records, rank, await self._pieces(rank, kept_classes, records))
@@ -521,13 +522,11 @@ class _Walk:
         if bool((counts < own).any()) or bool((crowd < self.question.k).any()) or not within:
             raise Disagreement(DISAGREED)
 
-    def _document(self, records: int, rank: int | None, table: Mapping[str, Any]) -> dict[str, Any]:
+    def _document(self, records: int, rank: int | None, table: Fields) -> Document:
         learned = {"bits": self.bits, "nodes_tested": len(self.dropped), "rejected": self.rejected}
         return answer_of(self.question, records, rank, table, learned)
 
-    async def _pieces(
-        self, rank: int, kept_classes: NDArray[np.bool_], records: int
-    ) -> dict[str, Any]:
+    async def _pieces(self, rank: int, kept_classes: NDArray[np.bool_], records: int) -> Document:
         """Everybody sends the collector its kept rows, recoded; the collector alone has a table."""
         channel, collector = self.calc.channel, self.question.collector or 0
         if collector >= channel.parties:
@@ -556,7 +555,7 @@ class _Walk:
         }
 
 
-def _plain(attribute_fields: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(attribute_fields: Fields) -> Document:
     """A column's description as plain data: a hierarchy that was given as an object is written as
     in a recipe.
     """
@@ -578,7 +577,7 @@ def _share(name: str, text: str) -> None:
         )
 
 
-def _pooled(question: JointRelease, own: OwnRows) -> dict[str, Any]:
+def _pooled(question: JointRelease, own: OwnRows) -> Document:
     """The same walk over one table, with plain numbers."""
     records, first, rejected, bits, tested = (
         own.rows,
@@ -587,7 +586,7 @@ def _pooled(question: JointRelease, own: OwnRows) -> dict[str, Any]:
         list[list[int]](),
         set[int](),
     )
-    result: dict[str, Any] = {}
+    result: Document = {}
     for _ in range(question.candidates):
         rank = _first_plain(question, own, first, bits, tested)
         learned = {"bits": bits, "nodes_tested": len(tested), "rejected": rejected}

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.core.fields import Document
 from sfumato.core.parameters import Members, values_of
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.parties.question import JointQuestion
@@ -28,7 +29,7 @@ QUESTIONS = Members(
 )
 
 
-def question_from(plain: Any) -> JointQuestion:
+def question_from(plain: object) -> JointQuestion:
     """A question as a study writes it: ``{"mean": {"column": "age", "bounds": ["0", "120"]}}``.
 
     >>> question_from({"mean": {"column": "age", "bounds": ["0", "120"]}}).columns
@@ -60,12 +61,12 @@ def question_from(plain: Any) -> JointQuestion:
     return question
 
 
-def question_to(question: JointQuestion) -> dict[str, Any]:
+def question_to(question: JointQuestion) -> Document:
     """The inverse of :func:`question_from`, with everything that differs from its default."""
     return {question.name: _plain(question)}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Values within values as mappings, all the way down."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         # what is given only: a default written out would make another question of it

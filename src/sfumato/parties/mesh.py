@@ -255,9 +255,8 @@ class Mesh(Channel):
                 line.writer.write(
                     HEAD.pack(self.session, STOP, line.sent, 2) + bytes((reason, accused))
                 )
-                await asyncio.wait_for(
-                    _drained(line), GRACE
-                )  # an end with unread bytes would take back what was said
+                # an end with unread bytes would take back what was said
+                await asyncio.wait_for(_drained(line), GRACE)
         line.writer.close()
         with contextlib.suppress(OSError, TimeoutError):
             await asyncio.wait_for(line.writer.wait_closed(), LINGER)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.progress import Progress, silent
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.parties.channel import Network
@@ -30,7 +31,7 @@ class JointAnswer:
     small counts come on top.
     """
 
-    value: Mapping[str, Any]
+    value: Fields
     protocol: str
     cost: Cost
     estimated: Cost
@@ -43,11 +44,11 @@ class JointAnswer:
 
 def together(
     tables: Sequence[Table],
-    question: JointQuestion | Mapping[str, Any],
+    question: JointQuestion | Fields,
     *,
     protocol: str = "shamir",
-    noise: JointNoise | Mapping[str, Any] | None = None,
-    rules: Rules | Mapping[str, Any] | None = None,
+    noise: JointNoise | Fields | None = None,
+    rules: Rules | Fields | None = None,
     records_at_most: int | None = None,
     progress: Progress = silent,
     **options: Any,
@@ -129,7 +130,7 @@ def _meeting(
     noise: JointNoise | None,
     rules: Rules,
     records: int,
-    options: Mapping[str, Any],
+    options: Fields,
 ) -> Meeting:
     # a joint release brings its own arithmetic, and adds by the usual shares
     sums = Shamir() if protocol == "joint" else summation(protocol, **options)
@@ -143,8 +144,8 @@ def _meeting(
 
 async def _everybody(
     question: JointQuestion, tables: Sequence[Table], meetings: Sequence[Meeting], rules: Rules
-) -> list[dict[str, Any]]:
-    async def run_party(people: Table, meeting: Meeting) -> dict[str, Any]:
+) -> list[Document]:
+    async def run_party(people: Table, meeting: Meeting) -> Document:
         try:
             people.require(question.columns)
             await require_enough(question, people, meeting, rules)
@@ -163,7 +164,7 @@ async def _everybody(
     return [answer for answer in ended if isinstance(answer, dict)]
 
 
-def _run(work: Coroutine[Any, Any, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def _run(work: Coroutine[Any, Any, list[Document]]) -> list[Document]:
     """Run to the end, also where an event loop is running already, as in a notebook."""
     try:
         asyncio.get_running_loop()
@@ -183,5 +184,5 @@ def _run(work: Coroutine[Any, Any, list[dict[str, Any]]]) -> list[dict[str, Any]
     thread.join()
     if isinstance(ended[0], BaseException):
         raise ended[0]
-    answers: list[dict[str, Any]] = ended[0]
+    answers: list[Document] = ended[0]
     return answers

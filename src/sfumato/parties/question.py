@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.progress import Progress, silent
 from sfumato.errors import ReleaseRefused
 from sfumato.parties.arithmetic import Arithmetic, at_least
@@ -168,18 +169,18 @@ class JointQuestion(abc.ABC):
         """
         return 0
 
-    def common(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    def common(self, answer: Fields) -> Fields:
         """What all parties know of an answer, which is what they sign; everything, unless one of
         them gets more.
         """
         return answer
 
     @abc.abstractmethod
-    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> Document:
         """The answer, equal for all parties."""
 
     @abc.abstractmethod
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """The same answer from one table with everybody's rows: the reference."""
 
     @abc.abstractmethod
@@ -207,7 +208,7 @@ class JointStatistic(JointQuestion):
         """What no sum over so many records reaches in absolute value."""
 
     @abc.abstractmethod
-    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, Document]:
         """Give this party's sums, take the sums of all, as often as it takes, and return the
         answer.
         """
@@ -250,7 +251,7 @@ class JointStatistic(JointQuestion):
             round_cost.messages * self.rounds, round_cost.sent * self.rounds, rounds=self.rounds
         )
 
-    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> Document:
         """Ask, add, answer."""
         asking = self.ask(people)
         # guarded once: later rounds are about the same rows
@@ -262,7 +263,7 @@ class JointStatistic(JointQuestion):
             try:
                 own = asking.send(total)
             except StopIteration as stop:
-                answer: dict[str, Any] = stop.value
+                answer: Document = stop.value
                 return answer
 
     async def _large_enough(self, people: Table, own: Numbers, meeting: Meeting) -> Numbers:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field as Limit
 
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.parties.question import NoisyPart, Numbers
@@ -160,7 +161,7 @@ class LinearRegression(_Regression):
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         return self._complete_rows(public_table(people, bounds, {}, self.where))
 
-    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, Document]:
         """Sums of products."""
         rows = self._rows(people)
         wide = self.bound(len(people)) >= 2**62
@@ -177,7 +178,7 @@ class LinearRegression(_Regression):
         """The number of records."""
         return np.array([len(self._rows(people)[0])])
 
-    def _answer(self, sums: list[int]) -> dict[str, Any]:
+    def _answer(self, sums: list[int]) -> Document:
         size = len(self._all_columns) + 1
         units = np.array([1.0, *(float(column.unit) for column in self._all_columns)])
         moments = np.zeros((size, size))
@@ -187,7 +188,7 @@ class LinearRegression(_Regression):
         middles = np.array([float(column.middle) for column in self._all_columns])
         return least_squares(moments, middles, self.names)
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """Least squares on the rows."""
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
@@ -200,14 +201,14 @@ class LinearRegression(_Regression):
 
 def least_squares(
     moments: NDArray[np.float64], middles: NDArray[np.float64], names: list[str]
-) -> dict[str, Any]:
+) -> Document:
     """Coefficients from the moments of (1, predictors, outcome) around given middles; nothing where
     they are not determined.
     """
     count, p = float(moments[0, 0]), len(names)
     # XᵀX and Xᵀy; the outcome is the last row and column
     inner, right = moments[:p, :p], moments[:p, p]
-    nothing: dict[str, Any] = {
+    nothing: Document = {
         "count": round(count),
         "coefficients": None,
         "standard_errors": None,
@@ -328,7 +329,7 @@ class LogisticRegression(_Regression):
         outcome = self._rows(people)[1]
         return np.bincount(outcome.astype(np.int64), minlength=2).astype(np.int64)
 
-    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, Document]:
         """Newton's steps, the same at every party."""
         x, y = self._rows(people)
         beta: NDArray[np.float64] = np.zeros(x.shape[1])
@@ -403,7 +404,7 @@ class LogisticRegression(_Regression):
         likelihood: float,
         steps: int,
         converged: bool,
-    ) -> dict[str, Any]:
+    ) -> Document:
         # from predictors within ±1 back to the units of the columns
         back = np.diag([1.0, *(1 / column.half for column in self._bounded)])
         back[0, 1:] = [-column.centre / column.half for column in self._bounded]
@@ -417,7 +418,7 @@ class LogisticRegression(_Regression):
             "converged": converged,
         }
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """The maximum of the likelihood on the rows, found by another road: damped steps in
         floating point until nothing moves.
         """

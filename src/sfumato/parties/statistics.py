@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import Field as Limit
 
 from sfumato.core.declared import DeclaredTable, Relation, declared, require_declared
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
@@ -255,7 +256,7 @@ class JointCount(Filtered):
         """One record counts one."""
         return (NoisyPart(1, 1, 1.0),)
 
-    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, Document]:
         """Count."""
         total = yield self.guarded(people)
         return {"count": int(total[0])}
@@ -264,7 +265,7 @@ class JointCount(Filtered):
         """The count itself."""
         return np.array([int(self.rows(people).sum())])
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """Count the rows."""
         return {"count": int(self.rows(people).sum())}
 
@@ -329,7 +330,7 @@ class _OfNumbers(Filtered):
         """How many numbers there are."""
         return np.array([self._sums(people)[0]], dtype=np.int64)
 
-    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, Document]:
         """Add up."""
         total = yield whole_sums(self._sums(people), self.bound(len(people)))
         return self._answer([int(n) for n in total])
@@ -347,7 +348,7 @@ class _OfNumbers(Filtered):
         return Magnitudes(math.floor(math.fsum(amounts) / unit), (largest[0], largest[1]))
 
     @abc.abstractmethod
-    def _answer(self, sums: list[int]) -> dict[str, Any]:
+    def _answer(self, sums: list[int]) -> Document:
         """The answer from the sums of all."""
 
     def _values(self, people: Table) -> NDArray[np.float64]:
@@ -405,10 +406,10 @@ class JointSum(_OfNumbers):
         """How many numbers there are."""
         return np.array([len(self._values(people))])
 
-    def _answer(self, sums: list[int]) -> dict[str, Any]:
+    def _answer(self, sums: list[int]) -> Document:
         return {"sum": float(self._numeric.value(sums[0]))}
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """Add the numbers."""
         return {"sum": math.fsum(self._values(people))}
 
@@ -422,7 +423,7 @@ class JointMean(_OfNumbers):
         "the sum and the number of records; parties that know all records but one know that one too"
     )
 
-    def _answer(self, sums: list[int]) -> dict[str, Any]:
+    def _answer(self, sums: list[int]) -> Document:
         count, total = sums
         if count < 1:
             mean = None
@@ -430,7 +431,7 @@ class JointMean(_OfNumbers):
             mean = float(self._numeric.middle + self._numeric.value(total) / count)
         return {"count": count, "mean": mean}
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """The mean of the numbers."""
         values = self._values(people)
         return {
@@ -453,10 +454,10 @@ class JointVariance(_OfNumbers):
     )
     powers: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
-    def _answer(self, sums: list[int]) -> dict[str, Any]:
+    def _answer(self, sums: list[int]) -> Document:
         return _moments(self._numeric, *sums)
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """Mean and variance of the numbers."""
         values = self._values(people)
         if not len(values):
@@ -467,7 +468,7 @@ class JointVariance(_OfNumbers):
         return {"count": len(values), "mean": float(values.mean()), "variance": variance}
 
 
-def _moments(numeric: Bounded, count: int, total: int, squares: int) -> dict[str, Any]:
+def _moments(numeric: Bounded, count: int, total: int, squares: int) -> Document:
     """Count, mean and variance; with noise they may make no sense, and are not told then."""
     if count < 1:
         return {"count": count, "mean": None, "variance": None}
@@ -541,7 +542,7 @@ class JointMeanDifference(Filtered):
             for part_alone, part_changed in zip(alone, changed, strict=True)
         )
 
-    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, Document]:
         """Six sums: numbers, sums, squares, each of both groups."""
         sums = [question._sums(people) for question in self._group_questions]
         # numbers of both groups, then sums, then squares: as parts() counts them
@@ -568,14 +569,14 @@ class JointMeanDifference(Filtered):
         """The size of each group."""
         return np.concatenate([question.guarded(people) for question in self._group_questions])
 
-    def plain(self, people: Table) -> dict[str, Any]:
+    def plain(self, people: Table) -> Document:
         """Welch's test on the rows."""
         return _welch([question.plain(people) for question in self._group_questions], self.groups)
 
 
-def _welch(moments: list[dict[str, Any]], names: tuple[str, str]) -> dict[str, Any]:
+def _welch(moments: list[Document], names: tuple[str, str]) -> Document:
     groups = dict(zip(names, moments, strict=True))
-    nothing: dict[str, Any] = {
+    nothing: Document = {
         "groups": groups,
         "difference": None,
         "t": None,

@@ -43,6 +43,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sfumato import __version__
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.parameters import parameters
 from sfumato.core.portable import as_new
@@ -154,7 +155,7 @@ def _decoded(text: str, field_name: str) -> bytes:
 class Study:
     """A study that was read and understood; ``document`` is what it says, without signatures."""
 
-    document: Mapping[str, Any]
+    document: Fields
     question: JointQuestion
     protocol: Protocol
     noise: JointNoise | None
@@ -281,7 +282,7 @@ class Study:
         return "; ".join(messages)
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """The bytes of plain data that are hashed: canonical JSON with sorted keys, NFC, and no floats.
 
     >>> canonical({"b": 1, "a": ["x", True]})
@@ -292,7 +293,7 @@ def canonical(value: Any) -> bytes:
     ).encode()
 
 
-def _normal(value: Any, where: str) -> Any:
+def _normal(value: object, where: str) -> Any:
     if isinstance(value, Mapping):
         return {
             _normal(str(key), where): _normal(below, f"{where}.{key}".lstrip("."))
@@ -326,7 +327,7 @@ def _text(path: Path) -> str:
         raise RecipeError(f"{path} is not UTF-8 text") from None
 
 
-def study_from(document: Any, *, name: str = "the study") -> Study:
+def study_from(document: object, *, name: str = "the study") -> Study:
     """A study from plain data."""
     if not isinstance(document, Mapping):
         raise RecipeError(
@@ -350,11 +351,11 @@ def study_from(document: Any, *, name: str = "the study") -> Study:
     return _built(document, name)
 
 
-def _built(document: Mapping[str, Any], name: str) -> Study:
+def _built(document: Fields, name: str) -> Study:
     """The study, or all that is wrong in its parts."""
     problems: list[str] = []
 
-    def part(key: str, make: Callable[[Any], Any], otherwise: Any = None) -> Any:
+    def part(key: str, make: Callable[[Any], Any], otherwise: object = None) -> Any:
         if key not in document:
             return otherwise
         try:
@@ -400,7 +401,7 @@ def _failing(check: Callable[[], Any]) -> list[str]:
 
 
 def _section(cls: type[Any]) -> Callable[[Any], Any]:
-    def make(fields: Any) -> Any:
+    def make(fields: object) -> Any:
         if not isinstance(fields, Mapping):
             raise ParameterError("must be a mapping, like {name: value}")
         try:
@@ -411,19 +412,19 @@ def _section(cls: type[Any]) -> Callable[[Any], Any]:
     return make
 
 
-def _version(value: Any) -> None:
+def _version(value: object) -> None:
     if value != VERSION or isinstance(value, bool):
         raise ParameterError(
             f"this sfumato reads studies of version {VERSION}; install a matching version"
         )
 
 
-def _identity(value: Any) -> None:
+def _identity(value: object) -> None:
     if not isinstance(value, str) or not re.fullmatch(r"[0-9a-f]{32}", value):
         raise ParameterError("must be 32 hexadecimal digits in quotes, new for every study")
 
 
-def _records(value: Any) -> int:
+def _records(value: object) -> int:
     # the number of records must fit the field; True is an int in Python
     if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31 - 1:
         raise ParameterError(
@@ -432,13 +433,13 @@ def _records(value: Any) -> int:
     return value
 
 
-def _parties(entries: Any) -> tuple[Party, ...]:
+def _parties(entries: object) -> tuple[Party, ...]:
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         raise ParameterError("must be a list of parties")
     return tuple(_section(Party)(party_fields) for party_fields in entries)
 
 
-def _valid(value: Any) -> tuple[datetime.date | None, datetime.date | None]:
+def _valid(value: object) -> tuple[datetime.date | None, datetime.date | None]:
     if not isinstance(value, Mapping) or not set(value) <= {"from", "until"}:
         raise ParameterError("must be {from: '2026-11-01', until: '2026-12-31'}")
     try:
@@ -453,7 +454,7 @@ def _valid(value: Any) -> tuple[datetime.date | None, datetime.date | None]:
     return days[0], days[1]
 
 
-def _signatures(signatures_given: Any) -> dict[str, str]:
+def _signatures(signatures_given: object) -> dict[str, str]:
     if not isinstance(signatures_given, Mapping) or not all(
         isinstance(value, str) for value in signatures_given.values()
     ):
@@ -560,13 +561,13 @@ CHECKS = (
 
 
 def drafted(
-    entries: Sequence[Path], question: Any, protocol: Any, noise: Any = None
-) -> dict[str, Any]:
+    entries: Sequence[Path], question: object, protocol: object, noise: object = None
+) -> Document:
     """A study to begin with: the entries that ``sfumato key party`` printed, numbered, and a new
     id; what is missing can be written in.
     """
     parties = [party_fields for path in entries for party_fields in _listed(path)]
-    plain: dict[str, Any] = {
+    plain: Document = {
         "study": VERSION,
         "id": secrets.token_hex(16),
         "question": question,
@@ -585,7 +586,7 @@ def drafted(
     return plain
 
 
-def _listed(path: Path) -> list[Mapping[str, Any]]:
+def _listed(path: Path) -> list[Fields]:
     entries = read_yaml(_text(path), str(path))
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise RecipeError(f"{path} does not contain the output of 'sfumato key party'")

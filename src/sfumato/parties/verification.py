@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.core.fields import Fields
 from sfumato.parties.conduct import (
     PURPOSE,
     estimated_cost,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 GIVE_STUDY = "give the study (--study)"
 

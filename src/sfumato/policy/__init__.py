@@ -15,6 +15,7 @@ VERBS = Members(
         "policies": "people:Policies",
         "compile": "compile:compile_policies",
         "enforce": "enforce:enforce",
+        "enforce_all": "batch:enforce_all",
         "comply": "comply:comply",
         "use": "compile:Use",
     },

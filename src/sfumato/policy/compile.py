@@ -384,7 +384,10 @@ class _Steps:
         """
         floors = self.merged.floors if self.options.floor else self.merged.everybody
         lowest = {c: level for c, level in floors.items() if Group.QID in self.merged.groups[c]}
-        highest = {c: self.merged.caps[c] for c in self.capped()} if caps else {}
+        if caps:
+            highest = {c: self.merged.caps[c] for c in self.capped()}
+        else:
+            highest = {}
         # a column with a minimum has a range of levels, one with only a cap its highest level
         levels: Tree = {}
         for column, level in lowest.items():

@@ -163,7 +163,10 @@ class Released:
         """
         broken = []
         # a purpose that lists data says their roles, one that takes any does not
-        dataset = self.dataset if purpose.any_data else self._as_seen_by(purpose)
+        if purpose.any_data:
+            dataset = self.dataset
+        else:
+            dataset = self._as_seen_by(purpose)
         for promise in purpose.models:
             try:
                 models = models_of(promise, dataset.schema.sensitive)

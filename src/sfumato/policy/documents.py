@@ -41,7 +41,10 @@ class Remark:
     line: int | None = None
 
     def __str__(self) -> str:
-        position = self.path if self.line is None else f"line {self.line}, {self.path}"
+        if self.line is None:
+            position = self.path
+        else:
+            position = f"line {self.line}, {self.path}"
         return f"{self.severity} {self.rule} ({position}): {self.message}"
 
     def to_dict(self) -> Tree:
@@ -338,7 +341,10 @@ class Place:
 
     def name(self, kind: str) -> str:
         """The name that everything of a kind must have."""
-        name = self.value.strip() if isinstance(self.value, str) else self.text("name")
+        if isinstance(self.value, str):
+            name = self.value.strip()
+        else:
+            name = self.text("name")
         if not name:
             self.error("name_missing", f"a {kind} needs a name")
         return name

@@ -235,7 +235,10 @@ def enforce(
         raise SchemaError(
             "people have policies of their own; name the column that identifies the person (by)"
         )
-    table = policies.assigned(dataset, by) if policies.groups and by is not None else dataset
+    if policies.groups and by is not None:
+        table = policies.assigned(dataset, by)
+    else:
+        table = dataset
     compiled = compile_policies(policies, table, purpose=purpose, recipient=recipient, **options)
     typed = table.with_schema(compiled.recipe.schema)
     release = make_release(

@@ -24,6 +24,7 @@ from sfumato.policy.policy import Datum, Policy, Purpose
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
+    from sfumato.policy.batch import WhoGetsWhat
     from sfumato.policy.compile import Compiled
     from sfumato.policy.comply import Compliance
     from sfumato.policy.enforce import Enforced
@@ -135,6 +136,13 @@ class Policies:
             self, dataset, purpose=purpose, recipient=recipient, **options
         )
         return enforced
+
+    def enforce_all(
+        self, dataset: Table, folder: str | Path, *, by: str | None = None, **options: Any
+    ) -> WhoGetsWhat:
+        """Every release that these policies allow; see :func:`sfumato.policy.batch.enforce_all`."""
+        found: WhoGetsWhat = VERBS["enforce_all"](self, dataset, folder, by=by, **options)
+        return found
 
     def comply(
         self,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core import registry
 from sfumato.core.data_files import read_data_file
+from sfumato.core.fields import Document
 from sfumato.errors import SfumatoError, did_you_mean
 from sfumato.policy import VERBS
 
@@ -322,7 +323,7 @@ def models_of(promise: PrivacyModel, sensitive: Sequence[str]) -> list[Model]:
         raise UnknownPromise(f"{promise.name}: {error}") from None
 
 
-def _our_name(policy_name: str) -> tuple[str, dict[str, Any]]:
+def _our_name(policy_name: str) -> tuple[str, Document]:
     plain = policy_name.lower()
     for sign, letters in GREEK.items():
         plain = plain.replace(sign, letters)
@@ -333,12 +334,12 @@ def _our_name(policy_name: str) -> tuple[str, dict[str, Any]]:
             "table; no other model can replace it"
         )
     models = registry.family("models")
-    own_names: dict[str, tuple[str, dict[str, Any]]] = {
+    own_names: dict[str, tuple[str, Document]] = {
         name.replace("_", ""): (name, {}) for name in models
     }
     # plain name in policies → our name and the fields that the name itself settles
     names = {**own_names, **read_data_file(__package__, "model_names")}
-    match: tuple[str, dict[str, Any]] | None = names.get(plain)
+    match: tuple[str, Document] | None = names.get(plain)
     if match is None:
         raise UnknownPromise(
             f"{policy_name!r} is not a known model.{did_you_mean(policy_name, models)}"

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.chart_drawing import plot_chart
+from sfumato.core.fields import Document
 from sfumato.core.schema import Missing
 from sfumato.core.step import Goal, Step
 from sfumato.core.words import join_words, percent
@@ -172,7 +173,7 @@ class Alternatives:
         neighbours = tuple(_neighbour(self, neighbour) for neighbour in self.neighbours)
         return Reasons(_choice(self), neighbours, tuple(outlook))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Everything as plain data, with the reasons in words; no data values."""
         return {**dataclasses.asdict(self), "reasons": dataclasses.asdict(self.reasons())}
 
@@ -192,7 +193,10 @@ class Alternatives:
             for b in self.budgets
             if b.option is not None
         ]
-        better = [("next better", self.next_better)] if self.next_better is not None else []
+        if self.next_better is not None:
+            better = [("next better", self.next_better)]
+        else:
+            better = []
         return [
             ("chosen", self.chosen),
             *beside,
@@ -405,7 +409,7 @@ def _cloud(landscape: Landscape) -> list[Dot]:
     return [Dot(*dot) for dot in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _row(reason: str, option: Option) -> dict[str, Any]:
+def _row(reason: str, option: Option) -> Document:
     plain = dataclasses.asdict(option)
     levels = plain.pop("levels")
     return {
@@ -464,22 +468,20 @@ def _choice(alternatives: Alternatives) -> str:
             f"{then} instead of {now}, with {_moves(alternatives, alternatives.overlooked)}; the "
             "search did not guarantee the optimum."
         )
-    which = (
-        f"the k-minimal nodes by {name}"
-        if alternatives.minimal
-        else f"all {alternatives.lattice_nodes:,} nodes"
-    )
+    if alternatives.minimal:
+        which = f"the k-minimal nodes by {name}"
+    else:
+        which = f"all {alternatives.lattice_nodes:,} nodes"
     if alternatives.floor:
         which += (
             " within levels ≥"
             f" {', '.join(f'{column} {level}' for column, level in alternatives.floor.items())}"
         )
     if alternatives.whole:
-        better = (
-            "no finer one is within the budget"
-            if alternatives.minimal
-            else f"none of them has less {name}"
-        )
+        if alternatives.minimal:
+            better = "no finer one is within the budget"
+        else:
+            better = f"none of them has less {name}"
         return (
             f"This is the best of {which}, proved by evaluating every node. It {cost}; "
             f"{alternatives.nodes_within_budget:,} nodes stay within the budget, and {better}."
@@ -490,11 +492,10 @@ def _choice(alternatives: Alternatives) -> str:
     )
     if alternatives.proved:
         return f"This is the best of {which}, proved by the search. It {cost}. {below}"
-    gap = (
-        ""
-        if alternatives.gap is None
-        else f"; none of them is better by more than {alternatives.gap:.4g}"
-    )
+    if alternatives.gap is None:
+        gap = ""
+    else:
+        gap = f"; none of them is better by more than {alternatives.gap:.4g}"
     return (
         f"This is the best node that was found, not proved to be the best of {which}{gap}. It"
         f" {cost}. {below}"
@@ -539,7 +540,10 @@ def _neighbour(alternatives: Alternatives, neighbour: Neighbour) -> str:
         if alternatives.minimal:
             trade += ", but it is not minimal: a finer node stays within the budget"
     now, then = apart(current.marketer_risk, option.marketer_risk, percent, 2)
-    risk = f"marketer risk stays {now}" if now == then else f"marketer risk {then} instead of {now}"
+    if now == then:
+        risk = f"marketer risk stays {now}"
+    else:
+        risk = f"marketer risk {then} instead of {now}"
     return f"{where} would {trade}; {risk}."
 
 
@@ -557,11 +561,10 @@ def _budget(alternatives: Alternatives, change: BudgetChange) -> str:
     if change.option is None:
         return f"{subject} would leave nothing to release."
     if change.option.levels == alternatives.chosen.levels:
-        spare = (
-            f": only {alternatives.chosen.suppressed:,} are suppressed"
-            if change.records < alternatives.budget
-            else ""
-        )
+        if change.records < alternatives.budget:
+            spare = f": only {alternatives.chosen.suppressed:,} are suppressed"
+        else:
+            spare = ""
         return f"{subject} would change nothing{spare}."
     verb = "buy" if change.records > alternatives.budget else "cost"
     score, moves = _against(alternatives, change.option), _moves(alternatives, change.option)
@@ -571,11 +574,9 @@ def _budget(alternatives: Alternatives, change: BudgetChange) -> str:
 def _against(alternatives: Alternatives, option: Option) -> str:
     """The score of another node against that of the chosen one; equal ones are said to be equal."""
     now, then = _scores(alternatives, alternatives.chosen, option)
-    return (
-        f"the same {_name(alternatives)} ({now})"
-        if now == then
-        else f"{_name(alternatives)} {then} instead of {now}"
-    )
+    if now == then:
+        return f"the same {_name(alternatives)} ({now})"
+    return f"{_name(alternatives)} {then} instead of {now}"
 
 
 def _moves(alternatives: Alternatives, option: Option) -> str:
@@ -601,7 +602,9 @@ def _scores(alternatives: Alternatives, first: Option, second: Option) -> tuple[
 
 
 def _score(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}" if digits > 0 else f"{value:,.{-digits}g}"
+    if digits > 0:
+        return f"{value:.{digits}f}"
+    return f"{value:,.{-digits}g}"
 
 
 def apart(

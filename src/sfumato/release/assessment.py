@@ -13,6 +13,7 @@ from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, Share, TableBlock, VerdictBlock
 from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.fields import Document
 from sfumato.core.metric import Measure
 from sfumato.core.model import ClassEvidence, Model, Verdict
 from sfumato.core.schema import Role
@@ -79,7 +80,7 @@ class Assessment(Reportable):
             raise ParameterError(f"risk {name!r} is not known.{did_you_mean(name, values)}")
         return values[name]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The assessment as plain data: names and counts, no data values."""
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         plain["measures"] = [m.to_dict() for m in self.measures]
@@ -112,7 +113,10 @@ class Assessment(Reportable):
         out.
         """
         holds = all(self.verdicts) if self.verdicts else None
-        persons = f", {self.persons:,} persons" if self.persons is not None else ""
+        if self.persons is not None:
+            persons = f", {self.persons:,} persons"
+        else:
+            persons = ""
         size = f"{self.records:,} records{persons} in {self.classes:,} classes"
         risks = tuple((plain_name(m.name), Share(m.value), m.meaning) for m in self.measures)
         return [
@@ -148,11 +152,10 @@ class Assessment(Reportable):
             f"{self.unique_records:,} of {self.records:,} records are unique; the smallest class"
             f" has {self.smallest_class}"
         )
-        promises = (
-            promises_told([v.to_dict() for v in self.verdicts])
-            if self.verdicts
-            else "No promise was asked for"
-        )
+        if self.verdicts:
+            promises = promises_told([v.to_dict() for v in self.verdicts])
+        else:
+            promises = "No promise was asked for"
         return f"{promises}; {unique}"
 
 
@@ -188,9 +191,8 @@ def assessing(
         raise SchemaError(
             "no column has role quasi; give the columns that an intruder may know that role"
         )
-    itself = (
-        dataset if needed(models, schema).pairs else None
-    )  # what is released of a table today is the table
+    # what is released of a table today is the table
+    itself = dataset if needed(models, schema).pairs else None
     evidence = gather(
         dataset, models, original=itself, population=population, weight=schema.only(Role.WEIGHT)
     )
@@ -223,7 +225,10 @@ def _measure_risks(
         amounts = np.bincount(frequencies)
         sizes = np.flatnonzero(amounts)
         amounts = amounts[sizes]
-    persons = None if classes.person is None else len(classes.counts[classes.person].labels)
+    if classes.person is None:
+        persons = None
+    else:
+        persons = len(classes.counts[classes.person].labels)
     return Assessment(
         name=dataset.source.name,
         records=dataset.records,

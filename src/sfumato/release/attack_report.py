@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,6 +21,7 @@ from sfumato.core.blocks import (
     VerdictBlock,
 )
 from sfumato.core.chart_drawing import plot_chart
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import label_of, values_of, words_of
 from sfumato.core.words import count_of, duration, percent, plain_name
 from sfumato.errors import ParameterError
@@ -56,7 +57,7 @@ class Tried:
             return self.finding.value > self.limit + 1e-12
         return self.finding.certain and self.finding.beyond_guessing > self.threshold + 1e-12
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """As plain data, without who the victims are."""
         facts = {
             "intruder": self.intruder,
@@ -79,7 +80,7 @@ class Skipped:
     attack: str
     reason: str
     limit: float | None = None
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    parameters: Fields = dataclasses.field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -106,7 +107,7 @@ class Skipped:
         """``unknown`` or ``does not apply``."""
         return "unknown" if self.unknown else "does not apply"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """As plain data."""
         plain = {**dataclasses.asdict(self), "reason": str(self.reason), "status": self.status}
         if not self.parameters:
@@ -169,7 +170,10 @@ class AttackReport(Reportable):
         A name stands for the attack without parameters where that was tried, else for the first one
         of that name.
         """
-        label = attack if isinstance(attack, str) else label_of(attack.name, values_of(attack))
+        if isinstance(attack, str):
+            label = attack
+        else:
+            label = label_of(attack.name, values_of(attack))
         exact = [outcome.finding for outcome in self.tried if outcome.finding.label == label]
         of_attack = [outcome.finding for outcome in self.tried if outcome.finding.attack == label]
         for finding in (*exact, *of_attack):
@@ -202,7 +206,7 @@ class AttackReport(Reportable):
             )
         return findings
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The report as plain data: rates and counts, nobody's row."""
         return {
             "records": self.records,
@@ -258,7 +262,12 @@ class AttackReport(Reportable):
         """What intruders found, one table each, strongest first, and what is unknown."""
         clear = bool(self.tried) and not self.unknown and not any(t.exceeds for t in self.tried)
         exceeded = any(t.exceeds and t.limit is not None for t in self.tried)
-        verdict = False if exceeded else (True if clear else None)
+        if exceeded:
+            verdict = False
+        elif clear:
+            verdict = True
+        else:
+            verdict = None
         return [
             VerdictBlock(
                 verdict, conclusion(self.to_dict()) or "No attack was tried", headline=True
@@ -271,11 +280,10 @@ class AttackReport(Reportable):
     def _tables(self) -> list[Block]:
         from sfumato.release.intruders import BATTERY
 
-        stories = (
-            {profile.name: profile.story for profile in BATTERY}
-            if self.counted == "records"
-            else {}
-        )
+        if self.counted == "records":
+            stories = {profile.name: profile.story for profile in BATTERY}
+        else:
+            stories = {}
         columns = self._columns()
         tables: list[Block] = []
         for intruder in dict.fromkeys(
@@ -325,11 +333,9 @@ class AttackReport(Reportable):
         findings = tuple(
             f"{t.intruder}, {t.finding.words}: {t.finding.sentence}" for t in self.tried
         )
-        return (
-            [*blocks, FoldBlock("What each attack found", (ListBlock(findings),))]
-            if findings
-            else blocks
-        )
+        if not findings:
+            return blocks
+        return [*blocks, FoldBlock("What each attack found", (ListBlock(findings),))]
 
     def _legend(self) -> str:
         threshold = max((t.threshold for t in self.tried), default=0.0)
@@ -393,7 +399,7 @@ def _unknown_cells(skipped: Skipped) -> dict[str, Cell]:
     return cells
 
 
-def _as_row(outcome: Tried) -> dict[str, Any]:
+def _as_row(outcome: Tried) -> Document:
     low, high = outcome.finding.interval or (None, None)
     return {
         **outcome.to_dict(),

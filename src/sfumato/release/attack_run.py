@@ -26,6 +26,7 @@ from sfumato.core.attack import (
 )
 from sfumato.core.choices import required_fields
 from sfumato.core.data import Pair
+from sfumato.core.fields import Fields
 from sfumato.core.limits import limits_of, plain_limits
 from sfumato.core.options import CommandOption
 from sfumato.core.parameters import values_of
@@ -76,7 +77,7 @@ class AttackContext:
 
     steps: Sequence[Step] = ()
     models: Sequence[Model] = ()
-    limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    limits: Fields = dataclasses.field(default_factory=dict)
     others: Sequence[TablePair | Data] = ()
     population: Table | None = None
     aux: Table | None = None
@@ -167,7 +168,8 @@ def attack_release(
     battery.require_known(
         population=context.population, aux=context.aux, intruder=intruder, sample=sample
     )
-    sample = DEFAULT_SAMPLE if sample is None else sample
+    if sample is None:
+        sample = DEFAULT_SAMPLE
     _require_sense(pair, seconds, sample)
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     begun = time.monotonic()
@@ -419,17 +421,21 @@ class _Intruders:
         if knows and knows not in self._known:
             # all look for the same people, so that their rates can be compared
             first = next(iter(self._known.values()), None)
-            self._known[knows] = (
-                intruder_from(self._pair, knows, sample=self._sample, seed=self._seed)
-                if first is None
-                else Intruder(first.file, knows, first.truth, first.sampled)
-            )
+            if first is None:
+                self._known[knows] = intruder_from(
+                    self._pair, knows, sample=self._sample, seed=self._seed
+                )
+            else:
+                self._known[knows] = Intruder(first.file, knows, first.truth, first.sampled)
         return self._known.get(knows)
 
 
 def _nothing_known(pair: TablePair | Pair) -> str:
     """Why an intruder knows nothing of the release."""
-    absence = "was released" if pair.original.schema.quasi else "is in the table"
+    if pair.original.schema.quasi:
+        absence = "was released"
+    else:
+        absence = "is in the table"
     return NothingToAttack(
         f"no quasi-identifier {absence}, so this intruder recognises nobody by one"
     )
@@ -453,7 +459,7 @@ def _own(intruder: Intruder) -> Profile:
     )
 
 
-def _allowances(limits: Mapping[str, Any], shape: Shape) -> list[tuple[Attack, float]]:
+def _allowances(limits: Fields, shape: Shape) -> list[tuple[Attack, float]]:
     """The attacks that limits are about, with their parameters, and what each may reach."""
     attack_names = registry.attacks(shape)
     bounds = limits_of(plain_limits(limits))
@@ -512,12 +518,13 @@ def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
             None,
         )
         if stranger is not None or not attack.tried_by:
-            problem = (
-                "no intruder"
-                if stranger is None
-                else f"{stranger!r}, which is not an "
-                f"intruder.{did_you_mean(stranger, profile_names)}"
-            )
+            if stranger is None:
+                problem = "no intruder"
+            else:
+                problem = (
+                    f"{stranger!r}, which is not an "
+                    f"intruder.{did_you_mean(stranger, profile_names)}"
+                )
             raise ParameterError(
                 f"{name}: tried_by names {problem}; it must name some of {', '.join(profile_names)}"
             )
@@ -549,4 +556,6 @@ def _too_late(attack: Attack, scene: Scene) -> str:
         raise
     except SfumatoError:
         return OUT_OF_TURN
-    return reason if isinstance(reason, NothingToAttack) else OUT_OF_TURN
+    if isinstance(reason, NothingToAttack):
+        return reason
+    return OUT_OF_TURN

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.core.blocks import Block, Cell, ListBlock, TableBlock
 from sfumato.core.evidence import gather, judge_all
+from sfumato.core.fields import Document
 from sfumato.core.schema import Kind
 from sfumato.errors import SfumatoError
 
@@ -72,7 +73,10 @@ def _measure(table: Table, name: str, column: str | None, model: Model) -> Attai
     except SfumatoError as error:
         return AttainedParameter(name, column, None, str(error))
     attained = verdict.to_dict()["attained"]
-    reason = "" if attained is not None else f"no finite value holds; {verdict.sentence}"
+    if attained is not None:
+        reason = ""
+    else:
+        reason = f"no finite value holds; {verdict.sentence}"
     return AttainedParameter(name, column, attained, reason)
 
 
@@ -102,6 +106,6 @@ def parameter_blocks(parameters: Sequence[AttainedParameter]) -> list[Block]:
     return blocks
 
 
-def plain_parameters(parameters: Sequence[AttainedParameter]) -> list[dict[str, Any]]:
+def plain_parameters(parameters: Sequence[AttainedParameter]) -> list[Document]:
     """The parameters as plain data."""
     return [dataclasses.asdict(entry) for entry in parameters]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.json_text import is_spelled_once
 from sfumato.core.shape import is_shape
@@ -28,15 +28,16 @@ MAX_BYTES = 256 * MEGABYTE
 DEEPEST = 64
 
 
-def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
+def read_certificate(folder: Path, *shapes: str) -> Document:
     """The certificate of a shared folder, or one that stands alone; refused when it is none, or is
     about something else than one of ``shapes``.
     """
     file = folder if folder.is_file() else folder / FILE
     if not file.exists():
-        hint = (
-            " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""
-        )
+        if (folder / "share").is_dir():
+            hint = " (the folder to verify is the one called share)"
+        else:
+            hint = ""
         raise UnreadableInput(f"{folder} holds no {FILE}{hint}")
     certificate = parse_certificate(
         read_plain(file, limit=MAX_BYTES, purpose="a certificate"), str(file)
@@ -50,7 +51,7 @@ def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
     return certificate
 
 
-def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
+def parse_certificate(data: bytes, name: str) -> Document:
     """A certificate from its bytes.
 
     >>> parse_certificate(
@@ -61,7 +62,7 @@ def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
     sfumato.errors.UnreadableInput: certificate.json says one thing twice (a key is repeated); it
     was edited
     """
-    document: dict[str, Any] = _load(data, name)
+    document: Document = _load(data, name)
     _require_version(document, name)
     _require_writable(document, name)
     shape = document.get("shape")
@@ -99,7 +100,7 @@ def _first_problem(error: ValidationError) -> str:
 def _load(data: bytes, name: str) -> Any:
     """What the bytes say in JSON, where every reader takes them for the same."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> Document:
         document = dict(pairs)
         if len(document) != len(pairs):
             raise UnreadableInput(f"{name} says one thing twice (a key is repeated); it was edited")
@@ -126,8 +127,10 @@ def _load(data: bytes, name: str) -> Any:
         raise UnreadableInput(f"{name} is not valid JSON; it was damaged or edited") from None
 
 
-def _require_version(document: Any, name: str) -> None:
-    version = document.get("sfumato_certificate") if isinstance(document, dict) else None
+def _require_version(document: object, name: str) -> None:
+    version = None
+    if isinstance(document, dict):
+        version = document.get("sfumato_certificate")
     if type(version) is not int or version < 1:
         raise UnreadableInput(f"{name} is not a certificate of sfumato")
     if version < VERSION:
@@ -142,7 +145,7 @@ def _require_version(document: Any, name: str) -> None:
         )
 
 
-def _require_writable(document: Mapping[str, Any], name: str) -> None:
+def _require_writable(document: Fields, name: str) -> None:
     """Refuse what cannot be written again as it was read: nested too deeply, or text that is no
     Unicode.
     """
@@ -158,7 +161,7 @@ def _require_writable(document: Mapping[str, Any], name: str) -> None:
         ) from None
 
 
-def _depth(document: Mapping[str, Any]) -> int:
+def _depth(document: Fields) -> int:
     """How deep lists and mappings are nested; no recursion, since a file decides how deep."""
     deepest, waiting = 0, [(document, 1)]
     while waiting and deepest <= DEEPEST:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.limits import BOUNDS
 from sfumato.core.pair import of_a_sample
 from sfumato.core.parameters import words_of
@@ -20,8 +21,6 @@ from sfumato.core.words import join_words, number, percent
 from sfumato.errors import SfumatoError
 from sfumato.release.epsilon_certification import NEIGHBOURS
 from sfumato.release.public_recipe import fields_of, hides, name_of
-
-Fields = Mapping[str, Any]
 
 WORDS: dict[str, tuple[str, ...]] = {
     "verdicts": ("promise", "sentence"),
@@ -41,7 +40,7 @@ these fields.
 """
 
 
-def without_words(document: Fields) -> dict[str, Any]:
+def without_words(document: Fields) -> Document:
     """A document as it is certified: of the sections that are told in words, the fields alone."""
     return {
         name: _stripped(part, WORDS[name]) if name in WORDS else part
@@ -49,12 +48,12 @@ def without_words(document: Fields) -> dict[str, Any]:
     }
 
 
-def words_in(document: Fields) -> dict[str, Any]:
+def words_in(document: Fields) -> Document:
     """The sections of a document that are told in words, with their words: what its owner keeps."""
     return {name: part for name, part in document.items() if name in WORDS}
 
 
-def _stripped(part: Any, words: tuple[str, ...]) -> Any:
+def _stripped(part: object, words: tuple[str, ...]) -> Any:
     if isinstance(part, list):
         return [_stripped(entry, words) for entry in part]
     if not isinstance(part, Mapping):
@@ -67,7 +66,7 @@ def _stripped(part: Any, words: tuple[str, ...]) -> Any:
     }
 
 
-def with_words(certificate: Fields) -> dict[str, Any]:
+def with_words(certificate: Fields) -> Document:
     """A certificate of records with words for every field that pages and terminals tell in
     words.
     """
@@ -77,7 +76,10 @@ def with_words(certificate: Fields) -> dict[str, Any]:
         {**entry, "promise": promise_title(spec, shape), "sentence": ""} for spec, entry in pairs
     ]
     sampled = certificate.get("sampled")
-    where = of_a_sample(sampled["records"], sampled["of"]) if sampled else ""
+    if sampled:
+        where = of_a_sample(sampled["records"], sampled["of"])
+    else:
+        where = ""
     limits = [
         {**entry, "sentence": limit_sentence(entry, shape, where)}
         for entry in certificate["limits"]
@@ -96,7 +98,7 @@ def with_words(certificate: Fields) -> dict[str, Any]:
     return document
 
 
-def promise_title(spec: Any, shape: Shape) -> str:
+def promise_title(spec: object, shape: Shape) -> str:
     """What a promise is called: by what the recipe says of it, or by its name where its owner keeps
     values.
     """
@@ -118,8 +120,14 @@ def promise_title(spec: Any, shape: Shape) -> str:
 
 def limit_sentence(entry: Fields, shape: Shape, where: str = "") -> str:
     """What a limit allows, and what was measured."""
-    value = "unknown" if entry["value"] is None else f"{entry['value']:.4g}{where}"
-    way = "at least" if is_better_when_higher(entry["name"], shape) else "at most"
+    if entry["value"] is None:
+        value = "unknown"
+    else:
+        value = f"{entry['value']:.4g}{where}"
+    if is_better_when_higher(entry["name"], shape):
+        way = "at least"
+    else:
+        way = "at most"
     return (
         f"{words_of(entry['name'], entry.get('parameters') or {})} is {value}; the recipe allows"
         f" {way} {entry['limit']:g}"
@@ -134,7 +142,7 @@ def is_better_when_higher(name: str, shape: Shape) -> bool:
     return metric is not None and metric.better != "lower"
 
 
-def agreement_sentence(spec: Any, entry: Fields) -> str:
+def agreement_sentence(spec: object, entry: Fields) -> str:
     """What had to survive, and what was measured."""
     fields = spec.get(entry["name"]) if isinstance(spec, Mapping) else None
     options = fields if isinstance(fields, Mapping) else {}
@@ -143,7 +151,10 @@ def agreement_sentence(spec: Any, entry: Fields) -> str:
         {key: value for key, value in options.items() if key not in (*BOUNDS, "refuse")},
     )
     way = "at least" if "at_least" in options else "at most"
-    value = "not measured" if entry["value"] is None else f"{entry['value']:.4g}"
+    if entry["value"] is None:
+        value = "not measured"
+    else:
+        value = f"{entry['value']:.4g}"
     return f"{words} {way} {entry['limit']:g}: it is {value}"
 
 
@@ -164,7 +175,7 @@ def finding_sentence(attack: Fields) -> str:
     return "; ".join(clauses)
 
 
-def _privacy_with_words(privacy: Fields) -> dict[str, Any]:
+def _privacy_with_words(privacy: Fields) -> Document:
     steps = [{**step, "means": _effect(step)} for step in privacy["steps"]]
     meaning = NEIGHBOURS[privacy["neighbours"]].format(privacy["unit_of_privacy"])
     return {**privacy, "meaning": meaning, "steps": steps, "not_certified_because": []}

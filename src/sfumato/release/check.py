@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import registry
 from sfumato.core.acceptance import text_only_columns
 from sfumato.core.evidence import columns_seen, judge_all
+from sfumato.core.fields import Fields
 from sfumato.core.schema import Role
 from sfumato.core.words import join_words
 from sfumato.data.table.default_readers import read_as_one
@@ -171,7 +172,7 @@ def read_to_check(
     data: Any,
     recipe: Recipe,
     *,
-    people: Any = None,
+    people: object = None,
     intake: Intake | None = None,
     engine: str | None = None,
     table: str | None = None,
@@ -201,7 +202,7 @@ AS_CERTIFIED = "read as the certificate beside it says"
 
 
 def _read_table_to_check(
-    data: Any, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]
+    data: object, recipe: Recipe, certified: Path | None, options: Fields
 ) -> FilesToCheck:
     table = None if certified is None else read_certified(certified)
     if table is not None:
@@ -221,7 +222,7 @@ def _certified_tables(file: Path) -> dict[str, TableRead] | None:
     except UnreadableInput:
         return None
     table_sections = sections(certificate)
-    first: Mapping[str, Any] = next(iter(table_sections.values()), {"parts": []})
+    first: Fields = next(iter(table_sections.values()), {"parts": []})
     if "parts" in first or (folder != file and first["file"] != file.name):
         return None
     return {

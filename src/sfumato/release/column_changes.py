@@ -83,7 +83,10 @@ def _change(
     before = _distinct_values(original, name)
     level, top = levels.get(name, (None, None))
     if name not in shared.columns:
-        reason = "its role is drop" if Role.DROP in roles else "suppressed as a whole"
+        if Role.DROP in roles:
+            reason = "its role is drop"
+        else:
+            reason = "suppressed as a whole"
         return ColumnChange(name, roles, f"dropped: {reason}", level, top, before, None)
     if local and level is None and not blanks:
         action = "generalised cell by cell"
@@ -112,7 +115,9 @@ def _distinct_values(dataset: Table, name: str) -> int:
     if is_encoded:
         return len(dataset.encoded(name).labels)
     column = dataset.column(name)
-    return _distinct_floats(column) if dtype.is_float() else column.n_unique()
+    if dtype.is_float():
+        return _distinct_floats(column)
+    return column.n_unique()
 
 
 def _distinct_floats(column: pl.Series) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.evidence import judge_all
+from sfumato.core.fields import Document
 from sfumato.core.progress import Progress, silent
 from sfumato.core.words import plain_name
 from sfumato.release.attack_run import DEFAULT_SECONDS, attack_unchanged
@@ -35,7 +36,7 @@ class DataAssessment(Reportable):
     size: int = 0
     """Number of people."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The assessment as plain data."""
         return {
             "name": self.name,
@@ -51,11 +52,10 @@ class DataAssessment(Reportable):
 
     def blocks(self) -> Sequence[Block]:
         """What holds, how much there is, and what attacks find."""
-        promises = (
-            promises_told([v.to_dict() for v in self.verdicts])
-            if self.verdicts
-            else "No promise was asked for"
-        )
+        if self.verdicts:
+            promises = promises_told([v.to_dict() for v in self.verdicts])
+        else:
+            promises = "No promise was asked for"
         holds = all(self.verdicts) if self.verdicts else None
         counts = tuple((plain_name(name), count) for name, count in self.counts.items())
         return [

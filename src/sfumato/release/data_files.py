@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sfumato.core import environment, registry
+from sfumato.core.fields import Document, Fields
 from sfumato.data.table.default_readers import read_as_one
 from sfumato.data.table.formats import chosen_format
 from sfumato.data.table.indistinct import guessed
@@ -41,7 +42,7 @@ def write_data_files(
     *,
     format: str | None,  # noqa: A002
     defuse: bool,
-    table: Mapping[str, Any],
+    table: Fields,
 ) -> WrittenFiles:
     """Write the released tables, the lock and the alignment of data other than a table."""
     # values were told apart for this format from the start
@@ -62,7 +63,7 @@ def write_tables(
     format: str,  # noqa: A002
     *,
     defuse: bool = False,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Document]:
     """Write every released table into a file of its own; what a certificate says of each."""
     source = release.original.source
     columns = columns_told(release.released, release.recipe)
@@ -73,7 +74,7 @@ def write_tables(
     return sections
 
 
-def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, Any]]) -> Release:
+def as_written(release: Release, share: Path, tables: Mapping[str, Fields]) -> Release:
     """The release judged on the files that were written of it, read as a stranger reads them;
     refused where they break a promise.
 
@@ -122,7 +123,7 @@ def _judge_read(release: Release, data_read: Data, reason: str, *, bounds: bool)
 
 
 def _as_guessed(
-    release: Release, data_read: Data, tables: Mapping[str, Mapping[str, Any]]
+    release: Release, data_read: Data, tables: Mapping[str, Fields]
 ) -> Iterator[tuple[str, Data]]:
     """The people as default readers find them who take values of a file of text for one, such as
     00501 and 501; none where that changes nothing.
@@ -156,5 +157,8 @@ def _write_alignment(release: Release, owner: Path) -> None:
         table.write_parquet(alignment_file(owner, name), compression="lz4")
     origin = release.released.origin
     # nobody was moved or left out: each is the person of the same number
-    people = np.arange(release.released.size, dtype=np.int64) if origin is None else origin
+    if origin is None:
+        people = np.arange(release.released.size, dtype=np.int64)
+    else:
+        people = origin
     pl.DataFrame({ORIGINAL_PERSON: people}).write_parquet(owner / ALIGNMENT, compression="lz4")

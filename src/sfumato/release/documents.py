@@ -11,10 +11,11 @@ import platform
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.evidence import population_path
+from sfumato.core.fields import Document, Fields
 from sfumato.core.threads import meanwhile
 from sfumato.release.alternatives import Alternatives, alternatives_in_passing
 from sfumato.release.assessment import DEFAULT_THRESHOLD
@@ -53,7 +54,7 @@ class ReleaseSummary:
     """
 
     utility: Evaluation
-    story: dict[str, Any]
+    story: Document
     alternatives: Alternatives | None
 
     @classmethod
@@ -130,10 +131,10 @@ def certificate(
     release: TableRelease,
     *,
     summary: ReleaseSummary,
-    data_file: Mapping[str, Any],
+    data_file: Fields,
     salt: str,
     input_digest: str,
-) -> dict[str, Any]:
+) -> Document:
     """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
     Of the original only the attained values, the suppressed count and how far the release is from
@@ -142,7 +143,7 @@ def certificate(
     """
     privacy, after = release.certified, release.after
     # What was found by comparing the release with its original: utility, distances, attacks.
-    comparison: dict[str, Any] = {}
+    comparison: Document = {}
     # beside an ε nothing else that compares with the original may be told
     if privacy is not None:
         comparison["differential_privacy"] = privacy.to_dict()
@@ -156,7 +157,7 @@ def certificate(
     columns = release.recipe.schema.attributes
     kinds = {name: str(attribute.kind) for name, attribute in columns.items()}
     labels = describe_labels(release.released, kinds)
-    body: dict[str, Any] = {
+    body: Document = {
         "sfumato_certificate": VERSION,
         "shape": str(release.recipe.shape),
         "created": release.created.isoformat(timespec="seconds"),
@@ -207,23 +208,29 @@ def certificate(
     return plain_json(body)
 
 
-def describe_synthetic(release: TableRelease, privacy: Certified | None) -> dict[str, Any]:
+def describe_synthetic(release: TableRelease, privacy: Certified | None) -> Document:
     """What a certificate says of rows that are nobody's; counts of the original only where no ε is
     certified.
     """
-    section: dict[str, Any] = {"rows": release.released.records}
+    section: Document = {"rows": release.released.records}
     if privacy is None or not privacy.holds:
-        section["learnt_from"] = 0 if release.learnt_from is None else len(release.learnt_from)
-        section["held_out"] = 0 if release.held_out is None else len(release.held_out)
+        if release.learnt_from is None:
+            section["learnt_from"] = 0
+        else:
+            section["learnt_from"] = len(release.learnt_from)
+        if release.held_out is None:
+            section["held_out"] = 0
+        else:
+            section["held_out"] = len(release.held_out)
     return section
 
 
-def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
+def plain_json(document: Fields) -> Document:
     """A document as its file will hold it; a number that is infinite or none becomes null, since
     JSON knows no such.
     """
     # as a file gives it back, so that what is signed is what is read
-    plain: dict[str, Any] = json.loads(json.dumps(document), parse_constant=lambda word: None)
+    plain: Document = json.loads(json.dumps(document), parse_constant=lambda word: None)
     return plain
 
 
@@ -234,9 +241,7 @@ def versions() -> Mapping[str, str]:
     return {"python": platform.python_version(), **libraries}
 
 
-def owner_record(
-    release: TableRelease, *, summary: ReleaseSummary, input_digest: str
-) -> dict[str, Any]:
+def owner_record(release: TableRelease, *, summary: ReleaseSummary, input_digest: str) -> Document:
     """Everything about a release that its owner may see beside its certificate: before and after,
     efforts, alternatives.
 
@@ -267,9 +272,7 @@ def owner_record(
     }
 
 
-def lock(
-    release: TableRelease, *, salt: str, input_digest: str, certificate: Mapping[str, Any]
-) -> dict[str, Any]:
+def lock(release: TableRelease, *, salt: str, input_digest: str, certificate: Fields) -> Document:
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with
     the owner.
     """
@@ -290,7 +293,7 @@ def lock(
     }
 
 
-def locked_recipe(release: Release) -> dict[str, Any]:
+def locked_recipe(release: Release) -> Document:
     """The recipe with what time decided written down: a step that was stopped by the clock says how
     far it got.
     """
@@ -302,7 +305,7 @@ def locked_recipe(release: Release) -> dict[str, Any]:
     return recipes.to_dict(dataclasses.replace(release.recipe, steps=steps), base=Path())
 
 
-def is_locked(release: TableRelease, lock: Mapping[str, Any]) -> bool:
+def is_locked(release: TableRelease, lock: Fields) -> bool:
     """Whether a lock is that of this release: the same recipe, seed, input and format."""
     own_fields = {
         "recipe": locked_recipe(release),
@@ -319,9 +322,7 @@ def is_locked(release: TableRelease, lock: Mapping[str, Any]) -> bool:
 # Data of other shapes than a table.
 
 
-def data_certificate(
-    release: Release, *, tables: Mapping[str, Mapping[str, Any]], salt: str
-) -> dict[str, Any]:
+def data_certificate(release: Release, *, tables: Mapping[str, Fields], salt: str) -> Document:
     """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
     Of the original only the number of people left out and how far the release is from it are told;
@@ -329,7 +330,7 @@ def data_certificate(
     """
     privacy = release.certified
     is_private = privacy is not None and privacy.holds
-    body: dict[str, Any] = {
+    body: Document = {
         "sfumato_certificate": VERSION,
         "created": release.created.isoformat(timespec="seconds"),
         "shape": str(release.shape),
@@ -354,20 +355,23 @@ def data_certificate(
     return plain_json(body)
 
 
-def _data_compared(release: Release, privacy: Certified | None) -> dict[str, Any]:
+def _data_compared(release: Release, privacy: Certified | None) -> Document:
     """What was found by comparing the release with its original; nothing of it where a step
     accounts for an ε.
     """
     if privacy is not None:
         return {"differential_privacy": privacy.to_dict()}
-    utility = {} if release.utility is None else {m.name: m.value for m in release.utility.measures}
+    if release.utility is None:
+        utility = {}
+    else:
+        utility = {m.name: m.value for m in release.utility.measures}
     return {
         "utility": utility,
         **({} if release.attacks is None else {"attacks": release.attacks.to_dict()}),
     }
 
 
-def data_owner_record(release: Release) -> dict[str, Any]:
+def data_owner_record(release: Release) -> Document:
     """Everything about a release that its owner may see beside its certificate: before and after,
     efforts. No data values.
     """
@@ -402,16 +406,14 @@ def data_owner_record(release: Release) -> dict[str, Any]:
     )
 
 
-def _kept_attacks(release: Release) -> dict[str, Any]:
+def _kept_attacks(release: Release) -> Document:
     """What attacks found, where the certificate does not tell it."""
-    return (
-        {}
-        if release.attacks is None or release.certified is None
-        else {"attacks": release.attacks.to_dict()}
-    )
+    if release.attacks is None or release.certified is None:
+        return {}
+    return {"attacks": release.attacks.to_dict()}
 
 
-def data_lock(release: Release, *, salt: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
+def data_lock(release: Release, *, salt: str, certificate: Fields) -> Document:
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with
     the owner.
     """

@@ -25,10 +25,11 @@ the accounted steps, says; and where the table is empty.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hidden_columns import hidden_columns
 from sfumato.core.model import Model
 from sfumato.core.recipe import Recipe
@@ -71,7 +72,7 @@ class Part:
     account: Account
     said: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data for a certificate."""
         cost = {"epsilon": self.account.epsilon, "delta": self.account.delta}
         cost_fields = cost if self.account.effect is Effect.ACCOUNTED else {}
@@ -106,7 +107,9 @@ class Certified:
         ``replace``.
         """
         relations = {account.neighbours for account in self._accounted}
-        return relations.pop() if len(relations) == 1 else "replace"
+        if len(relations) != 1:
+            return "replace"
+        return relations.pop()
 
     @property
     def unit(self) -> str:
@@ -139,7 +142,7 @@ class Certified:
         """Whether the step at this place works on accounted output only."""
         return self.parts[index].said == POST_PROCESSING
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data for a certificate."""
         return {
             "certified": self.holds,
@@ -160,7 +163,9 @@ class Certified:
     def _cost(self, account: Account) -> tuple[float, float]:
         own = (account.epsilon, account.delta)
         # under another relation of neighbours a step may cost something else
-        return own if self.neighbours == account.neighbours else account.replaced or own
+        if self.neighbours == account.neighbours:
+            return own
+        return account.replaced or own
 
     @property
     def _accounted(self) -> tuple[Account, ...]:
@@ -273,9 +278,17 @@ class _Walk:
     def unaccounted_problems(self, columns: Sequence[str]) -> list[str]:
         """The reason, if columns are there that no step accounts for."""
         # a step about the whole table covers every column
-        bare = [] if self.whole else [name for name in columns if name not in self.covered]
-        remainder = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
-        return [f"no step accounts for {', '.join(bare[:5])}{remainder}"] if bare else []
+        if self.whole:
+            bare = []
+        else:
+            bare = [name for name in columns if name not in self.covered]
+        if len(bare) > 5:
+            remainder = f" and {len(bare) - 5} more"
+        else:
+            remainder = ""
+        if not bare:
+            return []
+        return [f"no step accounts for {', '.join(bare[:5])}{remainder}"]
 
 
 def _beside_table(step: Step, *, accounted: bool) -> str | None:
@@ -284,7 +297,9 @@ def _beside_table(step: Step, *, accounted: bool) -> str | None:
     """
     if step.second_source is not None:
         return step.second_source
-    return f"{', '.join(step.claims)} of the original" if accounted and step.claims else None
+    if accounted and step.claims:
+        return f"{', '.join(step.claims)} of the original"
+    return None
 
 
 def _fitted(schema: Schema) -> Iterator[str]:
@@ -330,10 +345,12 @@ def _beyond_release(model: Model, released: Schema) -> str | None:
         return "cannot be judged by the released file alone"
     if needs.reference or needs.pairs or needs.posteriors or needs.unmasked:
         return "compares the release with the original"
-    return "compares the release with a population" if needs.population else None
+    if needs.population:
+        return "compares the release with a population"
+    return None
 
 
-def told_plan(release: Release, privacy: Certified | None) -> list[dict[str, Any]]:
+def told_plan(release: Release, privacy: Certified | None) -> list[Document]:
     """What a certificate tells of the plans.
 
     Of a certified release only what is the recipe's or the accounted output's: of steps before the
@@ -345,7 +362,7 @@ def told_plan(release: Release, privacy: Certified | None) -> list[dict[str, Any
     return [_public_plan(plan, privacy, index) for index, plan in enumerate(plans)]
 
 
-def _public_plan(plan: Mapping[str, Any], privacy: Certified, index: int) -> dict[str, Any]:
+def _public_plan(plan: Fields, privacy: Certified, index: int) -> Document:
     accounted = privacy.parts[index].account.effect is Effect.ACCOUNTED
     # a part must not claim an ε that does not hold of the whole
     if accounted and not privacy.holds:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, VerdictBlock
+from sfumato.core.fields import Document, Fields
 from sfumato.core.portable import PRIVATE_FOLDER
 from sfumato.core.shape import known_shapes
 from sfumato.core.words import count_of, number, percent
@@ -36,7 +37,7 @@ class Explanation(Reportable):
     methods made of cells.
     """
 
-    story: Mapping[str, Any]
+    story: Fields
 
     @classmethod
     def of_folder(cls, folder: Path) -> Explanation:
@@ -50,7 +51,7 @@ class Explanation(Reportable):
             record = read_owner_record(folder / "owner", certificate)
         return cls(_add_record(with_words(certificate), record))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The explanation as plain data."""
         return dict(self.story)
 
@@ -68,7 +69,10 @@ class Explanation(Reportable):
         for column in story["dropped_columns"]:
             # A column without that role was given up by a step.
             role = story["recipe"]["columns"].get(column, {}).get("role", "drop")
-            reason = "its role is drop" if "drop" in role else "suppressed as a whole"
+            if "drop" in role:
+                reason = "its role is drop"
+            else:
+                reason = "suppressed as a whole"
             columns.append(f"{column}: dropped, {reason}")
         blocks += [Paragraph(_records_sentence(story)), ListBlock(tuple(columns))]
         for step in story.get("local", []):
@@ -94,7 +98,7 @@ def explain_release(release: Release) -> Explanation:
     return Explanation(_add_record(with_words(files.certificate), record))
 
 
-def _add_record(story: Mapping[str, Any], record: Mapping[str, Any] | None) -> dict[str, Any]:
+def _add_record(story: Fields, record: Fields | None) -> Document:
     """A certificate in words, with what the owner's record says besides."""
     if record is None:
         return dict(story)
@@ -117,7 +121,7 @@ def _add_record(story: Mapping[str, Any], record: Mapping[str, Any] | None) -> d
     return complete
 
 
-def _verdict_block(verdict: Mapping[str, Any]) -> VerdictBlock:
+def _verdict_block(verdict: Fields) -> VerdictBlock:
     sentence = verdict["sentence"]
     if not sentence:
         attained, required = number(verdict["attained"]), number(verdict["required"])
@@ -125,24 +129,27 @@ def _verdict_block(verdict: Mapping[str, Any]) -> VerdictBlock:
     return VerdictBlock(verdict["holds"], verdict["promise"], sentence)
 
 
-def _people_sentence(story: Mapping[str, Any]) -> str:
+def _people_sentence(story: Fields) -> str:
     """What was released of non-tabular data, and how many people were left out."""
     counts = []
     for name, count in story["counts"].items():
         counts.append(f"{count:,} {name.replace('_', ' ')}")
     suppressed = story["suppressed_people"]
-    remark = "" if suppressed is None else f"; {suppressed:,} people were removed"
+    if suppressed is None:
+        remark = ""
+    else:
+        remark = f"; {suppressed:,} people were removed"
     return f"{', '.join(counts)} are shared{remark}."
 
 
-def _steps_of_people(story: Mapping[str, Any]) -> tuple[str, ...]:
+def _steps_of_people(story: Fields) -> tuple[str, ...]:
     """What each step did to non-tabular data, and the columns that were dropped."""
     lines = [f"{step}: {words}" if words else str(step) for step, words in describe_steps(story)]
     lines += [f"{column}: dropped, its role is drop" for column in story["dropped_columns"]]
     return tuple(lines)
 
 
-def _records_sentence(story: Mapping[str, Any]) -> str:
+def _records_sentence(story: Fields) -> str:
     """How many records are shared, and how many are not."""
     rows, suppressed = story["data"]["rows"], story["suppressed_records"]
     remark = ""
@@ -154,7 +161,7 @@ def _records_sentence(story: Mapping[str, Any]) -> str:
     return f"{rows:,} records are shared{remark}."
 
 
-def _column_lines(step: StepRecord, story: Mapping[str, Any]) -> list[str]:
+def _column_lines(step: StepRecord, story: Fields) -> list[str]:
     """What a step did to each column, as far as everybody may know it."""
     lines = []
     for column, position in step.get("levels", {}).items():
@@ -196,7 +203,10 @@ def _cell_blocks(step: StepRecord) -> list[Block]:
     for column in sorted(cells, key=lambda name: -cells[name]["loss"]):
         cell = cells[column]
         before, after = step["distinct"].get(column, (None, None))
-        kinds = "" if after is None else f"{after:,} different cells from {before:,} values, "
+        if after is None:
+            kinds = ""
+        else:
+            kinds = f"{after:,} different cells from {before:,} values, "
         line = (
             f"{column}: {kinds}{percent(cell['exact'])} exact, {percent(cell['nothing'])} fully"
             f" suppressed, {percent(cell['loss'])} of the domain open on average"
@@ -211,7 +221,7 @@ def _cell_blocks(step: StepRecord) -> list[Block]:
     return [Heading(f"Cell by cell, by {name}{groups}"), ListBlock(tuple(lines))]
 
 
-def _exact_promises(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
+def _exact_promises(verdicts: Sequence[Fields]) -> list[str]:
     """Promises that attain exactly what is required, where that can be told from the figures."""
     sentences = []
     for verdict in verdicts:
@@ -238,7 +248,7 @@ def _minimal_blocks(step: StepRecord) -> list[Block]:
     return [Heading(title), ListBlock(tuple(lines))]
 
 
-def _reason_blocks(reasons: Mapping[str, Any]) -> list[Block]:
+def _reason_blocks(reasons: Fields) -> list[Block]:
     """Why this node and not its neighbour, and what another budget would buy."""
     sections = {
         "Why this and not another?": [reasons["choice"]],

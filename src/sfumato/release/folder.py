@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.exchange import in_place
+from sfumato.core.fields import Document, Fields
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape, known_shapes
 from sfumato.errors import ParameterError, UnreadableInput
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 # Reading what stays with the owner of a release.
 
 
-def read_owner_record(folder: Path, certificate: Mapping[str, Any]) -> dict[str, Any]:
+def read_owner_record(folder: Path, certificate: Fields) -> Document:
     """The owner's record of a release, which must go with this certificate."""
     file = folder / "release.json"
     try:
@@ -76,8 +77,8 @@ class Folder:
     """
 
     folder: Path
-    certificate: dict[str, Any]
-    record: dict[str, Any]
+    certificate: Document
+    record: Document
     released: Any
     recipe: Recipe
 
@@ -127,7 +128,7 @@ class Folder:
     def add(
         self,
         key: str,
-        section: Mapping[str, Any],
+        section: Fields,
         *,
         sign: Path | None = None,
         owner_files: Mapping[str, bytes] = MappingProxyType({}),
@@ -178,9 +179,9 @@ class Folder:
             self.folder / "owner" / ALIGNMENT, self.released.size, original.size, column
         )
         self.require_committed(original.source.name, _digests(original))
-        return (
-            pair_table(self, original, origin) if is_table else pair_persons(self, original, origin)
-        )
+        if is_table:
+            return pair_table(self, original, origin)
+        return pair_persons(self, original, origin)
 
     def _sampled(self, original: LazyTable, population: Table | None) -> TablePair:
         """The sample that the release was measured on."""
@@ -202,11 +203,10 @@ def require_both(folder: Path) -> None:
     if not folder.is_dir():
         raise UnreadableInput(f"folder {folder} does not exist; give the one that run wrote")
     if not (folder / "owner").is_dir():
-        hint = (
-            "the folder that holds share and owner"
-            if (folder / "certificate.json").is_file()
-            else "what run wrote"
-        )
+        if (folder / "certificate.json").is_file():
+            hint = "the folder that holds share and owner"
+        else:
+            hint = "what run wrote"
         raise UnreadableInput(f"{folder} has no owner folder; give {hint}")
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.core.fields import Document
 from sfumato.methods.formulas.dependence import DependenceKind
 from sfumato.methods.formulas.dependence_search import (
     LOOKED_FOR,
@@ -131,7 +132,7 @@ class Implied:
             )
         return tuple(sentences)
 
-    def public(self, sampled: Mapping[str, int]) -> dict[str, Any]:
+    def public(self, sampled: Mapping[str, int]) -> Document:
         """What a certificate says: what was looked for, and which pairs were taken on, without
         figures.
         """
@@ -146,7 +147,7 @@ class Implied:
             **({"sampled": dict(sampled)} if sampled else {}),
         }
 
-    def owner(self) -> dict[str, Any]:
+    def owner(self) -> Document:
         """Everything that was found, with figures; for the owner."""
         linkage = None
         if self.found.found and self.linkage is not None:

@@ -6,10 +6,11 @@ Everything here follows from the released file alone, so that whoever has it can
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sfumato.core.fields import Document
 from sfumato.release.label_ranges import RecodedColumn, read_labels
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ MOST_LABELS = 10_000
 """A column with more labels is described by their number only: it was hardly made coarser."""
 
 
-def describe_labels(released: Table, kinds: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def describe_labels(released: Table, kinds: Mapping[str, str]) -> dict[str, Document]:
     """By recoded quasi-identifier: the number of labels and, of numbers and dates, the narrowest
     and widest range and whether ranges overlap. ``kinds`` are those of the recipe.
 
@@ -27,7 +28,7 @@ def describe_labels(released: Table, kinds: Mapping[str, str]) -> dict[str, dict
     """
     if not len(released):
         return {}
-    facts: dict[str, dict[str, Any]] = {}
+    facts: dict[str, Document] = {}
     for name in released.schema.quasi:
         # Numbers and dates that still are such were not recoded.
         if released.dtype(name) != pl.String:
@@ -41,7 +42,7 @@ def describe_labels(released: Table, kinds: Mapping[str, str]) -> dict[str, dict
     return facts
 
 
-def _describe_ranges(column: RecodedColumn) -> dict[str, Any]:
+def _describe_ranges(column: RecodedColumn) -> Document:
     """The widths and the overlap of ranges; nothing for categories."""
     if column.scale == "category":
         return {}

@@ -128,7 +128,9 @@ class LazyRelease(TableRelease):
         at all.
         """
         whole = self.sample.drawn_from
-        return {} if whole is None else {"records": len(self.sample.original), "of": whole}
+        if whole is None:
+            return {}
+        return {"records": len(self.sample.original), "of": whole}
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:
@@ -182,7 +184,9 @@ class LazyRelease(TableRelease):
 
 
 def _with_counts(change: ColumnChange, original: Table, shared: Table) -> ColumnChange:
-    after = _distinct_values(shared, change.name) if change.name in shared.columns else None
+    after = None
+    if change.name in shared.columns:
+        after = _distinct_values(shared, change.name)
     return dataclasses.replace(
         change, distinct_before=_distinct_values(original, change.name), distinct_after=after
     )

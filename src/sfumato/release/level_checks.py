@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Fields
 from sfumato.core.hierarchy import TOP, bind, is_fixed
 from sfumato.errors import SfumatoError
 
 
-def is_on_level(
-    spec: Mapping[str, Any], level_entry: Mapping[str, int], values: pl.Series | None
-) -> bool:
+def is_on_level(spec: Fields, level_entry: Mapping[str, int], values: pl.Series | None) -> bool:
     """Whether the values of a column may be of a level of its hierarchy; yes where that cannot be
     told.
 
@@ -52,13 +50,14 @@ def is_on_level(
     )
 
 
-def nodes_above(spec: Any, labels: Sequence[str]) -> set[str] | None:
+def nodes_above(spec: object, labels: Sequence[str]) -> set[str] | None:
     """The labels above leaves of a hierarchy as a recipe writes it; None where nobody but its owner
     can tell.
     """
-    hierarchy = (
-        None if recipes.keeps_back("hierarchies", spec) else registry.build("hierarchies", spec)
-    )
+    if recipes.keeps_back("hierarchies", spec):
+        hierarchy = None
+    else:
+        hierarchy = registry.build("hierarchies", spec)
     if hierarchy is None or not is_fixed(hierarchy):
         return None
     try:

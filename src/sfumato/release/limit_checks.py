@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.core.evidence import gather
+from sfumato.core.fields import Fields
 from sfumato.core.limits import Limit, limits_of, written_limits
 from sfumato.core.recipe import Kept
 from sfumato.core.step import accounts
@@ -40,7 +41,7 @@ machine was.
 
 
 def judge_limits(
-    limits: Mapping[str, Any],
+    limits: Fields,
     pair: TablePair | Pair,
     *,
     steps: Sequence[Step] = (),
@@ -72,7 +73,7 @@ def about_all_releases(name: str) -> bool:
     return name in registry.attacks() and registry.attacks()[name].remembers
 
 
-def _judge(limit: Limit, pair: TablePair | Pair, released: Any, context: Mapping[str, Any]) -> Kept:
+def _judge(limit: Limit, pair: TablePair | Pair, released: Any, context: Fields) -> Kept:
     shape = released.shape
     if limit.name in registry.attacks(shape):
         return _check_by_attack(limit, pair, context)
@@ -99,7 +100,7 @@ def _limit_check(limit: Limit, value: float, holds: bool, way: str, where: str) 
     return Kept(limit.name, value, bound, holds, sentence, parameters=limit.parameters)
 
 
-def _check_by_attack(limit: Limit, pair: TablePair | Pair, context: Mapping[str, Any]) -> Kept:
+def _check_by_attack(limit: Limit, pair: TablePair | Pair, context: Fields) -> Kept:
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown,
     and does not keep it.
     """
@@ -128,20 +129,18 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
     for skipped in (attempt for attempt in report.skipped if attempt.limit is not None):
         # a limit of 1 accepts everything, so unknown is no reason to refuse
         if skipped.unknown and limit.name in USUAL_LIMITS and bound >= 1:
-            return _limit_check(
-                limit, 1.0, True, "at most", where
-            )  # what nobody can tell counts as the worst there is
+            # what nobody can tell counts as the worst there is
+            return _limit_check(limit, 1.0, True, "at most", where)
         # unknown is not a pass: not a number, and not kept
         if skipped.unknown:
             sentence = (
                 f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
             )
             return Kept(limit.name, math.nan, bound, False, sentence, parameters=limit.parameters)
-        otherwise = (
-            "give a register (--register)"
-            if about_all_releases(limit.name)
-            else "take the limit out"
-        )
+        if about_all_releases(limit.name):
+            otherwise = "give a register (--register)"
+        else:
+            otherwise = "take the limit out"
         raise ParameterError(
             f"limits: {limit.words} does not apply to this release: {skipped.reason}; {otherwise}"
         )

@@ -38,9 +38,8 @@ def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
     table that an engine holds plans on counts and writes its rows in parts.
     """
     require_sense(data, recipe, context)
-    recipe = dataclasses.replace(
-        recipe, intake=data.source.intake
-    )  # how it was read, whoever said so
+    # how it was read, whoever said so
+    recipe = dataclasses.replace(recipe, intake=data.source.intake)
     population = population_of(recipe.meet, context.population, recipe.base)
     context = dataclasses.replace(context, population=population)
     original = data.prepare(recipe, context)
@@ -122,7 +121,10 @@ def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
             "meet is empty; name a promise, for example k_anonymity: {k: 5}, or set limits: "
             "{linkage: 0.05}"
         )
-    problems = registry.limit_problems(recipe.limits, recipe.shape) if recipe.limits else []
+    if recipe.limits:
+        problems = registry.limit_problems(recipe.limits, recipe.shape)
+    else:
+        problems = []
     if problems:
         raise ParameterError("; ".join(problems))
     if not recipe.steps:

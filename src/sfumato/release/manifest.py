@@ -7,11 +7,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.core.fields import Document, Fields
 from sfumato.errors import UnreadableInput
 
 FILE = "certificate.json"
@@ -57,7 +58,7 @@ def near(value: Any, expected: Any) -> bool:
         return False
 
 
-def agree(value: Any, expected: Any) -> bool:
+def agree(value: object, expected: object) -> bool:
     """Whether two parts of a document say the same, numbers up to rounding."""
     if isinstance(value, dict) and isinstance(expected, dict):
         return value.keys() == expected.keys() and all(
@@ -73,7 +74,7 @@ def agree(value: Any, expected: Any) -> bool:
 MOST_NAMED = 5
 
 
-def manifest_of(share: Path) -> dict[str, dict[str, Any]]:
+def manifest_of(share: Path) -> dict[str, Document]:
     """Every file of a shared folder but the certificate itself: path (with ``/``) → SHA-256 and
     size.
     """
@@ -110,10 +111,10 @@ def sha256_of_parts(folder: Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
+def folder_claim(certificate: Fields, share: Path) -> Claim:
     """Whether the folder holds the files the certificate lists, as they were, and nothing else."""
     name = "folder"
-    listed: Mapping[str, Any] = certificate["files"]
+    listed: Fields = certificate["files"]
     if share.is_file():  # a document that stands alone
         if listed:
             return Claim(name, "fails", "a document that stands alone lists files")
@@ -142,7 +143,7 @@ def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
     return Claim(name, "holds", f"{len(listed)} files as listed, and no others")
 
 
-def own_file(data: Mapping[str, Any]) -> str:
+def own_file(data: Fields) -> str:
     """The name of a file that a section of a certificate describes; refused when it leads out of
     the folder.
     """
@@ -177,7 +178,7 @@ def _entries(share: Path) -> Iterator[tuple[str, bool]]:
             yield path.relative_to(share).as_posix(), stat.S_ISREG(mode)
 
 
-def _as_listed(file: Path, listed: Mapping[str, Any]) -> bool:
+def _as_listed(file: Path, listed: Fields) -> bool:
     try:
         return bool(file.stat().st_size == listed["bytes"] and sha256_of(file) == listed["sha256"])
     except OSError:
@@ -186,5 +187,8 @@ def _as_listed(file: Path, listed: Mapping[str, Any]) -> bool:
 
 def named_paths(paths: list[str]) -> str:
     """A few paths in a sentence, as Python writes them: names may hold anything."""
-    remainder = f" and {len(paths) - MOST_NAMED:,} more" if len(paths) > MOST_NAMED else ""
+    if len(paths) > MOST_NAMED:
+        remainder = f" and {len(paths) - MOST_NAMED:,} more"
+    else:
+        remainder = ""
     return ", ".join(repr(path) for path in paths[:MOST_NAMED]) + remainder

@@ -5,11 +5,12 @@ seed and compared.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.acceptance import accepted_pairs, read_acceptances
 from sfumato.core.attack import USUAL_RATE
+from sfumato.core.fields import Document, Fields
 from sfumato.core.shape import Shape
 from sfumato.core.words import join_words
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 MADE_AGAIN = (
     "rows are the recoded original",
     "rows are those drawn from the original",
@@ -83,7 +83,9 @@ def suppressed_count(certificate: Fields, shared: SharedFolder, original: Origin
     name = f"suppressed {released.units}"
     if "synthetic" in certificate:
         words = "none: the rows are synthetic"
-        return None if data is None else Claim(name, "holds", words)
+        if data is None:
+            return None
+        return Claim(name, "holds", words)
     if data is None:
         return Claim(name, "needs original", GIVE_ORIGINAL)
     # people or records, as the shape counts them
@@ -202,9 +204,7 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
     return Claim(name, "holds", f"{join_words(compared)} equal those of the repeated release")
 
 
-def _certificate_again(
-    certificate: Fields, shared: SharedFolder, original: Original
-) -> dict[str, Any]:
+def _certificate_again(certificate: Fields, shared: SharedFolder, original: Original) -> Document:
     """The certificate of the release made again, without what is sealed or tried again apart."""
     release, salt = original.replayed.release, (original.lock or {})["salt"]
     if shared.shape is Shape.TABLE:
@@ -286,7 +286,10 @@ def attacks_against_original(
     specs = []
     for outcome in (*section["tried"], *section["skipped"]):
         parameters = outcome.get("parameters")
-        spec = {outcome["attack"]: parameters} if parameters else outcome["attack"]
+        if parameters:
+            spec = {outcome["attack"]: parameters}
+        else:
+            spec = outcome["attack"]
         if spec not in specs:
             specs.append(spec)
     context = AttackContext(population=original.inputs.population)

@@ -4,11 +4,11 @@ says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.fields import Document, Fields
 from sfumato.core.shape import PEOPLE, Shape
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.release.read_data import read_recipe_data
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def original_of(
     data: Any,
-    certificate: Mapping[str, Any],
+    certificate: Fields,
     owner: Path | None,
     *,
     people: Any = None,
@@ -41,12 +41,12 @@ def original_of(
     )
 
 
-def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
+def public_recipe(certificate: Fields) -> Recipe:
     """What a certificate says of the columns of the original, without what its owner keeps; no
     promises and no steps.
     """
     recipe_dict = certificate["recipe"]
-    plain: dict[str, Any] = {
+    plain: Document = {
         **_shown_columns(recipe_dict),
         "meet": [],
         "steps": [],
@@ -70,7 +70,7 @@ def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def _shown_columns(section: Mapping[str, Any]) -> dict[str, Any]:
+def _shown_columns(section: Fields) -> Document:
     """What is said of a table, but for what lists values of its columns."""
     if "columns" not in section:
         return dict(section)

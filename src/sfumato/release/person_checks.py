@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Fields
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.schema import Kind, Role
 from sfumato.core.shape import DATA, PEOPLE
@@ -32,7 +33,6 @@ RECODED = (Kind.NOMINAL, Kind.ORDINAL)
 """Kinds that a quasi-identifier may have after recoding, whatever it was."""
 UNPUBLISHED = (Role.DROP, Role.ASK)
 
-Fields = Mapping[str, Any]
 Schemas = Mapping[str, "Schema"]
 
 
@@ -84,11 +84,9 @@ def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
         for table in table_sections
         for words in _in_table(certificate, table, expected[table], schemas)
     ]
-    return (
-        _fails("; ".join(problems))
-        if problems
-        else Claim(COLUMNS, "holds", "the same columns and roles, no others")
-    )
+    if problems:
+        return _fails("; ".join(problems))
+    return Claim(COLUMNS, "holds", "the same columns and roles, no others")
 
 
 def _fails(words: str) -> Claim:
@@ -120,9 +118,11 @@ def _in_table(certificate: Fields, table: str, expected: Schema, schemas: Schema
             f"{count_of(len(hidden), 'column')} of {table} have a role that is never published:"
             f" {first_names(hidden)}"
         )
-    expected_schema = (
-        schemas.get(table, expected) if "tables" in certificate else expected
-    )  # other shapes say what steps write
+    # other shapes say what steps write
+    if "tables" in certificate:
+        expected_schema = schemas.get(table, expected)
+    else:
+        expected_schema = expected
     published = {
         c: a for c, a in expected_schema.attributes.items() if not set(a.roles) & set(UNPUBLISHED)
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.mechanism import told_in_plans
 from sfumato.core.model import Model
 from sfumato.core.schema import Role
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 COMPARES = "it compares the release with the original table"
 WHO_IS_WHO = "it compares the release with the original, and only the owner knows who is who"
@@ -67,7 +67,9 @@ def promises_kept(certificate: Fields, shared: SharedFolder, original: Original)
             yield Claim(f"{title}: attained value", "needs original", words)
 
 
-def _judge(spec: Any, entry: Fields, shared: SharedFolder, original: Original) -> tuple[str, str]:
+def _judge(
+    spec: object, entry: Fields, shared: SharedFolder, original: Original
+) -> tuple[str, str]:
     released = shared.judged
     if entry["model"] != name_of(spec):
         return "fails", "the certificate's recipe names another promise"
@@ -94,7 +96,9 @@ def _judge(spec: Any, entry: Fields, shared: SharedFolder, original: Original) -
     reason = lacking_for(model, released, before)
     if reason:
         # with the original at hand bounds are not needed
-        bounded = _judge_bounded(model, entry, shared) if before is None else None
+        bounded = None
+        if before is None:
+            bounded = _judge_bounded(model, entry, shared)
         return bounded or ("needs original", reason)
     verdict = model.judge(released.evidence([model], original=before))
     # rows that are nobody's: the promise is about the file
@@ -176,14 +180,16 @@ def _needs_more(model: Model, released: Any) -> str | None:
         return LISTED_VALUES
     if needs.population:
         return "it compares the release with a population"
-    return COMPARES if needs.pairs or needs.posteriors or needs.unmasked else None
+    if needs.pairs or needs.posteriors or needs.unmasked:
+        return COMPARES
+    return None
 
 
 # Promises about a mechanism: a step of the recipe must have applied it, and nothing may have come
 # after it.
 
 
-def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
+def _mechanism_problem(spec: object, shared: SharedFolder) -> str | None:
     """That a promise is about a mechanism which the plans of a certificate do not tell of; None:
     they do, or it is about none.
     """
@@ -206,7 +212,7 @@ def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
     )
 
 
-def _may_apply(spec: Any, steps: list[Any]) -> bool:
+def _may_apply(spec: object, steps: list[Any]) -> bool:
     """Whether a step that the certificate shows applies exactly this mechanism; yes where the owner
     keeps the mechanism.
     """
@@ -214,7 +220,7 @@ def _may_apply(spec: Any, steps: list[Any]) -> bool:
         return True
     try:
         model = registry.build("models", spec)
-        rules: dict[str, Any] = {}
+        rules: Document = {}
         for step in steps:
             rules |= registry.build("steps", step).mechanisms
         return bool(model.fits(rules))
@@ -256,7 +262,7 @@ def released_unchanged(certificate: Fields, columns: Iterable[str]) -> bool:
     return (changed | quasi).isdisjoint(columns) and not any("certified" in plan for plan in plans)
 
 
-def _changed_by(spec: Any) -> Iterator[str]:
+def _changed_by(spec: object) -> Iterator[str]:
     """Columns that a step is told to change, and of a step that does not say which, every word that
     may be one.
     """
@@ -269,7 +275,7 @@ def _changed_by(spec: Any) -> Iterator[str]:
         )
 
 
-def _words(value: Any) -> Iterator[str]:
+def _words(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):
@@ -294,7 +300,10 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
         words = "a step states an ε, but the certificate states none for the whole"
         return Claim("ε", "fails", words, True)
     stated = section is not None and section["certified"]
-    cost = (None, None) if section is None else (section["epsilon"], section["delta"])
+    if section is None:
+        cost = (None, None)
+    else:
+        cost = (section["epsilon"], section["delta"])
     if stated and None in cost:
         return Claim("ε", "fails", "the certificate does not state which ε is certified", True)
     # an ε that is not certified must not stand there for readers to find
@@ -302,21 +311,24 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
         return Claim(
             "ε", "fails", "the certificate contains it, but states that none is certified", True
         )
-    title = (
-        f"ε = {section['epsilon']:g}, δ = {section['delta']:g}"
-        if section is not None and stated
-        else "ε"
-    )
+    if section is not None and stated:
+        title = f"ε = {section['epsilon']:g}, δ = {section['delta']:g}"
+    else:
+        title = "ε"
     try:
         # judged anew from the recipe, not from what the certificate says of its steps
         recipe = recipes.any_from_dict(certificate["recipe"])
         privacy = certified(recipe, shared.first.seen, shared.judged.schema)
     except SfumatoError:
         words = "the certificate omits parts of the recipe that it follows from"
-        return Claim(title, "needs original", words, True) if stated else None
+        if not stated:
+            return None
+        return Claim(title, "needs original", words, True)
     if section is None:
         words = "a step accounts for one, but the certificate states none for the whole"
-        return None if privacy is None else Claim(title, "fails", words, True)
+        if privacy is None:
+            return None
+        return Claim(title, "fails", words, True)
     if privacy is None or (stated and not privacy.holds):
         return Claim(title, "fails", "it does not follow from the steps of the recipe", True)
     problem = _accounted_otherwise(privacy, section) or _plans_otherwise(
@@ -354,7 +366,9 @@ def _accounted_otherwise(privacy: Certified, section: Fields) -> str | None:
                 for step in steps
             ]
         )
-    return None if costs[0] == costs[1] else "the steps of the recipe account for other values"
+    if costs[0] == costs[1]:
+        return None
+    return "the steps of the recipe account for other values"
 
 
 def _plans_otherwise(privacy: Certified, plans: Sequence[Fields], *, whole: bool) -> str | None:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.shape import PEOPLE, Shape
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
 
-Fields = Mapping[str, Any]
 
-
-def hides(spec: Any) -> bool:
+def hides(spec: object) -> bool:
     """Whether anything within a specification is kept by its owner."""
     if isinstance(spec, Mapping):
         return any(hides(value) for value in spec.values())
@@ -26,12 +25,14 @@ def hides(spec: Any) -> bool:
     return bool(spec == recipes.KEPT)
 
 
-def name_of(spec: Any) -> Any:
+def name_of(spec: object) -> Any:
     """The name of a method as a recipe writes it."""
-    return next(iter(spec), None) if isinstance(spec, Mapping) else spec
+    if not isinstance(spec, Mapping):
+        return spec
+    return next(iter(spec), None)
 
 
-def fields_of(spec: Any) -> Fields:
+def fields_of(spec: object) -> Fields:
     """The parameters of a method as a recipe writes them."""
     fields: Any = next(iter(spec.values()), {}) if isinstance(spec, Mapping) else {}
     return fields if isinstance(fields, Mapping) else {}
@@ -44,7 +45,7 @@ def roles_in(role: str | list[str]) -> list[str]:
 
 def read_public_recipe(recipe: Fields, shape: Shape) -> Recipe:
     """The recipe that a certificate shows, without what its owner keeps; limits are left out."""
-    parts: dict[str, Any] = {
+    parts: Document = {
         "meet": [spec for spec in recipe["meet"] if not recipes.keeps_back("models", spec, shape)],
         "steps": [spec for spec in recipe["steps"] if not hides(spec)],
         "contract": [spec for spec in recipe.get("contract") or [] if not hides(spec)],
@@ -66,7 +67,7 @@ def read_public_recipe(recipe: Fields, shape: Shape) -> Recipe:
     return recipes.any_from_dict({**_shown_columns(recipe), **parts})
 
 
-def _shown_columns(table: Fields) -> dict[str, Any]:
+def _shown_columns(table: Fields) -> Document:
     """What a recipe says of a table, without orders and hierarchies that list values."""
     columns = {}
     for name, spec in table.get("columns", {}).items():
@@ -85,7 +86,7 @@ def pseudonym_columns(certificate: Fields) -> list[list[str]]:
     What a step makes is said by its class, so a step that is not installed here makes none: the
     columns then count as they are.
     """
-    classes: Mapping[str, Any] = registry.family("steps", Shape(certificate["shape"]))
+    classes: Fields = registry.family("steps", Shape(certificate["shape"]))
     columns = []
     for plan in certificate["plan"]:
         step = classes.get(plan["step"])

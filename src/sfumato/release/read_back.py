@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import polars as pl
 
 from sfumato.core.acceptance import text_only_columns
 from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.fields import Document, Fields
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.core.step import accounts
@@ -78,13 +79,15 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
         return release
     frame = _read_back(release, file, form)
     release = _with_rows(release, frame, form)
-    text_only = text_only_columns(release.recipe.accept) if release.recipe.accept else set()
+    if release.recipe.accept:
+        text_only = text_only_columns(release.recipe.accept)
+    else:
+        text_only = set()
     # a CSV does not say what is text: a guessing reader may see fewer values
-    numbers = (
-        {n: c for n, c in guessed(frame).items() if n not in text_only}
-        if form.format == "csv"
-        else {}
-    )
+    if form.format == "csv":
+        numbers = {n: c for n, c in guessed(frame).items() if n not in text_only}
+    else:
+        numbers = {}
     if numbers:
         _judge_frame(
             release,
@@ -96,7 +99,7 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
     return release
 
 
-def as_it_stands(release: TableRelease, table: Table, data: Mapping[str, Any]) -> TableRelease:
+def as_it_stands(release: TableRelease, table: Table, data: Fields) -> TableRelease:
     """A release made again, judged on the values that its file holds: a format may write some as
     missing, or as others.
 
@@ -219,9 +222,7 @@ def _came_back(released: Table, column: pl.Series, start: int | None = None) -> 
     return plain[0].equals(plain[1], check_dtypes=True, null_equal=True)
 
 
-def read_described(
-    file: Path, data: Mapping[str, Any], *, lists: bool = False
-) -> tuple[pl.DataFrame, Source]:
+def read_described(file: Path, data: Fields, *, lists: bool = False) -> tuple[pl.DataFrame, Source]:
     """Read a released file as the ``data`` section of its certificate says."""
     return read_written(file, Form.from_dict(data.get("format"), data.get("form", {})), lists=lists)
 
@@ -335,7 +336,7 @@ def target_in(database: str | None, table: str | None, *, force: bool) -> Target
 
 
 @contextlib.contextmanager
-def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
+def stored(release: TableRelease, target: Target) -> Iterator[Document]:
     """Write the released table into a database and judge it there; it stands when the block ends
     without an error.
 
@@ -380,11 +381,10 @@ def _require_same(release: TableRelease, table: LazyTable, digest: str) -> None:
             "removed"
         )
     table_described = table.with_schema(release.released_schema)
-    shared = (
-        table_described.counted(release.released.columns)
-        if release.parts
-        else table_described.collected()
-    )
+    if release.parts:
+        shared = table_described.counted(release.released.columns)
+    else:
+        shared = table_described.collected()
     # promises beside the original were judged on the same rows
     models = [m for m in release.recipe.meet if not _needs_rows(m, release)]
     verdicts = judge_all(

@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.core import registry
 from sfumato.core.data import Data, digest_of_frame, is_data, joint_digest
+from sfumato.core.fields import Fields
 from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
 from sfumato.core.schema import SHAPED, Kind, Role, Schema
@@ -50,10 +51,10 @@ class TableRead:
 
 
 def read_recipe_data(
-    data: Any,
+    data: object,
     recipe: Recipe,
     *,
-    people: Any = None,
+    people: object = None,
     intake: Intake | None = None,
     format: str | None = None,  # noqa: A002
     engine: str | None = None,
@@ -104,7 +105,7 @@ def read_one_table(
     recipe: Recipe | None = None,
     engine: str | None = None,
     table: str | None = None,
-    options: Mapping[str, Any],
+    options: Fields,
 ) -> Table | LazyTable:
     """One table from a path, a database or a frame, in memory or held by an engine;
     see :func:`sfumato.read`.
@@ -144,10 +145,10 @@ def read_one_table(
 
 
 def tables_for(
-    data: Any,
+    data: object,
     recipe: Recipe,
     *,
-    people: Any = None,
+    people: object = None,
     stated_intake: Intake | None = None,
     intake: Intake | None = None,
 ) -> dict[str, TableRead]:
@@ -180,18 +181,16 @@ def tables_for(
 def _name_table(name: str, table: TableRead) -> TableRead:
     """A table that came as a frame has no name of its own: messages call it as the recipe does."""
     source = dataclasses.replace(table.source, name=f"table {name!r}")
-    return (
-        TableRead(table.frame, source)
-        if table.source.format == "frame" and table.source.identity is None
-        else table
-    )
+    if table.source.format == "frame" and table.source.identity is None:
+        return TableRead(table.frame, source)
+    return table
 
 
 def tables_of(
-    data: Any,
+    data: object,
     shape: Shape,
     *,
-    people: Any = None,
+    people: object = None,
     intake: Intake | None = None,
     stated_intake: Intake | None = None,
     text: bool = False,
@@ -225,7 +224,7 @@ def tables_of(
     }
 
 
-def _read_own_format(data: Any, shape: Shape) -> dict[str, TableRead] | None:
+def _read_own_format(data: object, shape: Shape) -> dict[str, TableRead] | None:
     """The tables of a file in a format that only data of this shape has, or None."""
     if not isinstance(data, str | Path) or str(data) == "-":
         return None
@@ -237,7 +236,7 @@ def _read_own_format(data: Any, shape: Shape) -> dict[str, TableRead] | None:
     return {name: TableRead(frame, source) for name, frame in frames.items()}
 
 
-def _read_table(data: Any, intake: Intake, stated_intake: Intake, *, text: bool) -> TableRead:
+def _read_table(data: object, intake: Intake, stated_intake: Intake, *, text: bool) -> TableRead:
     if isinstance(data, str | Path):
         frame, source = read_table(
             data, otherwise=intake, lists=True, text=text, **stated_intake.options()
@@ -282,9 +281,10 @@ def describe_tables(
         )
         notes += [f"{table.source.name}: {note}" if has_names else note for note in about]
     table_schemas = {name: schemas[name] for name in tables}
-    names = (
-        and_more([table.source.name for table in tables.values()], 3) if has_names else first.name
-    )
+    if has_names:
+        names = and_more([table.source.name for table in tables.values()], 3)
+    else:
+        names = first.name
     source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=table_schemas)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
     # direct identifiers end here: no step and no promise sees them
@@ -303,17 +303,14 @@ def require_roles(
         for name in schemas
         if name not in tables
     ]
-    problems = (
-        problems
-        if shape in SEVERAL_TABLES
-        else [
+    if shape not in SEVERAL_TABLES:
+        problems = [
             f"the recipe describes the {name}'s own columns, but there is no file with them; give"
             " it (--people, people=), or name it in the recipe: 'people: {file: people.csv,"
             " columns: {…}}'"
             for name in schemas
             if name not in tables
         ]
-    )
     for name, table in tables.items():
         if name in schemas:
             problems += schemas[name].problems(table.frame.columns, table.source, str(shape))
@@ -368,9 +365,8 @@ def _distinct(
     """The table without direct identifiers, with values that the format tells apart, and what was
     made one.
     """
-    keys = table.frame.select(
-        schema.columns(Role.KEY)
-    )  # never written as they are, so they stay what they are
+    # never written as they are, so they stay what they are
+    keys = table.frame.select(schema.columns(Role.KEY))
     frame = table.frame.drop([*schema.dropped_columns, *keys.columns])
     plain = Schema.from_roles({"keep": frame.columns})
     shared = Table(frame, source=table.source).with_schema(plain)  # type: ignore[arg-type]
@@ -387,7 +383,9 @@ def _distinct(
 
 
 def _format(source: Source) -> str:
-    return "csv" if source.format == "frame" else source.format
+    if source.format == "frame":
+        return "csv"
+    return source.format
 
 
 def digest_of(tables: Mapping[str, TableRead]) -> str:

@@ -8,11 +8,12 @@ to the columns of one table, or of several, stands in ``table_checks`` and ``per
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.core.attack import Finding
+from sfumato.core.fields import Fields
 from sfumato.core.limits import Limit, limits_of
 from sfumato.core.metric import Measure, Risk
 from sfumato.core.parameters import label_of
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 COLUMNS = "columns match the recipe"
 MOST_NAMED = 5
@@ -63,7 +63,10 @@ def direct_identifiers_gone(certificate: Fields, shared: SharedFolder, original:
     replaced = {column for columns in pseudonym_columns(certificate) for column in columns}
     for table, columns in columns_in_recipe(certificate["recipe"]).items():
         direct = [column for column, spec in columns.items() if "drop" in spec["role"]]
-        columns_present = shared.tables[table].columns if table in shared.tables else ()
+        if table in shared.tables:
+            columns_present = shared.tables[table].columns
+        else:
+            columns_present = ()
         direct_columns += direct
         remaining += [
             column for column in direct if column in columns_present and column not in replaced
@@ -106,31 +109,27 @@ def steps_in_plan(certificate: Fields, shared: SharedFolder, original: Original)
     return None
 
 
-def _field_contradiction(spec: Any, plan: Fields, shape: Shape) -> str | None:
+def _field_contradiction(spec: object, plan: Fields, shape: Shape) -> str | None:
     """That a plan gives a field of its step another value than the recipe."""
     if "certified" in plan:  # an accounted step tells what it attained: ε is judged as a whole
         return None
     fields = fields_of(spec)
     method = registry.method_class("steps", str(name_of(spec)), fields, shape)
-    retold = (
-        () if method is None else method.retold
-    )  # the step itself holds these against each other
+    # the step itself holds these against each other
+    retold = () if method is None else method.retold
     differing = []
     for field in fields:
         if field not in plan or field in ("step", *retold):
             continue
         if type(plan[field]) is type(fields[field]) and plan[field] != fields[field]:
-            differing.append(
-                field
-            )  # where types differ, one lists what the other describes further
-    return (
-        f"recipe and plan of {plan['step']} differ in {first_names(differing)}"
-        if differing
-        else None
-    )
+            # where types differ, one lists what the other describes further
+            differing.append(field)
+    if not differing:
+        return None
+    return f"recipe and plan of {plan['step']} differ in {first_names(differing)}"
 
 
-def _step_contradiction(spec: Any, plan: Fields, shared: SharedFolder) -> str | None:
+def _step_contradiction(spec: object, plan: Fields, shared: SharedFolder) -> str | None:
     """What a step says cannot be, of its plan or of the released data."""
     if hides(spec) or hides(plan):
         return None
@@ -140,9 +139,8 @@ def _step_contradiction(spec: Any, plan: Fields, shared: SharedFolder) -> str | 
         if missing_fields:
             return f"the plan of {step.name} lacks {first_names(missing_fields)}"
         schemas = shared.recipe.schemas
-        schema = schemas.get(
-            plan.get("table", ""), shared.recipe.schema
-        )  # of a step of several tables, that of its own
+        # of a step of several tables, that of its own
+        schema = schemas.get(plan.get("table", ""), shared.recipe.schema)
         problem: str | None = step.contradicted(plan, schema, shared.original_size)
         return problem or step.contradicted_by(shared.released)
     except SfumatoError as error:
@@ -198,13 +196,19 @@ def _limit_claim(limit: Limit, entry: Fields, shared: SharedFolder) -> Claim:
     registry.build_measured(limit, shared.shape)  # raises where nobody could have measured it
     if entry["value"] is None:
         return Claim(limit.label, "fails", "the limited figure was not measured", True)
-    better = "higher" if is_better_when_higher(limit.name, shared.shape) else "lower"
+    if is_better_when_higher(limit.name, shared.shape):
+        better = "higher"
+    else:
+        better = "lower"
     measure = Measure(limit.name, float(entry["value"]), better, "")  # type: ignore[arg-type]
     limit_check = kept_within(limit, measure)
     words = _bound_contradiction(limit_check, entry)
     if not limit_check.holds or words is not None:
         return Claim(limit.label, "fails", words or "it does not hold", True)
-    reason = NEEDS_REGISTER if about_all_releases(limit.name) else NEEDS_BOTH
+    if about_all_releases(limit.name):
+        reason = NEEDS_REGISTER
+    else:
+        reason = NEEDS_BOTH
     return Claim(label_of(limit.name, limit.parameters), "needs original", reason, True)
 
 
@@ -227,7 +231,9 @@ def contract_kept(certificate: Fields, shared: SharedFolder, original: Original)
     """
     agreements, entries = certificate["recipe"].get("contract") or [], certificate["contract"]
     if certificate.get("differential_privacy", {}).get("certified"):
-        return Claim("contract", "fails", "it is shown beside a certified ε") if entries else None
+        if not entries:
+            return None
+        return Claim("contract", "fails", "it is shown beside a certified ε")
     if len(agreements) != len(entries):
         return Claim(
             "contract", "fails", "the certificate judges another contract than its recipe names"
@@ -255,15 +261,16 @@ def attack_numbers(certificate: Fields, shared: SharedFolder, original: Original
         for attack in certificate["attacks"]["tried"]
         if not _attack_fits(attack)
     ]
-    return (
-        Claim("attacks", "fails", f"numbers contradict each other: {first_names(wrong)}")
-        if wrong
-        else None
-    )
+    if not wrong:
+        return None
+    return Claim("attacks", "fails", f"numbers contradict each other: {first_names(wrong)}")
 
 
 def _attack_fits(attack: Fields) -> bool:
-    interval = None if attack["interval"] is None else tuple(attack["interval"])
+    if attack["interval"] is None:
+        interval = None
+    else:
+        interval = tuple(attack["interval"])
     finding = Finding(
         attack["attack"], attack["value"], "", interval=interval, baseline=attack["baseline"]
     )

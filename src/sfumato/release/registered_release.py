@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.fields import Document
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
 from sfumato.release.manifest import FILE
 from sfumato.release.release import WriteOptions
@@ -110,7 +111,7 @@ class Remembering:
                     "another release was registered meanwhile, so nothing is released: "
                     f"{limit_check.sentence}"
                 )
-            fields: dict[str, Any] = {
+            fields: Document = {
                 "certificate": "",
                 "digest": release.original.input_digest(),
                 "k": release.after.smallest_class,
@@ -120,13 +121,11 @@ class Remembering:
             )
 
     @property
-    def told(self) -> dict[str, Any]:
+    def told(self) -> Document:
         """What is told of it as plain data; nothing without a register."""
-        return (
-            {}
-            if self.found is None
-            else {"register": {"release": self.number, "together": self.found.to_dict()}}
-        )
+        if self.found is None:
+            return {}
+        return {"register": {"release": self.number, "together": self.found.to_dict()}}
 
     def close(self) -> None:
         """Close the register."""

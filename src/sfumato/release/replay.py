@@ -10,7 +10,6 @@ import hashlib
 import json
 import secrets
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ import polars as pl
 from sfumato.core import recipe_files as recipes
 from sfumato.core.attack import Memory
 from sfumato.core.data import Context
+from sfumato.core.fields import Document, Fields
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.shape import Shape
@@ -111,7 +111,7 @@ class Original:
         return self.inputs.owner
 
     @functools.cached_property
-    def lock(self) -> dict[str, Any] | None:
+    def lock(self) -> Document | None:
         """The owner's lock, where it is at hand."""
         return read_lock(self.owner)
 
@@ -151,7 +151,7 @@ def with_policies(original: Any, owner: Path | None) -> Any:
     return original.with_columns({name: kinds[name] for name in kinds.columns})
 
 
-def read_lock(owner: Path | None) -> dict[str, Any] | None:
+def read_lock(owner: Path | None) -> Document | None:
     """The owner's lock; None where there is none."""
     if owner is None or not (owner / "lock.json").is_file():
         return None
@@ -171,19 +171,23 @@ def locked_recipe(owner: Path | None, shape: Shape) -> Recipe | None:
         recipe = None if lock is None else recipes.any_from_dict(lock["recipe"])
     except (KeyError, SfumatoError):
         return None
-    return recipe if recipe is not None and recipe.shape is shape else None
+    if recipe is not None and recipe.shape is shape:
+        return recipe
+    return None
 
 
-def in_parts(certificate: Mapping[str, Any]) -> bool:
+def in_parts(certificate: Fields) -> bool:
     """Whether a released table was written in parts, since an engine held it."""
     return "parts" in certificate.get("data", {})
 
 
-def as_released(certificate: Mapping[str, Any], original: Any) -> Any:
+def as_released(certificate: Fields, original: Any) -> Any:
     """The original as its release was made: held by an engine where that is in parts, else in
     memory.
     """
-    return LazyTable.of(original) if in_parts(certificate) else original.collected()
+    if in_parts(certificate):
+        return LazyTable.of(original)
+    return original.collected()
 
 
 def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) -> Table:
@@ -199,7 +203,9 @@ def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) ->
     else:
         table = _as_taken_in(original, locked_recipe(owner, original.shape))
     made_for = _made_for(shared.certificate, read_lock(owner))
-    return table if made_for is None else made_one(table, made_for)[0]
+    if made_for is None:
+        return table
+    return made_one(table, made_for)[0]
 
 
 def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
@@ -216,11 +222,13 @@ def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
     return in_fixed_form(original, recipe)
 
 
-def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) -> str | None:
+def _made_for(certificate: Fields, lock: Fields | None) -> str | None:
     """The format the release was made for, which may be another than it was written in."""
     # where no lock says it, it is the format of the file
     format_name = (lock or {}).get("made_for", certificate["data"].get("format"))
-    return format_name if format_name is None else require_format(format_name)
+    if format_name is None:
+        return format_name
+    return require_format(format_name)
 
 
 def _replay(original: Original) -> Replayed:
@@ -238,7 +246,10 @@ def _replay(original: Original) -> Replayed:
         )
     is_table = shared.shape is Shape.TABLE
     # the steps saw this column too, and only the owner has it
-    data = with_policies(original.data, inputs.owner) if is_table else original.data
+    if is_table:
+        data = with_policies(original.data, inputs.owner)
+    else:
+        data = original.data
     try:
         recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
         if recipe.shape is not shared.shape:
@@ -274,9 +285,7 @@ def _replay(original: Original) -> Replayed:
     return Replayed("holds" if is_equal else "fails", words, release, in_order)
 
 
-def _made_here(
-    release: TableRelease | None, original: Any, lock: Mapping[str, Any]
-) -> TableRelease | None:
+def _made_here(release: TableRelease | None, original: Any, lock: Fields) -> TableRelease | None:
     """What this process has made and written, where the lock is that of it and of this original."""
     if (
         release is None
@@ -303,7 +312,7 @@ class AsCertified(Memory):
     knows better.
     """
 
-    certificate: Mapping[str, Any]
+    certificate: Fields
 
     # the register is not at hand, so what it said is taken from the certificate
     def kept(self, limit: float, pair: TablePair) -> Kept:
@@ -324,18 +333,19 @@ class AsCertified(Memory):
 
 
 def make_table_again(
-    certificate: Mapping[str, Any],
+    certificate: Fields,
     original: Any,
     recipe: Recipe,
-    lock: Mapping[str, Any],
+    lock: Fields,
     context: ReplayInputs,
 ) -> TableRelease:
     """The release that a recipe and a seed make of a table."""
-    options: dict[str, Any] = {"seed": Seed.of(lock["seed"]), "shuffle": certificate["shuffled"]}
+    options: Document = {"seed": Seed.of(lock["seed"]), "shuffle": certificate["shuffled"]}
+    # what columns imply is a claim of its own
     options |= {
         "population": context.population,
         "implied": False,
-    }  # what columns imply is a claim of its own
+    }
     if not in_parts(certificate):
         options |= {"format": _made_for(certificate, lock), "memory": AsCertified(certificate)}
     release: TableRelease = make_release(original.described_by(recipe), recipe, Context(**options))
@@ -343,7 +353,7 @@ def make_table_again(
 
 
 def _make_people_again(
-    certificate: Mapping[str, Any], original: Data, recipe: Recipe, lock: Mapping[str, Any]
+    certificate: Fields, original: Data, recipe: Recipe, lock: Fields
 ) -> Release:
     """The release that a recipe and a seed make of people who are described by more than a row."""
     context = Context(
@@ -357,7 +367,7 @@ def _make_people_again(
     return release
 
 
-def _compare_files(release: Release, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+def _compare_files(release: Release, certificate: Fields) -> tuple[bool, str]:
     """Whether a release gives the files that stand; another version may write the same values in
     other bytes.
     """
@@ -384,16 +394,17 @@ def _compare_files(release: Release, certificate: Mapping[str, Any]) -> tuple[bo
     return False, "the recipe produces other files than were released"
 
 
-def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
+def is_same(release: Any, released: Any, certificate: Fields) -> bool:
     """Whether a release of a table holds the same rows as the one that stands, whatever their
     order.
     """
     if in_parts(certificate):
         # a sum of keyed row hashes does not depend on the order of rows
+        # nobody could make a table that suits them
         keys = (
             secrets.randbits(63),
             secrets.randbits(63),
-        )  # nobody could make a table that suits them
+        )
         has_same_columns = release.table.columns == released.columns
         return has_same_columns and _adds_up_to(release.table, keys) == _adds_up_to(released, keys)
     rows = _rows_as_text(released)
@@ -406,7 +417,7 @@ def is_same(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool
     return table.columns == released.columns and _same_rows(_rows_as_text(table), rows)
 
 
-def _is_in_order(release: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
+def _is_in_order(release: Any, released: Any, certificate: Fields) -> bool:
     """Whether the same rows stand in the same order; ``is_same`` asked for the rows before."""
     if in_parts(certificate):
         return _hash_in_order(release.table) == _hash_in_order(released)
@@ -431,7 +442,7 @@ def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:
     return total.text
 
 
-def _as_written(table: Table, certificate: Mapping[str, Any]) -> Table:
+def _as_written(table: Table, certificate: Fields) -> Table:
     """The table as a file of the certified format gives it back; as it is where no certificate says
     how a file is read.
     """
@@ -456,9 +467,8 @@ def _rows_as_text(dataset: Table) -> pl.DataFrame:
 
 def _same_rows(left_rows: pl.DataFrame, right_rows: pl.DataFrame) -> bool:
     """Whether two tables of text hold the same rows, whatever their order."""
-    if left_rows.equals(
-        right_rows
-    ):  # as a rule the seed gives the order too, and sorting takes longest
+    # as a rule the seed gives the order too, and sorting takes longest
+    if left_rows.equals(right_rows):
         return True
     # counts of equal rows: duplicates must come as often, the order is free
     row_counts = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (left_rows, right_rows)]

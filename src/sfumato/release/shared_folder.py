@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.evidence import columns_seen
+from sfumato.core.fields import Fields
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.shape import DATA, Shape
@@ -72,7 +73,7 @@ class SharedFolder:
     it is first asked for.
     """
 
-    def __init__(self, folder: Path, certificate: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, certificate: Fields) -> None:
         self.folder, self.certificate = folder, certificate
 
     @functools.cached_property
@@ -103,7 +104,9 @@ class SharedFolder:
         # before anything is opened: a pipe would be waited for
         self.require_plain_parts()
         try:
-            return _open_table(self) if self.shape is Shape.TABLE else _open_people(self)
+            if self.shape is Shape.TABLE:
+                return _open_table(self)
+            return _open_people(self)
         except SfumatoError as error:
             raise UnreadableData(str(error)) from None
 
@@ -155,10 +158,12 @@ class SharedFolder:
     def original_size(self) -> int | None:
         """How many records or people the original had, where the certificate tells."""
         suppressed = self.certificate[f"suppressed_{self.judged.units}"]
-        return None if suppressed is None else int(self.judged.size + suppressed)
+        if suppressed is None:
+            return None
+        return int(self.judged.size + suppressed)
 
 
-def _file_of(folder: Path, section: Mapping[str, Any]) -> Path:
+def _file_of(folder: Path, section: Fields) -> Path:
     name = own_file(section)
     # a link could lead out of the folder
     if "parts" in section and (folder / name).is_dir() and not (folder / name).is_symlink():
@@ -180,19 +185,19 @@ def _open_table(shared: SharedFolder) -> OpenedData:
         judged_table = released.counted(columns_seen(_shown_models(certificate), released.schema))
     else:
         released = judged_table = _in_memory(file, certificate)
-    formulas = (
-        runnable_cells(judged_table.to_polars()) if _tells_formulas(certificate[DATA]) else None
-    )
+    formulas = None
+    if _tells_formulas(certificate[DATA]):
+        formulas = runnable_cells(judged_table.to_polars())
     table = FileOfTable(judged_table.records, released.columns, judged_table.columns, formulas)
     return OpenedData({DATA: table}, released, judged_table)
 
 
-def _tells_formulas(section: Mapping[str, Any]) -> bool:
+def _tells_formulas(section: Fields) -> bool:
     """Whether a certificate may tell of cells of a file that a spreadsheet would run."""
     return section["format"] == "csv" or "formulas" in section
 
 
-def _in_memory(file: Path, certificate: Mapping[str, Any]) -> Table:
+def _in_memory(file: Path, certificate: Fields) -> Table:
     frame, source = read_described(file, certificate[DATA])
     schema = _released_schema(certificate)
     missing = [name for name in schema.attributes if name not in frame.columns]
@@ -205,19 +210,19 @@ def _in_memory(file: Path, certificate: Mapping[str, Any]) -> Table:
     return table.with_schema(schema)
 
 
-def _parts(folder: Path, certificate: Mapping[str, Any]) -> LazyTable:
+def _parts(folder: Path, certificate: Fields) -> LazyTable:
     source = Source(name=folder.name, format="parquet")
     return held(parts_of(folder), "polars", source).with_schema(_released_schema(certificate))
 
 
-def _shown_models(certificate: Mapping[str, Any]) -> list[Any]:
+def _shown_models(certificate: Fields) -> list[Any]:
     public_specs = [
         spec for spec in certificate["recipe"]["meet"] if not recipes.keeps_back("models", spec)
     ]
     return [registry.build("models", spec) for spec in public_specs]
 
 
-def _released_schema(certificate: Mapping[str, Any]) -> Schema:
+def _released_schema(certificate: Fields) -> Schema:
     roles = certificate["roles"]
     try:
         return Schema({name: _attribute(certificate, name, tuple(roles[name])) for name in roles})
@@ -228,15 +233,14 @@ def _released_schema(certificate: Mapping[str, Any]) -> Schema:
         raise UnreadableInput(f"{words}: {error}") from None
 
 
-def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]) -> Attribute:
+def _attribute(certificate: Fields, name: str, roles: tuple[Any, ...]) -> Attribute:
     """What the certificate says of a column; orders and hierarchies that list values are not
     shown.
     """
     spec = certificate["recipe"]["columns"].get(name, {})
     hierarchy = spec.get("hierarchy")
-    kind: Any = (
-        Kind.NOMINAL if "quasi" in roles else spec.get("kind", Kind.NOMINAL)
-    )  # recoding changes the kind
+    # recoding changes the kind
+    kind: Any = Kind.NOMINAL if "quasi" in roles else spec.get("kind", Kind.NOMINAL)
     listed = hierarchy is None or recipes.keeps_back("hierarchies", hierarchy)
     return Attribute(
         roles,
@@ -250,7 +254,7 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
 # People who are described by more than a row.
 
 
-def read_released(share: Path, certificate: Mapping[str, Any], shape: Shape) -> Data:
+def read_released(share: Path, certificate: Fields, shape: Shape) -> Data:
     """The people of a shared folder, read and described as its certificate says and no other
     way.
     """
@@ -281,7 +285,7 @@ def _open_people(shared: SharedFolder) -> OpenedData:
     return OpenedData(tables, released, released)
 
 
-def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:
+def _hierarchies(certificate: Fields) -> dict[str, Schema]:
     """What the recipe shows of hierarchies, without those that list values; nothing where it cannot
     be read.
     """
@@ -296,7 +300,10 @@ def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:
         return {}
 
 
-def _above(spec: Mapping[str, Any]) -> Attribute:
+def _above(spec: Fields) -> Attribute:
     is_secret = recipes.keeps_back("hierarchies", spec["hierarchy"])
-    hierarchy = None if is_secret else registry.build("hierarchies", spec["hierarchy"])
+    if is_secret:
+        hierarchy = None
+    else:
+        hierarchy = registry.build("hierarchies", spec["hierarchy"])
     return Attribute((Role.SENSITIVE,), hierarchy=hierarchy)

@@ -7,10 +7,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.portable import PRIVATE_FILE
 from sfumato.errors import ParameterError
 
@@ -25,18 +26,18 @@ Key = TypeVar("Key")
 ALGORITHM = "Ed25519"
 
 
-def canonical(document: Mapping[str, Any]) -> bytes:
+def canonical(document: Fields) -> bytes:
     """The bytes that are hashed and signed: sorted keys, no spaces, UTF-8."""
     # one spelling for one document, so that digest and signature have one meaning
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def digest_of(document: Mapping[str, Any]) -> str:
+def digest_of(document: Fields) -> str:
     """SHA-256 of a document without its own digest and signature."""
     return hashlib.sha256(canonical(_without(document, "digest", "signature"))).hexdigest()
 
 
-def signed(document: Mapping[str, Any], key_file: Path) -> dict[str, Any]:
+def signed(document: Fields, key_file: Path) -> Document:
     """A document with a signature over all of it."""
     # the digest is signed as well: whoever edits both is noticed
     value = _private_key(key_file).sign(canonical(_without(document, "signature")))
@@ -48,7 +49,7 @@ def public_half(key_file: Path) -> dict[str, str]:
     return {"algorithm": ALGORITHM, "public_key": _text(_raw(_private_key(key_file).public_key()))}
 
 
-def signature_holds(document: Mapping[str, Any], trusted: Path | None = None) -> bool:
+def signature_holds(document: Fields, trusted: Path | None = None) -> bool:
     """Whether the signature fits the document and, if a trusted public key is given, comes from
     that key.
     """
@@ -94,7 +95,7 @@ def new_key(path: Path) -> None:
     path.with_suffix(".pub.pem").write_bytes(public)
 
 
-def _without(document: Mapping[str, Any], *sections: str) -> dict[str, Any]:
+def _without(document: Fields, *sections: str) -> Document:
     return {key: value for key, value in document.items() if key not in sections}
 
 

@@ -4,10 +4,11 @@ are gone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.schema import UNITS, Role
 from sfumato.methods.formulas.binning import (
     Binned,
@@ -33,7 +34,7 @@ MOST_ROWS = 1_000_000
 """Larger tables are drawn from a random sample of the records."""
 
 
-def story_of(release: TableRelease, pair: TablePair) -> dict[str, Any]:
+def story_of(release: TableRelease, pair: TablePair) -> Document:
     """The story of a release as plain data; ``pair`` is its original and what is shared of it.
 
     Bins are named by data values: it is for the owner (see :func:`public_story`).
@@ -52,7 +53,7 @@ def story_of(release: TableRelease, pair: TablePair) -> dict[str, Any]:
     }
 
 
-def public_story(story: dict[str, Any]) -> dict[str, Any]:
+def public_story(story: Document) -> Document:
     """The part of a story that anyone may see: no bins, no data values, nothing of the original but
     distances.
     """
@@ -77,7 +78,7 @@ def _sampled(release: TableRelease, pair: TablePair) -> TablePair:
     return pair.of_released(rows)
 
 
-def card_of(pair: TablePair, column: Binned) -> dict[str, Any]:
+def card_of(pair: TablePair, column: Binned) -> Document:
     """One column before and after, as plain data."""
     losses = pair.losses(column.column)
     return {
@@ -101,7 +102,7 @@ def _by_role(pair: TablePair, columns: list[str]) -> list[str]:
     return [*first, *(c for c in columns if c not in first)]
 
 
-def maps_of(pair: TablePair, columns: list[Binned]) -> dict[str, Any]:
+def maps_of(pair: TablePair, columns: list[Binned]) -> Document:
     """For every two columns: how far their table moved, and how much they go together before and
     after.
 

@@ -4,7 +4,7 @@ pictures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY, accepted_pairs
+from sfumato.core.fields import Fields
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import DATA
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 LABELS = "labels of recoded columns"
 SAMPLE = "sample"
@@ -138,9 +138,8 @@ def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
         yield "missing_rule: a rule is not about a quasi-identifier, or a quasi-identifier has none"
     emptied = {c for plan in certificate["plan"] for c in plan.get("suppressed_cells", ())}
     pairs = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
-    has_hidden_step = any(
-        hides(spec) and "suppressed_cells" in plan for spec, plan in pairs
-    )  # which columns it may empty is not told
+    # which columns it may empty is not told
+    has_hidden_step = any(hides(spec) and "suppressed_cells" in plan for spec, plan in pairs)
     ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in rules}
     # suppressed cells match everything, also where the recipe says otherwise
     wild = [c for c in rules if rules[c] == Missing.WILDCARD and (c in emptied or has_hidden_step)]
@@ -217,7 +216,7 @@ def records_gone(certificate: Fields, shared: SharedFolder, original: Original) 
     )
 
 
-def _not_drawn(plan: Mapping[str, Any]) -> int:
+def _not_drawn(plan: Fields) -> int:
     """How many rows a sample of single rows left out: its plan tells the exact share."""
     if plan["step"] != SAMPLE or plan["unit"] != "row":
         return 0
@@ -239,10 +238,12 @@ def pictures_of_recipe(
     problem = next(problems, None) or next(
         _lost_wrongly(certificate, shared.judged, shared.original_size), None
     )
-    return None if problem is None else Claim("pictures", "fails", problem)
+    if problem is None:
+        return None
+    return Claim("pictures", "fails", problem)
 
 
-def _drawn_wrongly(certificate: Fields, story: Mapping[str, Any]) -> Iterator[str]:
+def _drawn_wrongly(certificate: Fields, story: Fields) -> Iterator[str]:
     columns, cards, maps, gone = (
         certificate["recipe"]["columns"],
         story["cards"],
@@ -301,7 +302,7 @@ def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> 
         yield "a column that no step changed is certified to have lost something"
 
 
-def _came_coarse(spec: Mapping[str, Any], released: Table, column: str) -> int:
+def _came_coarse(spec: Fields, released: Table, column: str) -> int:
     """How many cells of a column that no step touched may stand for several values: it was
     generalised before it came.
 
@@ -422,7 +423,10 @@ def default_readers(certificate: Fields, shared: SharedFolder, original: Origina
         if TEXT_ONLY in (spec if isinstance(spec, list) else [spec])
     ]
     for reading in read_as_one(released.to_polars(), certificate[DATA]["format"], but=text_only):
-        before = None if original.as_judged is None else reading.of(original.as_judged)
+        if original.as_judged is None:
+            before = None
+        else:
+            before = reading.of(original.as_judged)
         for spec in certificate["recipe"]["meet"]:
             if (broken := _broken_for(reading.of(released), spec, before)) is not None:
                 names = ", ".join(reading.keys)
@@ -433,7 +437,7 @@ def default_readers(certificate: Fields, shared: SharedFolder, original: Origina
     return None
 
 
-def _broken_for(released: Table, spec: Any, original: Table | None) -> str | None:
+def _broken_for(released: Table, spec: object, original: Table | None) -> str | None:
     """That a promise does not hold of a table, in words; None where it does, or what it needs is
     not at hand.
     """
@@ -446,4 +450,6 @@ def _broken_for(released: Table, spec: Any, original: Table | None) -> str | Non
         verdict = model.judge(released.evidence([model], original=original))
     except SfumatoError as error:
         return f"a promise cannot be judged: {error}"
-    return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"
+    if verdict.holds:
+        return None
+    return f"{verdict.promise} does not hold: {verdict.sentence}"

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.relations import NAME
 from sfumato.core.table import Table
@@ -32,14 +33,14 @@ class InDatabase:
     address: str = dataclasses.field(repr=False)
     table: str
 
-    def read(self, options: Mapping[str, Any]) -> Table:
+    def read(self, options: Fields) -> Table:
         """The whole table in memory."""
         return from_database(self.address, self.table, MEMORY, options).in_memory(
             "data of several tables"
         )
 
 
-def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict[str, Any]:
+def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> Document:
     """Table → the path, frame or table of a database that holds it; ``files`` are those a recipe
     names, found from ``base``.
 
@@ -62,7 +63,7 @@ def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict
     return {name: _in_folder(Path(data), name, file, base) for name, file in files.items()}
 
 
-def _select_tables(data: Mapping[Any, Any], names: list[str]) -> dict[str, Any]:
+def _select_tables(data: Mapping[Any, Any], names: list[str]) -> Document:
     strange = [str(name) for name in data if name not in names]
     if strange:
         raise ParameterError(
@@ -119,7 +120,9 @@ def locations_in(texts: Sequence[str]) -> Mapping[str, Path | InDatabase] | None
     """
     if len(texts) == 1 and is_address(texts[0]):
         names = [name for name in open_table.tables_in(texts[0]) if NAME.fullmatch(name)]
-        return {name: InDatabase(texts[0], name) for name in names} if len(names) > 1 else None
+        if len(names) > 1:
+            return {name: InDatabase(texts[0], name) for name in names}
+        return None
     return _several_files(texts)
 
 
@@ -148,7 +151,9 @@ def _several_files(texts: Sequence[str]) -> dict[str, Path] | None:
             f"{folder} holds files whose names differ only in ending, capitals or signs; leave one "
             "of each, or name the files in the recipe"
         )
-    return None if len(files) < 2 or _parts(list(files.values())) else files
+    if len(files) < 2 or _parts(list(files.values())):
+        return None
+    return files
 
 
 def table_name(stem: str) -> str:

@@ -17,6 +17,7 @@ from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.data import StepsResult
 from sfumato.core.design import link_warnings, weight_warnings
 from sfumato.core.evidence import needed
+from sfumato.core.fields import Document
 from sfumato.core.schema import Role
 from sfumato.core.step import Span, accounts, coarsened_columns
 from sfumato.core.threads import meanwhile
@@ -135,7 +136,9 @@ class TableRelease(Release):
     def _pair(self) -> TablePair:
         pair = self.released.compare(self.original, self.steps_result)
         coarsened = coarsened_columns(self.recipe.steps)
-        return dataclasses.replace(pair, coarsened=coarsened) if coarsened else pair
+        if not coarsened:
+            return pair
+        return dataclasses.replace(pair, coarsened=coarsened)
 
     def forget_pair(self) -> None:
         """Let go of the pair and of all that was read of its columns: of a large table that is as
@@ -153,7 +156,7 @@ class TableRelease(Release):
         """What happened to every column."""
         return changes_of(self.original, released, self.plans)
 
-    def judging_options(self) -> dict[str, Any]:
+    def judging_options(self) -> Document:
         """What models may be shown besides the original: the population, the mechanisms, and what
         attacks believe.
         """
@@ -236,7 +239,7 @@ class TableRelease(Release):
         )
         return (f"{', '.join(step_names)} {sentence}",)
 
-    def once(self, name: Any, work_out: Callable[[], T]) -> T:
+    def once(self, name: object, work_out: Callable[[], T]) -> T:
         """What was worked out about this release before, by its name, else what is worked out now;
         attacks change nothing of it.
 
@@ -298,7 +301,9 @@ class TableRelease(Release):
         nobody.
         """
         # drawn rows replace the table as a whole, so nobody was left out
-        return 0 if self.released.drawn else self.original.records - self.released.records
+        if self.released.drawn:
+            return 0
+        return self.original.records - self.released.records
 
     @property
     def told_records(self) -> str:
@@ -310,7 +315,10 @@ class TableRelease(Release):
                 f"{released_records:,} of {original_records:,} records released,"
                 f" {self.suppressed:,} suppressed ({lost})"
             )
-        training_records = original_records if self.learnt_from is None else len(self.learnt_from)
+        if self.learnt_from is None:
+            training_records = original_records
+        else:
+            training_records = len(self.learnt_from)
         aside = 0 if self.held_out is None else len(self.held_out)
         return (
             f"{released_records:,} synthetic records; learnt from {training_records:,} of "
@@ -332,9 +340,12 @@ class TableRelease(Release):
             (before, after[before.name]) for before in self.before.measures if before.name in after
         ]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Document:
         """The release as plain data: verdicts, risks before and after, plans; no data values."""
-        attacks = {} if self.attacks is None else {"attacks": self.attacks.to_dict()}
+        if self.attacks is None:
+            attacks = {}
+        else:
+            attacks = {"attacks": self.attacks.to_dict()}
         return {
             "holds": self.holds,
             "headline": self.headline.text,
@@ -454,6 +465,8 @@ class TableRelease(Release):
     def attack_blocks(self) -> Sequence[Block]:
         """What intruders found, strongest first."""
         if self.attacks is None:
-            return [] if self.certified is not None else [Paragraph(NOT_ATTACKED, "quiet")]
+            if self.certified is not None:
+                return []
+            return [Paragraph(NOT_ATTACKED, "quiet")]
         # the first block is a headline, which the release has itself
         return [Heading("Attacks"), *self.attacks.blocks()[1:]]

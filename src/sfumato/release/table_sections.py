@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.shape import DATA, PEOPLE, SEVERAL_TABLES, Shape
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
@@ -42,30 +43,31 @@ def _bare(attribute: Attribute) -> Attribute:
     )
 
 
-def sections(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def sections(certificate: Fields) -> dict[str, Fields]:
     """What a certificate says of each table of a release; of several tables together, else of one
     or two by themselves.
     """
-    table_sections = (
-        dict(certificate["tables"])
-        if "tables" in certificate
-        else {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate}
-    )
+    if "tables" in certificate:
+        table_sections = dict(certificate["tables"])
+    else:
+        table_sections = {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate}
     if not table_sections:
         raise UnreadableInput("the certificate does not describe a table")
     return table_sections
 
 
-def as_sections(tables: Mapping[str, Mapping[str, Any]], shape: Shape) -> dict[str, Any]:
+def as_sections(tables: Mapping[str, Fields], shape: Shape) -> Document:
     """The same as a certificate writes it; :func:`sections` reads it."""
-    return {"tables": dict(tables)} if shape in SEVERAL_TABLES else dict(tables)
+    if shape in SEVERAL_TABLES:
+        return {"tables": dict(tables)}
+    return dict(tables)
 
 
 TOLD = ("kind", "missing", "unit", "free_text", "of")
 """What a certificate says of a column besides its roles; orders and hierarchies list values."""
 
 
-def schema_told(columns: Mapping[str, Any]) -> Schema:
+def schema_told(columns: Fields) -> Schema:
     """What the columns of a released table are, as its certificate says."""
     try:
         return Schema({name: _attribute(spec) for name, spec in columns.items()})
@@ -75,17 +77,17 @@ def schema_told(columns: Mapping[str, Any]) -> Schema:
         ) from None
 
 
-def _attribute(spec: Mapping[str, Any]) -> Attribute:
+def _attribute(spec: Fields) -> Attribute:
     role = spec["role"]
     roles: Any = (role,) if isinstance(role, str) else tuple(role)
     return Attribute(roles, **{key: spec[key] for key in TOLD if key in spec})
 
 
-def columns_told(released: Data, recipe: Recipe) -> dict[str, dict[str, Any]]:
+def columns_told(released: Data, recipe: Recipe) -> dict[str, Document]:
     """What a certificate says of the columns of each table: their roles and kinds, nothing that
     lists values.
     """
-    columns: dict[str, dict[str, Any]] = {}
+    columns: dict[str, Document] = {}
     for name, frame in released.to_tables().items():
         own = released.schemas.get(name)
         attributes = {
@@ -101,9 +103,9 @@ def columns_told(released: Data, recipe: Recipe) -> dict[str, dict[str, Any]]:
     return columns
 
 
-def _column_dict(attribute: Attribute) -> dict[str, Any]:
+def _column_dict(attribute: Attribute) -> Document:
     roles = [str(role) for role in attribute.roles]
-    plain: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+    plain: Document = {"role": roles[0] if len(roles) == 1 else roles}
     for field in dataclasses.fields(attribute):
         value = getattr(attribute, field.name)
         if field.name in TOLD and value != field.default:

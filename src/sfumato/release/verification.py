@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, VerdictBlock
+from sfumato.core.fields import Document, Fields
 from sfumato.core.words import count_of, inflect
 from sfumato.release.manifest import Claim
 from sfumato.release.signatures import signature_holds
@@ -42,7 +43,7 @@ class Verification(Reportable):
         cls,
         folder: Path,
         claims: Iterable[Claim],
-        certificate: Mapping[str, Any],
+        certificate: Fields,
         trusted: Path | None = None,
     ) -> Verification:
         """The claims; who signed with a trusted key vouches for promises that nobody could
@@ -72,9 +73,10 @@ class Verification(Reportable):
         beside_original: dict[str, list[str]] = {}
         for claim in self.claims:
             if claim.promise:
-                statuses_by_name = (
-                    beside_original if claim.name.endswith(AGAINST_ORIGINAL) else on_file
-                )
+                if claim.name.endswith(AGAINST_ORIGINAL):
+                    statuses_by_name = beside_original
+                else:
+                    statuses_by_name = on_file
                 statuses_by_name.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(
                     claim.status
                 )
@@ -99,7 +101,9 @@ class Verification(Reportable):
         if "fails" in statuses:
             return "false"
         promised = any(claim.promise for claim in self.claims)
-        return "verified" if promised and "needs original" not in statuses else "not all verified"
+        if promised and "needs original" not in statuses:
+            return "verified"
+        return "not all verified"
 
     @property
     def holds(self) -> bool:
@@ -145,7 +149,7 @@ class Verification(Reportable):
     def __bool__(self) -> bool:
         return self.holds
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The verification as plain data."""
         return {
             "folder": self.folder,

@@ -9,10 +9,10 @@ With the owner's lock: the input is the one that was committed to.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.fields import Fields
 from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.release.certificate_files import read_certificate
@@ -81,7 +81,7 @@ def verify(
 def _claims_of(
     check: Check,
     section: str,
-    certificate: Mapping[str, Any],
+    certificate: Fields,
     shared: SharedFolder,
     original: Original,
 ) -> list[Claim]:

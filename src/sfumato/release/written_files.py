@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.indented_json import indented_json
 from sfumato.data.table.form import Form, runnable_cells
 from sfumato.data.table.write import suffix_of, write_table
@@ -36,8 +37,8 @@ class WrittenFiles:
     """
 
     release: Any
-    certificate: dict[str, Any]
-    record: dict[str, Any]
+    certificate: Document
+    record: Document
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +47,7 @@ class WrittenTable:
 
     file: Path
     form: Form
-    section: dict[str, Any]
+    section: Document
 
 
 def write_section(
@@ -73,12 +74,12 @@ def write_section(
     return WrittenTable(file, form, section)
 
 
-def write_json(file: Path, document: Mapping[str, Any]) -> None:
+def write_json(file: Path, document: Fields) -> None:
     """Write a document as people can read it."""
     replace_file(file, (printable_json(indented_json(document)) + "\n").encode())
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> Document:
     """What a file of the owner holds; an empty one where it is no mapping."""
     try:
         loaded = json.loads(file.read_text(encoding="utf-8"))

@@ -15,8 +15,8 @@ from sfumato.guidance.profiling.proposal import propose
 from sfumato.guidance.profiling.proposed_steps import (
     FALLBACK,
     ProposedStep,
-    choose_means,
-    means_for,
+    choose_step,
+    step_for,
 )
 from sfumato.guidance.profiling.yaml_text import recipe_text
 
@@ -55,13 +55,13 @@ def test_the_proposed_recipe_keeps_something_of_every_column(proposed):
 
 
 def test_it_says_why_in_one_line(proposed):
-    (line,) = [line for line in recipe_text(proposed).splitlines() if proposed.means.name in line]
+    (line,) = [line for line in recipe_text(proposed).splitlines() if proposed.step.name in line]
     assert "tried on the table: information loss" in line
     assert "global_recoding" in line
 
 
 def test_no_means_tried_loses_clearly_less(proposed):
-    chosen = proposed.means
+    chosen = proposed.step
     assert set(chosen.losses) == {"local_recoding", "global_recoding", "mondrian"}
     assert chosen.losses[chosen.name] <= min(chosen.losses.values()) + room.AS_GOOD
     assert chosen.losses[chosen.name] < chosen.losses["global_recoding"]
@@ -69,7 +69,7 @@ def test_no_means_tried_loses_clearly_less(proposed):
 
 def test_losses_are_those_of_a_release():
     people = sf.examples.hospital(rows=300)
-    found = means_for(people)
+    found = step_for(people)
     release = sf.anonymize(people, [sf.KAnonymity(5)], [registry.build("steps", found.step)])
     assert release.scores["loss"] == pytest.approx(found.losses[found.name])
 
@@ -77,8 +77,8 @@ def test_losses_are_those_of_a_release():
 def test_a_large_table_is_drawn_from_whatever_the_order_of_its_rows(monkeypatch):
     monkeypatch.setattr(room, "ROWS", 400)
     frame = census()
-    one = choose_means(propose(frame, sf.read(frame).source), frame)
-    other = choose_means(propose(frame, sf.read(frame).source), frame.reverse())
+    one = choose_step(propose(frame, sf.read(frame).source), frame)
+    other = choose_step(propose(frame, sf.read(frame).source), frame.reverse())
     assert one.rows == 400
     assert one == other
 
@@ -86,7 +86,7 @@ def test_a_large_table_is_drawn_from_whatever_the_order_of_its_rows(monkeypatch)
 def test_a_lattice_too_large_to_search_is_not_searched(monkeypatch):
     monkeypatch.setattr(room, "MOST_NODES", 10)
     frame = census(300)
-    found = choose_means(propose(frame, sf.read(frame).source), frame)
+    found = choose_step(propose(frame, sf.read(frame).source), frame)
     assert set(found.losses) == {"mondrian"}
     assert "too many combinations of levels" in found.why
 
@@ -94,7 +94,7 @@ def test_a_lattice_too_large_to_search_is_not_searched(monkeypatch):
 @pytest.mark.parametrize("frame", [census(3), pl.DataFrame({"x": [0.5] * 40}), pl.DataFrame()])
 def test_where_nothing_can_be_tried_the_usual_means_is_proposed(frame):
     proposal = propose(frame, sf.read(census(9)).source)
-    assert choose_means(proposal, frame) is None
+    assert choose_step(proposal, frame) is None
     text = recipe_text(proposal)
     assert "  - global_recoding: {suppress: tuple, budget: 0.02}\n" in text
     recipes.parse(text)
@@ -103,9 +103,9 @@ def test_where_nothing_can_be_tried_the_usual_means_is_proposed(frame):
 def test_of_means_as_good_the_one_easier_to_read_is_taken(monkeypatch):
     losses = {"local_recoding": 0.21, "global_recoding": 0.5, "mondrian": 0.2}
     monkeypatch.setattr(room, "_loss", lambda step, _: losses[step.name])
-    assert means_for(sf.examples.hospital(rows=50)).name == "local_recoding"
+    assert step_for(sf.examples.hospital(rows=50)).name == "local_recoding"
     losses["local_recoding"] = 0.25
-    assert means_for(sf.examples.hospital(rows=50)).name == "mondrian"
+    assert step_for(sf.examples.hospital(rows=50)).name == "mondrian"
 
 
 def test_many_quasi_identifiers_end_in_a_recipe_that_runs():
@@ -116,11 +116,11 @@ def test_many_quasi_identifiers_end_in_a_recipe_that_runs():
     }
     frame = pl.DataFrame({**table, "age": [draw.randrange(18, 90) for _ in range(400)]})
     proposal = sf.profile(sf.read(frame))
-    assert proposal.means == ProposedStep(
-        {"mondrian": {}}, proposal.means.losses, 400, searched=False
+    assert proposal.step == ProposedStep(
+        {"mondrian": {}}, proposal.step.losses, 400, searched=False
     )
     assert sf.run(sf.read(frame), recipes.parse(recipe_text(proposal))).holds
-    assert proposal.means.step != FALLBACK
+    assert proposal.step.step != FALLBACK
 
 
 def test_a_means_that_loses_more_than_another_says_why_it_is_taken():

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from sfumato.core import recipe_files as recipes
+from sfumato.errors import ReleaseRefused
 from sfumato.policy.dialects.dialect_detection import write_policy
 from tests.policy.written_policies import PEOPLE, k_anonymity, personal, study, three_policies
 
@@ -180,3 +181,25 @@ def test_wrong_options(sfumato, policy, table, tmp_path, options):
         assert done.code == 2 and not (tmp_path / "out").exists()
     else:
         assert sfumato("policy", "compile", table, "-p", policy, *USE, *options).code == 2
+
+
+def test_every_use_at_once(sfumato, policy, table, tmp_path):
+    out = tmp_path / "all"
+    done = sfumato("policy", "run", table, "-p", policy, "--all", "-o", out)
+    assert done.code == 0 and "university" in done.out and "3 columns of 3 records" in done.out
+    told = json.loads((out / "uses.json").read_text())["uses"]
+    assert [(use["purpose"], use["state"]) for use in told] == [("research", "released")]
+    again = sfumato("policy", "run", table, "-p", policy, "--all", "-o", out)
+    assert again.code != 0 and "choose another" in again.err
+    for extra in (("--seed", "1"), ("--recipient", "university"), ("--purpose", "research")):
+        other = tmp_path / "other"
+        assert sfumato("policy", "run", table, "-p", policy, "--all", "-o", other, *extra).code == 2
+        assert not other.exists()
+    assert sfumato("policy", "run", table, "-p", policy, "-o", tmp_path / "none").code == 2
+
+
+def test_a_use_whose_promises_cannot_be_kept_leaves_the_others(sfumato, table, tmp_path):
+    file = tmp_path / "strict.json"
+    file.write_text(write_policy(study(models=(k_anonymity(4),)), "ours"))
+    done = sfumato("policy", "run", table, "-p", file, "--all", "-o", tmp_path / "all")
+    assert done.code == ReleaseRefused.exit_code and "no release" in done.out

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, Scene
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.words import inflect, percent
@@ -31,7 +32,7 @@ def _of_a_sample(looked_at: int, all_people: int) -> str:
     return " (a random sample)"
 
 
-def _curve(shares: Any) -> dict[str, Any]:
+def _curve(shares: object) -> Document:
     # A point says how many items are known and how often that was enough: 1 item, 2 items, …
     points = [[size, share] for size, share in enumerate(_rounded(shares), start=1)]
     return {"known": "items known", "points": points}

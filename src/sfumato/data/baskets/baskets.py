@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.data import PeopleData
+from sfumato.core.fields import Document
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
@@ -231,7 +232,7 @@ class Baskets(PeopleData):
         return from_tables.tables(self)
 
 
-def compacted(sets: ItemSets, labels: tuple[str, ...]) -> dict[str, Any]:
+def compacted(sets: ItemSets, labels: tuple[str, ...]) -> Document:
     """Sets and labels in which each label comes once, in their order, and none that nobody has."""
     # Two numbers may have one label: an item that is itself a group, and the node of that group.
     # They become one item; otherwise the release would show two of the same name.

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.shape import Shape
@@ -37,7 +38,7 @@ class DisassociationPlan(Plan):
     left_out: int
     own_columns: int
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was made, in counts."""
         return {
             "clusters": len(self.clusters),

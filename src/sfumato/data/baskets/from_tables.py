@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.encoding import encode
+from sfumato.core.fields import Document
 from sfumato.core.schema import SHAPED, Role, Schema
 from sfumato.core.source import missing_column_problems, without_role
 from sfumato.core.words import count_of, inflect
@@ -29,7 +30,7 @@ WHO, WHAT = "__person", "__item"
 
 def parts(
     tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
-) -> dict[str, Any]:
+) -> Document:
     """What the people of a file are made of: the fields of :class:`Baskets`."""
     data = tables["data"]
     schema = _checked(data, schemas["data"], source)
@@ -156,7 +157,7 @@ def _coded(column: pl.Series) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 def _from_rows(
     data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart | None
-) -> dict[str, Any]:
+) -> Document:
     person, item = str(schema.person), item_column(schema)
     nameless = data[person].null_count()
     if nameless:
@@ -283,7 +284,7 @@ def _graded(
 
 def _from_lists(
     data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart | None
-) -> dict[str, Any]:
+) -> Document:
     item, person = item_column(schema), schema.person
     if person is not None and data[person].n_unique() < data.height:
         raise SchemaError(

@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.encoding import encode
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.parameters import parameters
 from sfumato.data.baskets.baskets import Baskets
@@ -262,7 +263,7 @@ class _Division:
         cuts = np.stack([group.cut for group in groups])
         nodes = cuts[group_of[people.sets.owners], people.sets.items]
         sets = ItemSets.of_pairs(people.sets.owners, nodes, people.people, len(labels))
-        facts: dict[str, Any] = {
+        facts: Document = {
             "classes": len(groups),
             "smallest_class": min(len(group.people) for group in groups),
             "column_loss": {

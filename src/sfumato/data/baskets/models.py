@@ -49,7 +49,7 @@ class BasketModel(Model):
     """Whether a coarser cut of the item hierarchy always keeps it."""
 
     deletes: ClassVar[bool] = False
-    """Whether deleting items everywhere is a means for it: then :meth:`moles` tells which."""
+    """Whether deleting items everywhere can reach it: then :meth:`moles` tells which."""
     about_items: ClassVar[bool] = True
     """Whether it looks at baskets of items that stand together."""
 
@@ -374,9 +374,8 @@ class HkpCoherence(BasketModel):
         concerned = int(violations.carriers.sum())
         public, secret = parted(people, self.private)
         worst = violations.worst
-        if (
-            len(violations) and worst < 1
-        ):  # what holds a set that breaks it was not looked at, and may be surer still
+        # what holds a set that breaks it was not looked at, and may be surer still
+        if len(violations) and worst < 1:
             worst = itemsets.violating(public, self.p, 1, private=secret, share=1.0, limit=0).worst
         # What is known without knowing anybody; the verdict tells it, as it is not tested.
         base = float(secret.supports.max(initial=0)) / people.people

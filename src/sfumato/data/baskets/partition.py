@@ -251,9 +251,8 @@ def _blocks(people: Baskets, size: int) -> list[NDArray[np.int64]]:
     """People with items in Gray order, cut into blocks of at least ``size``; the last takes the
     rest.
     """
-    alike = (
-        people.by_content()
-    )  # who has the same items is put into blocks by the own columns, not by the place in the file
+    # who has the same items is put into blocks by the own columns, not by the place in the file
+    alike = people.by_content()
     order = alike[gray_order(people.sets.taken(alike))]
     order = order[people.sets.lengths[order] > 0]
     # The last block takes the rest, since a short one of its own might have too few carriers.

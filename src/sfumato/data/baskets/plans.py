@@ -1,16 +1,17 @@
-"""What all means for baskets have in common: what they decided, which promises they are for, and
+"""What all steps for baskets have in common: what they decided, which promises they are for, and
 whom they refuse to begin with.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from sfumato.core.data import Evidence
+from sfumato.core.fields import Document, Fields
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
 from sfumato.data.baskets.baskets import Baskets
@@ -33,16 +34,16 @@ class BasketPlan(Plan):
 
     sets: ItemSets
     labels: tuple[str, ...]
-    told: Mapping[str, Any]
+    told: Fields
     own: pl.DataFrame | None = None
     warned: tuple[str, ...] = ()
-    work: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    work: Fields = dataclasses.field(default_factory=dict)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was done, in counts."""
         return dict(self.told)
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """How it was found."""
         return dict(self.work)
 
@@ -53,7 +54,7 @@ class BasketPlan(Plan):
 
 
 class BasketStep(Step):
-    """A means for baskets: its plan says what everybody will have. Means inherit this class."""
+    """A step for baskets: its plan says what everybody will have. Steps inherit this class."""
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
@@ -66,9 +67,9 @@ class BasketStep(Step):
 
 
 def aims(
-    step: str, people: Any, goal: Goal, fits: Callable[[BasketModel], bool], kinds: str
+    step: str, people: object, goal: Goal, fits: Callable[[BasketModel], bool], kinds: str
 ) -> list[BasketModel]:
-    """The promises of a run that a means is for; none, and people of whom none has an item, or too
+    """The promises of a run that a step is for; none, and people of whom none has an item, or too
     few, are refused.
     """
     # A step that takes baskets apart leaves no sets that a further one could change.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.words import join_words
 from sfumato.data.baskets import cuts
@@ -126,7 +127,7 @@ class ItemRecoding(BasketStep):
 
     def _apriori(
         self, people: Baskets, models: list[BasketModel], goal: Goal
-    ) -> tuple[NDArray[np.int64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.int64], Document]:
         cut = np.arange(people.taxonomy.items, dtype=np.int64)
         rounds = climbs = 0
         # Sorted by k, then m: each search goes on from the cut of the one before, which is only
@@ -167,7 +168,7 @@ def _raised(
 
 
 def _build_plan(
-    people: Baskets, cut: NDArray[np.int64], work: dict[str, Any], unreachable: list[str]
+    people: Baskets, cut: NDArray[np.int64], work: Document, unreachable: list[str]
 ) -> BasketPlan:
     taxonomy = people.taxonomy
     nodes = np.unique(cut)

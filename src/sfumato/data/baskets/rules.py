@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.data import Pair
+from sfumato.core.fields import Document
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
@@ -169,7 +170,7 @@ class HideItemRules(BasketStep):
     r"""Takes items out of baskets, or puts some in, until none of the rules that the recipe
     promises to hide is found.
 
-    A means for ``hidden_rules``, which names the rules. ``dsr`` takes the most frequent item of the
+    A step for ``hidden_rules``, which names the rules. ``dsr`` takes the most frequent item of the
     right side out of as many baskets as it needs, the smallest first; ``2a`` the most frequent item
     of the whole rule, basket by basket; ``isl`` puts the left side into baskets that lack it and
     the right side, so that the confidence falls: people are then said to have what they do not
@@ -215,12 +216,12 @@ class HideItemRules(BasketStep):
         # that does not follow the file.
         order = people.by_content()
         now = before = as_transactions(people.sets.taken(order))
-        facts: dict[str, Any] = {
+        facts: Document = {
             "method": self.method,
             "occurrences_deleted": 0,
             "occurrences_added": 0,
         }
-        work: dict[str, Any] = {}
+        work: Document = {}
         warned: list[str] = []
         # One promise after the other, each on what the one before left. A later one may undo an
         # earlier one, which the check at the end finds.

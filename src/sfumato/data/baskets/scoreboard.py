@@ -46,9 +46,8 @@ class Scored:
         # Shifted by the best score, so that exp does not overflow; the shift cancels below.
         posterior = np.exp((scores - first) / spread)
         posterior /= posterior.sum()
-        likely = posterior[
-            posterior > 0
-        ]  # among very many people some chances are too small for a number
+        # among very many people some chances are too small for a number
+        likely = posterior[posterior > 0]
         bits = float(-(likely * np.log2(likely)).sum())
         return cls(scores, int(np.argmax(scores)), float(first - second) / spread, bits)
 

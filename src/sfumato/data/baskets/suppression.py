@@ -24,7 +24,7 @@ class SuppressItems(BasketStep):
 
     Next goes the item with the most moles for each person who loses it: (moles that hold it)/(its
     support); ties by name. Deleting an item from all baskets changes the carriers of no set without
-    it, so no new mole comes up. A means for k^m-anonymity, coherence (public items go) and
+    it, so no new mole comes up. A step for k^m-anonymity, coherence (public items go) and
     ρ-uncertainty (sensitive ones may go too).
 
     Reference: Xu, Wang, Fu & Yu 2008, doi:10.1145/1401890.1401982.

@@ -27,7 +27,7 @@ MOST_SETS = 200_000
 """Frequent sets that are compared, at most."""
 
 
-def _applies(original: Any, released: Any) -> str | None:
+def _applies(original: Any, released: object) -> str | None:
     if not isinstance(released, Baskets):
         return "the baskets were disassociated; measure the reconstructed ones (reconstructed)"
     return None if original.filled else "nobody has an item"
@@ -93,9 +93,8 @@ def occurrence_losses(original: Baskets, released: Baskets) -> NDArray[np.float6
     losses = np.ones(len(original.sets.items))
     weight = _released_losses(original, released)
     deepest = max(map(len, sight.codes), default=0)
-    for height in range(
-        deepest - 1, -1, -1
-    ):  # the lowest node that is there counts, so it is looked for last
+    # the lowest node that is there counts, so it is looked for last
+    for height in range(deepest - 1, -1, -1):
         code = np.array(
             [codes[height] if height < len(codes) else -1 for codes in sight.codes], dtype=np.int64
         )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.data.examples import people
@@ -74,14 +75,14 @@ def _hospital(rows: int = 3000, seed: int = 7) -> Example:
     return from_columns(_hospital_attributes(), columns)
 
 
-def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
+def _patients(draws: PhiloxDraws, rows: int) -> Document:
     """Who the patients are. Some rare people take the place of drawn ones; a short table gets fewer
     of them.
     """
     age = people.ages(draws, rows)
     sex = people.sexes(draws, rows)
     codes, foreign = people.postcodes(draws, rows)
-    columns: dict[str, Any] = {
+    columns: Document = {
         "age": age,
         "sex": sex,
         "zip": codes,
@@ -98,9 +99,7 @@ def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
     return columns
 
 
-def _admissions(
-    draws: PhiloxDraws, age: NDArray[np.int64], sex: NDArray[np.object_]
-) -> dict[str, Any]:
+def _admissions(draws: PhiloxDraws, age: NDArray[np.int64], sex: NDArray[np.object_]) -> Document:
     """What they are called, and when, why, where and for how long they were in hospital."""
     rows = len(age)
     first_names = people.given_names(draws, sex)
@@ -165,12 +164,13 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     sex = people.sexes(draws, size)
     codes, _ = people.postcodes(draws, size)
     kind = people.diagnoses(draws, age[of], sex[of])
+    # mostly the complaint of the first visit
     kind = np.where(
         # ``of`` ascends, so the search finds the first visit of the same person.
         draws.chance(rows, 0.7),
         kind[np.searchsorted(of, of)],
         kind,
-    )  # mostly the complaint of the first visit
+    )
     diagnoses = hospital_words().diagnoses
     # Born on a day in the year that fits the age on the first day.
     birth = np.datetime64(FIRST_DAY) - (age * 365.25).astype(np.int64) - draws.whole(size, 0, 364)
@@ -195,9 +195,8 @@ def _owners(draws: PhiloxDraws, rows: int) -> NDArray[np.int64]:
     """Which person each visit belongs to: 0, 0, 0, 1, 2, 2, …; the numbers of visits fall off
     geometrically.
     """
-    frequent = np.where(
-        draws.chance(rows, 0.08), 0.12, 0.45
-    )  # a few chronically ill come far more often
+    # a few chronically ill come far more often
+    frequent = np.where(draws.chance(rows, 0.08), 0.12, 0.45)
     # A geometric draw by inversion; at least one visit each.
     visit_counts = 1 + np.floor(np.log1p(-draws.uniform(rows)) / np.log1p(-frequent)).astype(
         np.int64

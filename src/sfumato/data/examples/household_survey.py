@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.data.examples import people
@@ -94,7 +95,7 @@ def _households(draws: PhiloxDraws, rows: int) -> tuple[Whole, Whole]:
     return home, np.bincount(home)
 
 
-def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> dict[str, Any]:
+def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> Document:
     """What the members of a household share."""
     count = len(size)
     # All regions equally often, in random order.
@@ -102,9 +103,8 @@ def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> dict[str, An
     sampled = np.bincount(region, minlength=len(REGIONS))
     # Some households answer less often than others: weights vary within a region.
     answered = 0.8 + 0.4 * draws.uniform(count)
-    answered /= (np.bincount(region, weights=answered) / np.maximum(np.bincount(region), 1))[
-        region
-    ]  # keeps the totals
+    # keeps the totals
+    answered /= (np.bincount(region, weights=answered) / np.maximum(np.bincount(region), 1))[region]
     # Households of the region over those sampled there.
     weight = np.array(list(REGIONS.values()))[region] / sampled[region] * answered
     # The capital is mostly city; elsewhere towns and villages prevail.
@@ -122,7 +122,7 @@ def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> dict[str, An
     }
 
 
-def _of_persons(draws: PhiloxDraws, home: Whole) -> dict[str, Any]:
+def _of_persons(draws: PhiloxDraws, home: Whole) -> Document:
     """What each member has for themselves."""
     rows = len(home)
     age = _ages(draws, home)

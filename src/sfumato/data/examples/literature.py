@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.data_files import read_data_file
+from sfumato.core.fields import Fields
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.source import Source
 from sfumato.core.table import Table
@@ -66,7 +67,7 @@ def from_rows(attributes: Mapping[str, Attribute], rows: Iterable[Sequence[Any]]
     return pl.DataFrame(list(rows), schema=list(attributes), orient="row"), Schema(attributes)
 
 
-def from_columns(attributes: Mapping[str, Attribute], columns: Mapping[str, Any]) -> Example:
+def from_columns(attributes: Mapping[str, Attribute], columns: Fields) -> Example:
     """Table with the given columns, each an array, a list or a series."""
     return pl.DataFrame({name: columns[name] for name in attributes}), Schema(attributes)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfumato.core.data_files import read_data_file
+from sfumato.core.fields import Fields
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +71,7 @@ class HospitalWords:
     marital_statuses: Mapping[str, Sequence[str]]
     marital_status_by_age: tuple[AgeShares, ...]
     districts: tuple[District, ...]
-    recognisable_patients: Sequence[Mapping[str, Any]]
+    recognisable_patients: Sequence[Fields]
 
 
 @functools.cache
@@ -112,9 +113,8 @@ def ages(draws: PhiloxDraws, size: int) -> Whole:
     bottoms = np.concatenate([[0], tops[:-1]])
     band = draws.pick(size, [share for _, share in AGE_SHARES])
     # Two factors in the last band make high ages rarer the higher they are.
-    within = draws.uniform(size) * np.where(
-        band == len(tops) - 1, draws.uniform(size), 1.0
-    )  # ever fewer above 85
+    # ever fewer above 85
+    within = draws.uniform(size) * np.where(band == len(tops) - 1, draws.uniform(size), 1.0)
     ages: Whole = bottoms[band] + np.floor(within * (tops - bottoms)[band]).astype(np.int64)
     return ages
 

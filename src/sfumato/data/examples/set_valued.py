@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source
 from sfumato.data.examples.draws import PhiloxDraws
@@ -113,7 +114,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     return _read(table, attributes, "purchases")
 
 
-def _products(count: int) -> tuple[list[str], dict[str, Any]]:
+def _products(count: int) -> tuple[list[str], Document]:
     """Invented names, and a tree of departments and groups above them."""
     words = ["".join(parts) for parts in product(FIRST, LAST)]
     names = [

@@ -10,6 +10,7 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.data.graphs.graph import PeopleGraph, labels_in
@@ -64,9 +65,8 @@ class Candidates:
         # The right one is a candidate only if the release still answers the same; changed ties may
         # have taken the person out of the own crowd.
         right[is_released] = released_words[released_position[is_released]] == own[is_released]
-        if (
-            unsaid is not None
-        ):  # whose quasi-identifiers are missing in the release may be anybody with this answer
+        # whose quasi-identifiers are missing in the release may be anybody with this answer
+        if unsaid is not None:
             # Added only where the two words differ, or the same people would be counted twice.
             count = count + np.where(unsaid == own, 0, _counts(released_words, unsaid))
             right[is_released] |= (
@@ -88,7 +88,7 @@ class Candidates:
         # right one is gone.
         return float(np.where(self.right, 1 / np.maximum(self.count, 1), 0).mean())
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> Document:
         """How many candidates people have, in counts."""
         sizes = self.count[self.right]
         return {
@@ -325,7 +325,7 @@ class HubFingerprint(CandidateAttack):
         )
 
 
-def curve(knowledge: str, rounds: Iterable[Candidates]) -> dict[str, Any]:
+def curve(knowledge: str, rounds: Iterable[Candidates]) -> Document:
     """The share of people who are alone as the intruder knows more."""
     return {
         "known": knowledge,

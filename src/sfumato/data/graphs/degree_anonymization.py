@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
+from sfumato.core.fields import Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Step
@@ -26,8 +27,6 @@ from sfumato.data.graphs.sequences import anonymous_within, joined_demands
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -133,9 +132,7 @@ class DegreeAnonymization(Step):
             summary = counts
         return GraphPlan(arcs, summary, suppressed_warning(gone), float(sum(counts.values())))
 
-    def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, told: Fields, schema: Schema, records: int | None) -> str | None:
         """That ties went, which the recipe does not allow."""
         # Only additions are allowed by default; a plan that removes ties was not made by this
         # recipe.

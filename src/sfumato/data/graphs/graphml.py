@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.data.graphs.from_tables import DIRECTED
 from sfumato.errors import UnreadableInput, require
 
@@ -46,9 +47,8 @@ def read(path: Path) -> dict[str, pl.DataFrame]:
         for u, v, values in graph.edges(data=True)
     ]
     for tie in ties:
-        if isinstance(
-            tie.get("id"), str
-        ):  # what networkx calls the name of an edge that the file itself gives it
+        # what networkx calls the name of an edge that the file itself gives it
+        if isinstance(tie.get("id"), str):
             del tie["id"]
     # All ids or none: numbers and words in one column could not be put into one order.
     numbers = all(NUMBER.fullmatch(node) for node in graph.nodes)
@@ -94,7 +94,7 @@ def _refuse_entities(path: Path) -> None:
         raise UnreadableInput(f"cannot read {path.name}: {error.strerror}") from None
 
 
-def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> Mapping[str, Any]:
+def _free(values: Fields, reserved: tuple[str, ...], path: Path) -> Fields:
     """Attributes, unless one is called as a column of ours."""
     clash = [name for name in reserved if name in values]
     if clash:
@@ -106,7 +106,7 @@ def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> M
 
 
 def _frame(
-    rows: list[dict[str, Any]], own_columns: tuple[str, ...], path: Path, numbers: bool
+    rows: list[Document], own_columns: tuple[str, ...], path: Path, numbers: bool
 ) -> pl.DataFrame:
     # Attributes in the order in which they first occur; a row may lack some of them.
     names = [
@@ -153,7 +153,7 @@ def write(tables: Mapping[str, pl.DataFrame], path: Path, *, directed: bool = Fa
     networkx.write_graphml_xml(graph, path, encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """What GraphML has a type for, and text for everything else."""
     if isinstance(value, bool | int | float | str):
         return value

@@ -72,9 +72,8 @@ class KNeighbourhood(Model):
         sizes = np.bincount(classes)
         # Neighbourhoods whose form was not worked out: too large, or too many symmetries.
         unknown = int((~forms.settled).sum())
-        if (
-            self.k == 1 or not unknown or (sizes < self.k).any()
-        ):  # different invariants are proof enough
+        # different invariants are proof enough
+        if self.k == 1 or not unknown or (sizes < self.k).any():
             return crowds(self, graph, sizes, self.k, "their neighbourhood", self.with_attributes)
         sentence = (
             f"unknown for {unknown:,} of {graph.people:,} people, whose neighbourhoods have more "

@@ -1,16 +1,16 @@
-"""What means that change a graph have in common: the plan, and people's quasi-identifiers that
+"""What steps that change a graph have in common: the plan, and people's quasi-identifiers that
 would stand out.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.step import Plan
 from sfumato.data.graphs.graph import PeopleGraph, labels_in
 from sfumato.errors import Unsatisfiable
@@ -26,7 +26,7 @@ class GraphPlan(Plan):
     """
 
     graph: PeopleGraph
-    counts: Mapping[str, Any]
+    counts: Fields
     warned: tuple[str, ...] = ()
     cost: float | None = None
 
@@ -35,7 +35,7 @@ class GraphPlan(Plan):
         """What whoever runs the recipe should know."""
         return self.warned
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """The plan in counts."""
         return dict(self.counts)
 

@@ -112,8 +112,7 @@ def made_graphical(degrees: Whole) -> Whole:
     # graph.
     while not kernels.degrees.is_graphical(ordered):
         level = ordered[0]
-        last = (
-            int(np.searchsorted(-ordered, -level, side="right")) - 1
-        )  # the last of the largest: the order stays
+        # the last of the largest: the order stays
+        last = int(np.searchsorted(-ordered, -level, side="right")) - 1
         ordered[last] -= 1
     return ordered[::-1].copy()

@@ -242,9 +242,8 @@ def top_eigenvalues(graph: PeopleGraph, count: int) -> NDArray[np.float64]:
     """The largest eigenvalues, descending."""
     rows = graph.ties
     eigenvalues: Any
-    if (
-        count > graph.people - 2 or graph.people <= 50
-    ):  # Lanczos needs room; small matrices are solved whole
+    # Lanczos needs room; small matrices are solved whole
+    if count > graph.people - 2 or graph.people <= 50:
         matrix = np.zeros((graph.people, graph.people))
         matrix[np.repeat(np.arange(graph.people), rows.degrees), rows.ends] = 1.0
         eigenvalues = np.linalg.eigvalsh(matrix)[::-1][:count]
@@ -257,9 +256,8 @@ def top_eigenvalues(graph: PeopleGraph, count: int) -> NDArray[np.float64]:
         sparse = csr_array(
             (np.ones(len(rows.ends)), rows.ends, rows.starts), shape=(graph.people, graph.people)
         )
-        begin = 1.0 + np.sqrt(
-            rows.degrees
-        )  # the same whatever the order of people is, up to that order
+        # the same whatever the order of people is, up to that order
+        begin = 1.0 + np.sqrt(rows.degrees)
         eigenvalues = eigsh(
             sparse, k=count, which="LA", v0=begin, tol=ENOUGH, return_eigenvectors=False
         )

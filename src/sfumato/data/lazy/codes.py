@@ -93,7 +93,9 @@ class Coder:
 
     def text(self, column: pl.Series) -> pl.Series:
         """A column as it was before."""
-        return self.labels(column.name).gather(column) if self.is_coded(column) else column
+        if not self.is_coded(column):
+            return column
+        return self.labels(column.name).gather(column)
 
     def decoded(self, rows: pl.DataFrame, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """The rows with text again, in some columns or all."""
@@ -162,14 +164,18 @@ def counted_in_pieces(
             if merged.height > max_combinations:
                 return None
     counts = _merged([merged, *fresh], columns, name, coder)
-    return None if counts.height > max_combinations else counts
+    if counts.height > max_combinations:
+        return None
+    return counts
 
 
 def _merged(
     parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder
 ) -> pl.DataFrame:
     tables = [part for part in parts if part is not None]
-    return tables[0] if len(tables) == 1 else tallied(coder.together(tables), columns, name)
+    if len(tables) == 1:
+        return tables[0]
+    return tallied(coder.together(tables), columns, name)
 
 
 def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
@@ -179,7 +185,10 @@ def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFra
     packed = _packed(rows, columns)
     # Without one number per row (text, floats, too wide) polars groups by several columns.
     if packed is None:
-        amount = pl.col(name).sum() if name in rows.columns else pl.len().cast(pl.Int64).alias(name)
+        if name in rows.columns:
+            amount = pl.col(name).sum()
+        else:
+            amount = pl.len().cast(pl.Int64).alias(name)
         return rows.group_by(list(columns)).agg(amount)
     keys, spans = packed
     span = math.prod(width for _, width in spans)

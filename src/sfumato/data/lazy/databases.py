@@ -152,7 +152,9 @@ class Name:
         return cls(parts[-1], parts[0] if len(parts) == 2 else None)
 
     def __str__(self) -> str:
-        return self.table if self.schema is None else f"{self.schema}.{self.table}"
+        if self.schema is None:
+            return self.table
+        return f"{self.schema}.{self.table}"
 
     @property
     def said(self) -> str:
@@ -161,17 +163,18 @@ class Name:
         >>> Name("visits.2026", "clinic").said
         'clinic."visits.2026"'
         """
-        parts = [self.table] if self.schema is None else [self.schema, self.table]
+        if self.schema is None:
+            parts = [self.table]
+        else:
+            parts = [self.schema, self.table]
         return ".".join(quoted(part) if "." in part or '"' in part else part for part in parts)
 
     @property
     def quoted(self) -> str:
         """The name in SQL."""
-        return (
-            quoted(self.table)
-            if self.schema is None
-            else f"{quoted(self.schema)}.{quoted(self.table)}"
-        )
+        if self.schema is None:
+            return quoted(self.table)
+        return f"{quoted(self.schema)}.{quoted(self.table)}"
 
 
 # A part in quotes, where a quote is doubled, or a run of signs without dot and quote.

@@ -118,7 +118,10 @@ class Postgres(Transaction):
         """
         # PostgreSQL packs a declared numeric(p, s) as ((p << 16) | s) + 4; -1 means that none is
         # declared.
-        digits, scale = ((declared - 4) >> 16, (declared - 4) & 0x7FF) if declared >= 4 else (0, 0)
+        if declared >= 4:
+            digits, scale = ((declared - 4) >> 16, (declared - 4) & 0x7FF)
+        else:
+            digits, scale = (0, 0)
         if not digits:
             sql = (
                 f"SELECT coalesce(max(scale({column})), 0)::int8 AS scale,"  # noqa: S608
@@ -362,19 +365,23 @@ class Sqlite(Transaction):
 
 def _sqlite_dtype(dtype: pl.DataType) -> pl.DataType:
     if isinstance(dtype, pl.Decimal):
-        return pl.Float64() if dtype.precision <= 15 else pl.String()
+        if dtype.precision <= 15:
+            return pl.Float64()
+        return pl.String()
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
         return pl.Datetime("us")
-    return (
-        pl.String() if dtype in (pl.Time, pl.Duration, pl.UInt64, pl.Int128, pl.Datetime) else dtype
-    )
+    if dtype not in (pl.Time, pl.Duration, pl.UInt64, pl.Int128, pl.Datetime):
+        return dtype
+    return pl.String()
 
 
 def _sqlite_type(dtype: pl.DataType) -> str:
     if dtype.is_integer():
         return "INTEGER"
     sql_types = {pl.Float64: "REAL", pl.Boolean: "BOOLEAN", pl.Date: "DATE", pl.Binary: "BLOB"}
-    return "TIMESTAMP" if isinstance(dtype, pl.Datetime) else sql_types.get(type(dtype), "TEXT")
+    if isinstance(dtype, pl.Datetime):
+        return "TIMESTAMP"
+    return sql_types.get(type(dtype), "TEXT")
 
 
 _SECONDS = "substr(?, 1, 19) IS datetime(substr(?, 1, 19))"
@@ -479,7 +486,10 @@ class Duck(Transaction):
         """Take rows over from Arrow."""
         with self.guarded():
             self.connection.register("sfumato rows", rows.to_arrow())
-            do = f"CREATE TABLE {name.quoted} AS" if create else f"INSERT INTO {name.quoted}"
+            if create:
+                do = f"CREATE TABLE {name.quoted} AS"
+            else:
+                do = f"INSERT INTO {name.quoted}"
             # A quoted name.
             self.connection.execute(f'{do} SELECT * FROM "sfumato rows"')  # noqa: S608
             self.connection.unregister("sfumato rows")
@@ -487,7 +497,9 @@ class Duck(Transaction):
 
 def plain_text(column: str, dtype: pl.DataType) -> str:
     """The SQL that selects a column of DuckDB without the collation it may have."""
-    return f"decode(encode({quoted(column)}))" if dtype == pl.String else quoted(column)
+    if dtype == pl.String:
+        return f"decode(encode({quoted(column)}))"
+    return quoted(column)
 
 
 ATTACHED: weakref.WeakSet[Attached] = weakref.WeakSet()

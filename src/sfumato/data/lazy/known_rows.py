@@ -74,7 +74,10 @@ class KnownRows:
                 columns[name] = others.get_column(name)
                 continue
             column = frame.get_column(name).slice(start, others.height)
-            columns[name] = column.cast(pl.String) if name in self.originals.coded else column
+            if name in self.originals.coded:
+                columns[name] = column.cast(pl.String)
+            else:
+                columns[name] = column
         return pl.DataFrame(columns)
 
     def released_rows(self, table: LazyTable, start: int, others: Table) -> Table:

@@ -72,7 +72,9 @@ def counted(
         for batch in itertools.chain([first], rows)
     )
     counts = counted_in_pieces(pieces, columns, name, max_combinations, coder)
-    return None if counts is None else coder.decoded(counts, columns)
+    if counts is None:
+        return None
+    return coder.decoded(counts, columns)
 
 
 def hardly_repeats(batch: pl.DataFrame) -> bool:

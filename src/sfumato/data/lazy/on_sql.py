@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
+from sfumato.core.fields import Document
 from sfumato.data.lazy import on_polars
 from sfumato.data.lazy.databases import Address, Column, Name, Transaction, quoted
 from sfumato.data.lazy.drivers import begun
@@ -31,7 +32,7 @@ class DatabaseTable:
 
     place: Address
     name: Name
-    memo: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    memo: Document = dataclasses.field(default_factory=dict, repr=False)
 
     @classmethod
     def within(cls, running: Transaction, name: Name) -> DatabaseTable:
@@ -98,7 +99,9 @@ def counted(
     }
     counts = frame.transaction.query(sql, result_columns)
     tick(int(counts[name].sum()))
-    return None if counts.height > max_combinations else counts
+    if counts.height > max_combinations:
+        return None
+    return counts
 
 
 def batches(frame: DatabaseTable, columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:

@@ -69,7 +69,9 @@ def parquet_columns(table: Any) -> ParquetColumns | None:
     if isinstance(table, ParquetColumns):
         return table
     if isinstance(table, LazyTable):
-        return ParquetColumns.of(table.parts, table.source) if table.parts else None
+        if not table.parts:
+            return None
+        return ParquetColumns.of(table.parts, table.source)
     if not isinstance(table, str | Path) or format_of_suffix(Path(table).suffix) != "parquet":
         return None
     file = Path(table)

@@ -104,7 +104,9 @@ def order_key(seed: Seed) -> int:
 def places_of(order: pl.Series, count: int) -> pl.Series:
     """The part of every row, of so many: the top bits of its hash."""
     # The divisor is 2⁶⁴ / count rounded up, so the largest hash still falls into the last part.
-    return order // -(-(2**64) // count) if count > 1 else order * 0
+    if count > 1:
+        return order // -(-(2**64) // count)
+    return order * 0
 
 
 def _put_rows(

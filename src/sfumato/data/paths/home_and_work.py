@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import AT_LEAST, Attack, Finding, NothingToAttack, Scene, stopped_short
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.data.paths.knowledge import KnownPoints, hours_of, posted, released_ticks, wilson
@@ -85,7 +86,7 @@ class HomeAndWork(Attack):
             if len(other_candidates)
             else ""
         )
-        details: dict[str, Any] = {
+        details: Document = {
             "by_hour": by_hour,
             "found": int(right.sum()),
             "mean_candidates": float(candidates[right].mean()) if right.any() else 0.0,

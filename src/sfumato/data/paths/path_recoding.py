@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.data import Evidence
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
@@ -21,7 +22,7 @@ from sfumato.data.paths.trajectories import Trajectories, require_paths
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
@@ -38,7 +39,7 @@ class PathPlan(Plan):
     tried: int = 0
     levels: tuple[int, int] = (1, 1)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """The levels in words, and what they cost; no data values."""
         places, times = self.words
         return {
@@ -50,7 +51,7 @@ class PathPlan(Plan):
             "loss": round(self.loss, 6),
         }
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """How many levels there are and how many were tried."""
         return {"place_levels": self.levels[0], "time_levels": self.levels[1], "tried": self.tried}
 
@@ -153,9 +154,7 @@ class PathRecoding(Step):
             paths.require_people(model.k, model.promise)
         return _searched(lattice, models, self.budget)
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That places stand at another level than the recipe takes, or times are told in two
         ways.
         """

@@ -165,9 +165,8 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
         of_level, cells = _cells(
             table.columns, across >> level, up >> level, (wide * 2**level, high * 2**level)
         )
-        if (
-            cells.height == 1 or min(wide, high) * 2 ** (level - 1) >= reach
-        ):  # wider than the whole area: next comes the top
+        # wider than the whole area: next comes the top
+        if cells.height == 1 or min(wide, high) * 2 ** (level - 1) >= reach:
             break
         diagonal = float(np.hypot(wide * 2**level, high * 2**level))
         codes.append(of_level)

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
@@ -21,7 +22,7 @@ from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.methods.formulas.itemsets import ItemSets, frequent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,7 +52,7 @@ class SuppressionPlan(Plan):
     everywhere: int
     people_gone: int
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """How much is deleted; not which."""
         return {
             "how": self.how,
@@ -182,9 +183,7 @@ class PointSuppression(Step):
                 closest=closest,
             )
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That points were deleted in another way than the recipe says, or more of them than its
         budget allows.
         """
@@ -217,16 +216,18 @@ def needless_points(
     if not promises:
         return None
     sets, (demand,) = point_sets(people), [promise.asked(people) for promise in promises]
+    # single points that must go anyway
     if (
         # Points with fewer than k carriers go in any case: the cheapest lower bound comes first.
         float(np.mean(sets.supports[sets.items] < demand.k)) > budget
-    ):  # single points that must go anyway
+    ):
         return None
     allowed = int(budget * len(sets.items))
+    # some of the sets are enough to tell that too much must go
     for limit in (
         FIRST_LOOK,
         MOST_SETS,
-    ):  # some of the sets are enough to tell that too much must go
+    ):
         # A part of the violating sets gives a bound already. Most levels end here.
         violations = demand.violations(sets, limit=limit)
         if kernels.paths.bound_hitting_weight(violations.members, sets.supports, allowed) > allowed:

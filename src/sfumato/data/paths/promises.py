@@ -142,9 +142,8 @@ class SetPromise(PathModel, Protocol):
         sets = point_sets(paths)
         violations = demand.violations(sets)
         smallest = violations.least or 0
-        if (
-            violations.count and smallest > 1
-        ):  # what holds sets of which a part is too rare was not looked at
+        # what holds sets of which a part is too rare was not looked at
+        if violations.count and smallest > 1:
             smallest = smallest_support(sets, demand.m) or 0
         if demand.m == 1:
             about = "point"

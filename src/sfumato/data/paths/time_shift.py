@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
@@ -34,7 +35,7 @@ class ShiftPlan(Plan):
     most: str
     ticks: int
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """By how much at most; not whom by how much."""
         return {"at_most": self.most, "people": len(self.shifts), "guarantee": "none"}
 
@@ -111,7 +112,7 @@ class CollapsePlan(Plan):
 
     kept: NDArray[np.bool_] = dataclasses.field(repr=False)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """How many points were taken for one with the one before."""
         return {"points_collapsed": int((~self.kept).sum())}
 

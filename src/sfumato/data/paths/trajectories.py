@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.data import PeopleData
+from sfumato.core.fields import Document
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source, missing_column_problems, without_role
@@ -273,7 +274,7 @@ class Trajectories(PeopleData):
             self, starts=starts, ticks=ticks, places=places, table=place_table, **changes
         )
 
-    def _of_people(self, persons: NDArray[np.int64]) -> dict[str, Any]:
+    def _of_people(self, persons: NDArray[np.int64]) -> Document:
         """What is told of some of the people, in the order they are named in."""
         origin = persons if self.origin is None else self.origin[persons]
         return {
@@ -519,7 +520,7 @@ def _beside(
     return key, matched_rows.select(own)
 
 
-def require_paths(people: Any, method: str) -> Trajectories:
+def require_paths(people: object, method: str) -> Trajectories:
     """The people as paths, or an error that names who asked."""
     if not isinstance(people, Trajectories):
         raise ParameterError(f"{method} works on paths; these data have another shape")

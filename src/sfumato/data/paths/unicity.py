@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.words import percent
@@ -73,7 +74,7 @@ class Unicity(Attack):
         curve, wrong, exact, hit = unicity_curve(scene, known_points, self.points, self.draws)
         people = scene.pair.original.people
         value = curve[-1]
-        details: dict[str, Any] = {
+        details: Document = {
             "curve": {
                 "known": "points known",
                 "points": [[p, share] for p, share in enumerate(curve, start=1)],
@@ -134,9 +135,8 @@ def unicity_curve(
     # One sample serves all sizes that are too many: its first p points are the draw of size p.
     if not all(exact):
         hits, missed = np.zeros((people, largest_set)), np.zeros(largest_set)
-        for first in range(
-            0, people, 10_000
-        ):  # so that the draws of many people need not lie in memory
+        # so that the draws of many people need not lie in memory
+        for first in range(0, people, 10_000):
             rows = slice(first, min(people, first + 10_000))
             # The stream is named after the block, so that draws do not depend on how blocks are
             # processed.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.calendar import FIRST, LAST, days_of, shift_column
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
@@ -35,10 +35,10 @@ class DatesPlan(Plan):
     """How many days the dates of every person move; for the owner only."""
 
     shifts: NDArray[np.int64] = dataclasses.field(repr=False)
-    told: Mapping[str, Any]
+    told: Fields
     warned: tuple[str, ...]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was moved, and by how much at most."""
         return dict(self.told)
 
@@ -128,7 +128,7 @@ class ShiftPersonDates(Step):
         return frame[column]
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         date_columns = join_words(
             [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.core.fields import Fields
 from sfumato.core.parameters import parameters
 from sfumato.data.relational.knowledge import Persons
 from sfumato.data.relational.models import PersonsModel
@@ -37,7 +38,7 @@ class EvenCounts(RowsStep):
     r"""Rows go until everybody has as many rows, in every table, as at least k − 1 others who are
     alike by the own columns; everybody stays.
 
-    A means for persons_k_anonymity with ``knows: counts``. The persons of a class are put in the
+    A step for persons_k_anonymity with ``knows: counts``. The persons of a class are put in the
     order of how many rows they have, cut into groups of at least k, and everybody in a group keeps
     as many rows of every table, drawn at random, as the one who has fewest; tables further down
     come after those above them. With one table below the people no other groups lose fewer rows:
@@ -105,7 +106,7 @@ class EvenCounts(RowsStep):
         return KeptPlan(tuple(retained_rows), facts, left_alone(self.name, short))
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         return (
             "Rows were removed until enough people have the same numbers of them: "

@@ -587,7 +587,9 @@ class Acquaintance:
         )
 
 
-def of_groups(secrets: Any, measure: Disclosure, groups: NDArray[np.int64]) -> NDArray[np.float64]:
+def of_groups(
+    secrets: object, measure: Disclosure, groups: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Per person what the group of the person gives away."""
     # Persons by group; where each group begins.
     order = np.argsort(groups, kind="stable").astype(np.int64)

@@ -1,14 +1,14 @@
-"""A means for promises about persons: who cannot be hidden is left out of all tables."""
+"""A step for promises about persons: who cannot be hidden is left out of all tables."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
@@ -28,7 +28,7 @@ Budget = Annotated[float, Field(ge=0, le=1, description="share of the persons wh
 
 
 def aims(step: str, goal: Goal) -> list[PersonsPromise]:
-    """The promises of a run that can say for whom they are broken; a means is refused where there
+    """The promises of a run that can say for whom they are broken; a step is refused where there
     is none.
     """
     promises: tuple[Any, ...] = goal.models
@@ -77,12 +77,12 @@ class PersonsPlan(Plan):
     kept: NDArray[np.bool_]
     rounds: int
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """How many go; not who."""
         gone = int((~self.kept).sum())
         return {"people_dropped": gone, "share_dropped": round(gone / max(len(self.kept), 1), 6)}
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """In how many rounds they were found."""
         return {"rounds": self.rounds}
 
@@ -173,7 +173,7 @@ class SuppressPersons(Step):
             )
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         gone = facts["people_dropped"]
         if not gone:
@@ -276,9 +276,8 @@ def thinned(model: PersonsLDiversity, view: Shown, goal: Goal) -> NDArray[np.boo
     # More than one l-th of the group.
     over = counts > sizes * model.limit + 1e-9
     order = np.lexsort((-counts, in_group))
-    first = order[
-        np.diff(in_group[order], prepend=-1) > 0
-    ]  # of every group the most frequent value
+    # of every group the most frequent value
+    first = order[np.diff(in_group[order], prepend=-1) > 0]
     persons_chosen = first[over[first]]
     if not len(persons_chosen):
         return gone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from sfumato.core.model import Model
 from sfumato.core.shape import Shape
@@ -34,7 +34,7 @@ class PersonsPromise(Model, Protocol):
         return None
 
 
-def require_tables(people: Any, method: str) -> RelatedTables:
+def require_tables(people: object, method: str) -> RelatedTables:
     """The tables; people of any other shape are refused."""
     if not isinstance(people, RelatedTables):
         raise ParameterError(f"{method} is about several tables")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document
 from sfumato.core.keys import derived, digests
 from sfumato.core.relations import canonical
 from sfumato.data.relational.rows import TableRows
@@ -36,7 +37,7 @@ def given(parts: Sequence[TableRows], seed: Seed) -> tuple[TableRows, ...]:
 
 
 def _replace_keys(rows: TableRows, seed: Seed) -> TableRows:
-    fresh: dict[str, Any] = {}
+    fresh: Document = {}
     # Pseudonyms that a step gave are kept.
     if rows.link.key is not None and rows.labels is None:
         fresh["labels"] = letters(_distinct(seed.stream(f"pseudonyms of {rows.name}"), len(rows)))
@@ -63,7 +64,7 @@ def keyed(parts: Sequence[TableRows], key: bytes) -> tuple[TableRows, ...]:
 
 
 def _keyed(rows: TableRows, people: TableRows, key: bytes, *, split: bool) -> TableRows:
-    fresh: dict[str, Any] = {}
+    fresh: Document = {}
     if rows.names is not None:
         # Another domain after a split, so that two releases under one key do not join across the
         # cut.

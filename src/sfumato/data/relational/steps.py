@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
@@ -44,10 +45,10 @@ class KeptPlan(Plan):
     """
 
     kept: tuple[Mapping[str, NDArray[np.bool_]], ...]
-    told: Mapping[str, Any]
+    told: Fields
     warned: tuple[str, ...] = ()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was done, in counts."""
         return dict(self.told)
 
@@ -58,7 +59,7 @@ class KeptPlan(Plan):
 
 
 class RowsStep(Step):
-    """A means that lets rows go; what belongs to them goes too. Means inherit this class."""
+    """A step that removes rows; what belongs to them goes too. Steps inherit this class."""
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
 
@@ -72,7 +73,7 @@ class RowsStep(Step):
 
 def rows_within(
     budget: float, before: Mapping[str, int], after: Mapping[str, int], *, step: str, first: str
-) -> dict[str, Any]:
+) -> Document:
     """How many rows of the tables below the people went, for a plan to tell; refused beyond the
     budget, with what should be done ``first``.
     """
@@ -110,7 +111,7 @@ def _below(tables: RelatedTables, name: str, step: str) -> TableRows:
     return rows
 
 
-def _more_than(released: Any, table: str, limit: int, step: str) -> str | None:
+def _more_than(released: object, table: str, limit: int, step: str) -> str | None:
     """That somebody has more rows of a table than a step leaves, in words."""
     rows = _below(require_tables(released, step), table, step)
     if len(rows):
@@ -176,7 +177,7 @@ class CapRows(RowsStep):
         return KeptPlan(({self.table: stays},), {**facts, "rows_dropped": int((~stays).sum())})
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         table, people, rows = facts["table"], facts["people_capped"], facts["rows_dropped"]
         went = (
@@ -188,7 +189,7 @@ class CapRows(RowsStep):
             f" {table}{went if people else ', and nobody had more'}."
         )
 
-    def contradicted_by(self, released: Any) -> str | None:
+    def contradicted_by(self, released: object) -> str | None:
         """Somebody has more rows than the cap."""
         return _more_than(released, self.table, self.at_most, self.name)
 
@@ -242,7 +243,7 @@ class CoarsenCounts(RowsStep):
         return KeptPlan(({self.table: stays},), facts, warned)
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         table, rows, emptied = facts["table"], facts["rows_dropped"], facts["people_emptied"]
         if emptied:
@@ -258,7 +259,7 @@ class CoarsenCounts(RowsStep):
             f"{count_of(rows, 'row')}, chosen at random{exception}."
         )
 
-    def contradicted_by(self, released: Any) -> str | None:
+    def contradicted_by(self, released: object) -> str | None:
         """Somebody has more rows than the largest number; fewer than was chosen may be left by a
         later step.
         """
@@ -299,7 +300,7 @@ class DropPeople(RowsStep):
         )
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         gone = facts["people_dropped"]
         return (
@@ -307,7 +308,7 @@ class DropPeople(RowsStep):
             f"tables because of the number of rows of {facts['table']}."
         )
 
-    def contradicted_by(self, released: Any) -> str | None:
+    def contradicted_by(self, released: object) -> str | None:
         """Somebody has more rows than those who may stay."""
         if self.more_than is None:
             return None
@@ -322,10 +323,10 @@ class PseudonymPlan(Plan):
     """The tables with their pseudonyms, and what was done."""
 
     tables: RelatedTables = dataclasses.field(repr=False)
-    told: Mapping[str, Any]
+    told: Fields
     warned: tuple[str, ...] = ()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """What was done; no pseudonym is in it."""
         return dict(self.told)
 
@@ -393,9 +394,7 @@ class KeyPseudonyms(Step):
         facts = {"split": self.split, "keyed": self.key is not None, "tables": len(parts)}
         return PseudonymPlan(dataclasses.replace(tables, parts=parts), facts, warned)
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That the join was cut, or pseudonyms follow from a key, where the recipe says nothing of
         it.
         """
@@ -406,7 +405,7 @@ class KeyPseudonyms(Step):
         return None
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         if facts["keyed"]:
             kind = "pseudonyms that follow from a key of the owner"

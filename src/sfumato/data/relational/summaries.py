@@ -1,4 +1,4 @@
-"""What the means for several tables did, in sentences that anybody reads."""
+"""What the steps for several tables did, in sentences that anybody reads."""
 
 from __future__ import annotations
 

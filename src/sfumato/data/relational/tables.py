@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.data import PeopleData
+from sfumato.core.fields import Document
 from sfumato.core.pair import TablePair
 from sfumato.core.relations import Link
 from sfumato.core.schema import Role, Schema
@@ -395,7 +396,7 @@ class RelatedTables(PeopleData):
                 origin = np.arange(len(rows), dtype=np.int64)
             else:
                 origin = rows.origin
-            columns: dict[str, Any] = {ROW: origin}
+            columns: Document = {ROW: origin}
             if rows.names is not None and rows.labels is not None:
                 columns |= {KEY: rows.names, PSEUDONYM: rows.labels}
             frames[rows.name] = pl.DataFrame(columns)
@@ -423,9 +424,8 @@ def _inverse_order(order: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 
 def _same_rows(own_rows: TableRows, other_rows: TableRows) -> bool:
-    if (
-        own_rows.link.parent is None and not own_rows.is_people
-    ):  # persons of a table that joins with nobody have numbers of their own
+    # persons of a table that joins with nobody have numbers of their own
+    if own_rows.link.parent is None and not own_rows.is_people:
         if len(own_rows) == len(other_rows):
             joined = bool((_codes(own_rows.owner) == _codes(other_rows.owner)).all())
         else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.fields import Fields
 from sfumato.core.parameters import parameters
 from sfumato.data.relational.knowledge import FactRows, Persons
 from sfumato.data.relational.models import PersonsModel
@@ -32,7 +33,7 @@ class TrimRows(RowsStep):
     """Leave rows out of the tables below the people where few rows of a person are shared by too
     few persons; everybody stays.
 
-    A means for persons_k_anonymity with ``knows: any``. Within the persons who are alike in their
+    A step for persons_k_anonymity with ``knows: any``. Within the persons who are alike in their
     own columns, a row that fewer than k of them have is left out of the tables of all who have it;
     a second or third copy of a row counts as a row of its own that only those have who have it so
     often. Then whoever has a set of two rows that too few share loses one of them: the row that is
@@ -90,7 +91,7 @@ class TrimRows(RowsStep):
         )
 
     @classmethod
-    def story(cls, facts: Mapping[str, Any]) -> str:
+    def story(cls, facts: Fields) -> str:
         """What was done, in a sentence."""
         return (
             "Rows that too few persons share were removed: "
@@ -156,9 +157,8 @@ def _rows_to_go(
         # A later copy makes no sense without an earlier one, so copies go together from the last
         # on.
         gone[entry_numbers[_and_later_copies(remaining, rows.places[entries])]] = True
-        size = (
-            1 if len(entries) and size > 1 else size + 1
-        )  # who loses a row is not among those any more who have it
+        # who loses a row is not among those any more who have it
+        size = 1 if len(entries) and size > 1 else size + 1
     return gone
 
 

@@ -4,7 +4,7 @@ that are as they were.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from sfumato.data.relational.tables import RelatedTables
 
 
-def _require_both(original: Any, released: Any, metric: str) -> tuple[RelatedTables, RelatedTables]:
+def _require_both(
+    original: object, released: object, metric: str
+) -> tuple[RelatedTables, RelatedTables]:
     return require_tables(original, metric), require_tables(released, metric)
 
 

@@ -109,9 +109,8 @@ def _style_widths(styles: str) -> dict[int, int]:
 
 def _column_widths(sheet: str, widths: dict[int, int]) -> dict[int, int]:
     by_column: dict[int, set[int | None]] = {}
-    first = min(
-        (_position(letters) for letters in _FILLED.findall(sheet)), default=0
-    )  # where the reader begins
+    # where the reader begins
+    first = min((_position(letters) for letters in _FILLED.findall(sheet)), default=0)
     for letters, _, attributes in _CELL.findall(sheet):
         style = _STYLE.search(attributes)
         if not _KIND.search(attributes):  # text cells say their kind; numbers need not

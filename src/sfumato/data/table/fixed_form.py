@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 import polars as pl
@@ -72,9 +72,8 @@ def in_fixed_form(dataset: Table, recipe: Recipe) -> Table:
         for part, value in layout_options.items()
     }
     source = dataclasses.replace(dataset.source, digest=digest, labels={}, **layout)
-    frame = nw.from_native(
-        pl.DataFrame(columns), eager_only=True
-    )  # other frames have no whole numbers beside gaps
+    # other frames have no whole numbers beside gaps
+    frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
     return type(dataset)(frame, source=source, origin=dataset.origin).with_schema(recipe.schema)
 
 
@@ -89,7 +88,7 @@ def _cells(dataset: Table, name: str) -> pl.Series:
     return pl.Series(name, [_text(value) for value in column.to_list()], dtype=pl.String)
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     missing = value is None or value != value  # noqa: PLR0124 - NaN is no value
     return None if missing else label(value)
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.source import Source
 from sfumato.data.table.formats import is_list, listed
 from sfumato.data.table.inference import STYLES
@@ -65,7 +65,7 @@ class Form:
             layout = {}
         return cls(format, **{**layout, **({"delimiter": "\t"} if tabs else {})}, defused=defused)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """What a certificate says about reading the file, for this format."""
         types = {} if self.types is None else {"types": dict(self.types)}
         if self.format == "csv":
@@ -74,7 +74,7 @@ class Form:
         return {**({"header": self.header} if self.format == "excel" else {}), **types}
 
     @classmethod
-    def from_dict(cls, format: str | None, fields: Mapping[str, Any]) -> Form:  # noqa: A002
+    def from_dict(cls, format: str | None, fields: Fields) -> Form:  # noqa: A002
         """The form a certificate tells; the null marker and the quote are those of this version, or
         refused.
         """
@@ -192,7 +192,7 @@ def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
     return _stored_moment(column, kind)
 
 
-_UNITS: dict[str, Any] = {"datetime[ms]": "ms", "datetime[us]": "us", "datetime[ns]": "ns"}
+_UNITS: Document = {"datetime[ms]": "ms", "datetime[us]": "us", "datetime[ns]": "ns"}
 
 
 def _spelled_moment(text: pl.Series, kind: str) -> pl.Series:

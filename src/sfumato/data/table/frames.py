@@ -5,9 +5,9 @@ missing.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
+from sfumato.core.fields import Fields
 from sfumato.core.source import Intake, Source
 from sfumato.core.table import Table
 from sfumato.core.words import join_words
@@ -22,7 +22,7 @@ INDEX_LEFT = (
 )
 
 
-def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Table:
+def take_frame(frame: Any, otherwise: Intake, options: Fields) -> Table:
     """A dataset of a polars, pandas or Arrow frame; what is decided on the way is in its source's
     notes.
     """
@@ -47,7 +47,7 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Tab
     return with_values(dataset, intake)
 
 
-def _has_index(frame: Any) -> bool:
+def _has_index(frame: object) -> bool:
     """Whether a pandas frame has an index that says something: a name, or anything but 0, 1, 2,
     …
     """

@@ -215,9 +215,8 @@ def _classify(text: pl.Series) -> tuple[str, pl.Series | None]:
         return "partly" if share > 0.5 and not code else "text", None
     if code:
         return "code", None
-    is_short = (
-        len(text) <= SAMPLE
-    )  # a longer column is looked at in full only where a part of it is worth it
+    # a longer column is looked at in full only where a part of it is worth it
+    is_short = len(text) <= SAMPLE
     numbers = None
     if is_short or _integers(sample) is not None:
         numbers = _integers(text)
@@ -350,9 +349,8 @@ def _keeps_digits(plain: pl.Series, numbers: pl.Series) -> bool:
         return True
     doubtful_texts, doubtful_numbers = plain.filter(doubtful), numbers.filter(doubtful)
     number_texts = doubtful_numbers.cast(pl.String)
-    otherwise = (
-        doubtful_texts != number_texts
-    )  # most are written as they would be again, and need no second look
+    # most are written as they would be again, and need no second look
+    otherwise = doubtful_texts != number_texts
     is_equal = _digits(doubtful_texts.filter(otherwise)) == _digits(number_texts.filter(otherwise))
     return bool(is_equal.all()) and bool(doubtful_numbers.is_finite().all())
 

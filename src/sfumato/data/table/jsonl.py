@@ -109,7 +109,7 @@ def _is_plain(values: list[Any]) -> bool:
     return not any(isinstance(value, dict | list) for value in values)
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return {list: "array", str: "string", int: "number", float: "number", bool: "boolean"}.get(
         type(value), "null"
     )

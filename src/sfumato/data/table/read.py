@@ -110,9 +110,8 @@ def read_written(
     if form.defused:
         frame = restored(frame)
     if has_layout and not form.header and frame.width == len(form.types):
-        frame.columns = list(
-            form.types
-        )  # a file without names: the form knows them, in their order
+        # a file without names: the form knows them, in their order
+        frame.columns = list(form.types)
     return typed(frame, form, name), source
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.source import Source
 from sfumato.data.table.formats import FileFormat, ReadRequest, listed, refuse_nested, refusing
 from sfumato.errors import OutputError, UnreadableInput, require
@@ -100,7 +101,7 @@ def _reader(data: bytes, name: str, kind: str) -> str:
 
 
 def _user_missing(
-    reader: Any, data: bytes, frame: pl.DataFrame, options: Mapping[str, Any]
+    reader: Any, data: bytes, frame: pl.DataFrame, options: Fields
 ) -> dict[str, list[Any]]:
     """Codes declared as missing; only columns with missing values are read again to see them."""
     # SPSS declares its codes in the head of the file: no rows are read for them.
@@ -116,7 +117,7 @@ def _user_missing(
     return {k: list(v) for k, v in meta.missing_user_values.items()}
 
 
-def _notes(kind: str, missing: Mapping[str, Any]) -> tuple[str, ...]:
+def _notes(kind: str, missing: Fields) -> tuple[str, ...]:
     if missing:
         notes = [f"{listed(list(missing))}: codes declared as missing were read as missing"]
     else:
@@ -162,7 +163,7 @@ def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> No
     if kind == "stata":  # it has no infinite numbers
         floats = [column for column in ready if column.dtype == pl.Float64]
         ready = ready.with_columns(column.set(column.is_infinite(), None) for column in floats)
-    options: dict[str, Any] = {"file_label": str(source.labels.get("title", ""))}
+    options: Document = {"file_label": str(source.labels.get("title", ""))}
     labels = source.labels.get("variables", {})
     options["column_labels"] = {k: labels[k] for k in frame.columns if k in labels} or None
     # No value labels are written for SAS.
@@ -199,7 +200,7 @@ def surviving_labels(
     return labels_kept
 
 
-def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> dict[str, Any]:
+def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> Document:
     """Formats, measures, widths and declared missing codes, for columns that are still what they
     were.
     """
@@ -209,7 +210,7 @@ def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> dict[str, Any]
         for k, v in source.labels.get("formats", {}).items()
         if k in numeric and _is_number_format(v, kind)
     }
-    words: dict[str, Any] = {"variable_format": formats or None}
+    words: Document = {"variable_format": formats or None}
     if kind == "spss":
         for own_name, field_name in (
             ("measures", "variable_measure"),

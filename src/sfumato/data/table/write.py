@@ -89,9 +89,8 @@ def form_for(
             f"defuse has no effect on {kind} files, which a spreadsheet does not run; leave it out"
         )
     form = Form.of(kind, source, tabs=suffix in (".tsv", ".tab"), defused=defuse)
-    has_names = frame.columns != [
-        f"column_{i}" for i in range(1, frame.width + 1)
-    ]  # names that positions do not give
+    # names that positions do not give
+    has_names = frame.columns != [f"column_{i}" for i in range(1, frame.width + 1)]
     return dataclasses.replace(form, types=types_of(frame), header=form.header or has_names)
 
 

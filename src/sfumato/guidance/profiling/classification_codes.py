@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Document
 from sfumato.core.words import percent
 
 # Share of the distinct values that must be codes.
@@ -135,7 +136,7 @@ EVIDENCE = (
 class Offer:
     """A classification in recipe syntax and the reason for it."""
 
-    hierarchy: dict[str, Any]
+    hierarchy: Document
     reason: str
 
 

@@ -64,7 +64,7 @@ class Copies:
 def copies_in(
     columns: tuple[ColumnProposal, ...],
     frame: pl.DataFrame,
-    means: ProposedStep | None,
+    proposed: ProposedStep | None,
     *,
     sampled: bool = False,
 ) -> Copies:
@@ -80,11 +80,11 @@ def copies_in(
     }
     quasi = [name for name, attribute in attributes.items() if attribute.has(Role.QUASI)]
     copies = {column.name: str(column.copy_of) for column in columns if column.copy_of in quasi}
-    if means is not None:
+    if proposed is not None:
         earlier = Copies(copies, {}, {name: _copy_reason(quasi) for name, quasi in copies.items()})
     else:
         earlier = Copies()
-    if means is None or not quasi or len(quasi) == len(attributes) or frame.height < K:
+    if proposed is None or not quasi or len(quasi) == len(attributes) or frame.height < K:
         return earlier
     table = Table(frame[list(attributes)], Schema(attributes))  # type: ignore[arg-type]
     table = _sample_rows(table, quasi)
@@ -92,7 +92,7 @@ def copies_in(
         TablePair.of(table, _aligned(table.drop(quasi))), k=K
     ).found:  # nothing even without any label
         return earlier
-    step: Step = registry.build("steps", means.step)
+    step: Step = registry.build("steps", proposed.step)
     promise: Model = registry.build("models", PROMISE)
     try:
         released = step.apply(table, step.plan(table, Goal((promise,), Seed.of(1))))

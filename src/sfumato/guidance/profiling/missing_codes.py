@@ -84,9 +84,8 @@ def _words(text: pl.Series, counts: NDArray[np.int64]) -> list[str]:
     if not any(map(_number, words)) or not _all_codes(spelled):
         return words
     below = [word for word in words if word.startswith("-") and _number(word)]
-    lowest = (
-        spelled.filter(~spelled.is_in(below)).str.starts_with("-").any()
-    )  # a postcode is not negative
+    # a postcode is not negative
+    lowest = spelled.filter(~spelled.is_in(below)).str.starts_with("-").any()
     return [word for word in words if not _number(word) or (word in below and not lowest)]
 
 
@@ -103,9 +102,8 @@ def _all_codes(text: pl.Series) -> bool:
 
 def _numbers(values: pl.Series, counts: NDArray[np.int64]) -> list[int]:
     if values.dtype.is_integer():
-        values = values.cast(
-            pl.Int64, strict=False
-        )  # a narrow type cannot even be compared with what it cannot hold
+        # a narrow type cannot even be compared with what it cannot hold
+        values = values.cast(pl.Int64, strict=False)
     records = {
         code: int(counts[(values == code).fill_null(value=False).to_numpy()].sum())
         for code in (*BELOW, *ABOVE)

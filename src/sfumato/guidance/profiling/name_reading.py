@@ -1,7 +1,7 @@
 """What the words inside a column name are about: whole words, words with other endings, parts of
 compounds and abbreviations.
 
-``DaysMentHlthBad`` is about health, ``fatheduc`` about the education of a father, ``lwage`` about
+``DaysMentHlthBad`` is about health, ``wifeeduc`` about the education of a wife, ``lwage`` about
 money. Where a name is about several concepts, one that must not be learned goes first.
 """
 
@@ -62,7 +62,7 @@ class NameReading:
         """The concept that decides: one that must not be learned before others, the last of
         equals.
 
-        >>> read_name("DaysMentHlthBad").concept, read_name("fatheduc").concept
+        >>> read_name("DaysMentHlthBad").concept, read_name("wifeeduc").concept
         ('health', 'education')
         """
         best = None

@@ -9,10 +9,11 @@ import functools
 import os
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sfumato.core.fields import Fields
 from sfumato.core.schema import UNITS, Kind, Role
 from sfumato.core.source import Code, Source
 from sfumato.guidance.profiling import VERBS
@@ -21,7 +22,7 @@ from sfumato.guidance.profiling.copies import copies_in
 from sfumato.guidance.profiling.detection import Recognition
 from sfumato.guidance.profiling.identifiers import identify
 from sfumato.guidance.profiling.proposed_hierarchies import suggest
-from sfumato.guidance.profiling.proposed_steps import ProposedStep, choose_means
+from sfumato.guidance.profiling.proposed_steps import ProposedStep, choose_step
 from sfumato.guidance.profiling.quasi import (
     MOST_COLUMNS,
     IdentifyingSet,
@@ -58,7 +59,7 @@ class ColumnProposal:
     name: str
     roles: tuple[Role, ...]
     kind: Kind
-    hierarchy: Mapping[str, Any] | None
+    hierarchy: Fields | None
     reasons: tuple[str, ...]
     confidence: float
     missing_share: float
@@ -78,10 +79,10 @@ class Proposal:
     the few that single out most records together (None where there was nothing to count).
     ``missing_codes`` has, per column, common codes in it that may stand for a missing value.
     ``left_alone`` is the share of records that the columns proposed as plain or asked about single
-    out together. ``means`` is the step that lost least when it was tried; ``follows`` are columns
+    out together. ``step`` is the step that lost least when it was tried; ``follows`` are columns
     that copy a quasi-identifier and are released through its labels. ``sampled``: of a large table,
     the rows in which columns were looked at together, which ``identifying``, ``left_alone``,
-    ``means`` and ``follows`` are estimated from; None: all rows. Everything about one column by
+    ``step`` and ``follows`` are estimated from; None: all rows. Everything about one column by
     itself is counted in all rows. ``repeated_share`` is the share of the rows looked at together
     that are equal to another of them, ``spelling_variants`` has how many values of a nominal column
     are equal to another but for capitals, blanks or accents.
@@ -94,7 +95,7 @@ class Proposal:
     identifying: IdentifyingSet | None
     missing_codes: Mapping[str, tuple[Code, ...]] = dataclasses.field(default_factory=dict)
     left_alone: float = 0.0
-    means: ProposedStep | None = None
+    step: ProposedStep | None = None
     follows: Mapping[str, str] = dataclasses.field(default_factory=dict)
     sampled: int | None = None
     repeated_share: float = 0.0
@@ -175,14 +176,14 @@ def propose(
 def propose_recipe(
     table: pl.DataFrame | ColumnSource, source: Source, *, bound: int = MOST_ROWS
 ) -> Proposal:
-    """As :func:`propose`, with the means that lost least when they were tried on the table, and
+    """As :func:`propose`, with the steps that lost least when they were tried on the table, and
     what becomes of copies of quasi-identifiers.
     """
     proposal, rows = _propose(as_source(table), source, bound)
-    means = choose_means(proposal, rows)
-    copies = copies_in(proposal.columns, rows, means, sampled=proposal.sampled is not None)
+    step = choose_step(proposal, rows)
+    copies = copies_in(proposal.columns, rows, step, sampled=proposal.sampled is not None)
     columns = tuple(copies.applied(column) for column in proposal.columns)
-    return dataclasses.replace(proposal, columns=columns, means=means, follows=copies.follows)
+    return dataclasses.replace(proposal, columns=columns, step=step, follows=copies.follows)
 
 
 def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal, pl.DataFrame]:

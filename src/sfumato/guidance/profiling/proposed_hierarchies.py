@@ -5,11 +5,11 @@ never values.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import polars as pl
 
 from sfumato.core.encoding import label
+from sfumato.core.fields import Document
 from sfumato.core.schema import Kind
 from sfumato.guidance.profiling.classification_codes import classified
 from sfumato.guidance.profiling.columns import ProfiledColumn, count_values
@@ -37,7 +37,7 @@ _DEGREES = [0.01, 0.1, 1]
 class Suggestion:
     """A hierarchy in recipe syntax and the reason for it."""
 
-    hierarchy: dict[str, Any]
+    hierarchy: Document
     reason: str
 
 

@@ -1,4 +1,4 @@
-"""The means a proposal names: tried on the table itself, and chosen by what is lost."""
+"""The step a proposal names: tried on the table itself, and chosen by what is lost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import bind
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.schema import UNITS, Attribute, Kind, Role, Schema
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
 
 K = 5
 BUDGET = 0.02
-PROMISE: dict[str, Any] = {"k_anonymity": {"k": K}}
-FALLBACK: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
+PROMISE: Document = {"k_anonymity": {"k": K}}
+FALLBACK: Document = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
 
-# Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of
+# Rows the steps are tried on; a larger table is drawn from, with a fixed seed and in an order of
 # its values.
 ROWS = 10_000
 
-# Nodes of the generalization lattice up to which means that search it are tried.
+# Nodes of the generalization lattice up to which steps that search it are tried.
 MOST_NODES = 1_000_000
 
-# Loss by which another means must be better to be taken instead of one whose releases are easier to
+# Loss by which another step must be better to be taken instead of one whose releases are easier to
 # read.
 AS_GOOD = 0.02
 
@@ -42,12 +43,12 @@ AS_GOOD = 0.02
 class ProposedStep:
     """The step that is proposed, in recipe syntax, and why.
 
-    ``losses`` has what each means tried would lose (0-1), ``rows`` the rows it was tried on;
-    ``searched`` is False where the lattice of levels is too large for the means that search it, so
+    ``losses`` has what each step tried would lose (0-1), ``rows`` the rows it was tried on;
+    ``searched`` is False where the lattice of levels is too large for the steps that search it, so
     that they were not tried.
     """
 
-    step: Mapping[str, Any]
+    step: Fields
     losses: Mapping[str, float]
     rows: int
     searched: bool = True
@@ -84,20 +85,20 @@ class ProposedStep:
         )
 
 
-def choose_means(proposal: Proposal, frame: pl.DataFrame) -> ProposedStep | None:
-    """The means that loses least of the proposed quasi-identifiers while it keeps the promise; None
+def choose_step(proposal: Proposal, frame: pl.DataFrame) -> ProposedStep | None:
+    """The step that loses least of the proposed quasi-identifiers while it keeps the promise; None
     with nothing to try.
 
     Tried are local recoding, global recoding and, where a column has an order or the lattice is too
-    large to search, Mondrian. Of means that lose alike, within 0.02, the first of these is taken:
+    large to search, Mondrian. Of steps that lose alike, within 0.02, the first of these is taken:
     it releases labels of the hierarchies only, and drops no record.
     """
     dataset = _table(proposal, frame)
-    return None if dataset is None else means_for(dataset)
+    return None if dataset is None else step_for(dataset)
 
 
-def means_for(dataset: Table) -> ProposedStep | None:
-    """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not
+def step_for(dataset: Table) -> ProposedStep | None:
+    """As :func:`choose_step`, for a table whose columns are described; direct identifiers do not
     matter.
     """
     dataset = _sample_rows(
@@ -115,14 +116,14 @@ def means_for(dataset: Table) -> ProposedStep | None:
     return ProposedStep(_STEPS[step_name], losses, len(dataset), searched)
 
 
-_STEPS: dict[str, dict[str, Any]] = {
+_STEPS: dict[str, Document] = {
     "local_recoding": {"local_recoding": {}},
     "global_recoding": FALLBACK,
     "mondrian": {"mondrian": {}},
 }
 
 _OWN_LABELS = "it releases labels of the hierarchies only"
-# Why the releases of one means are easier to use than those of another: all are read alike
+# Why the releases of one step are easier to use than those of another: all are read alike
 # otherwise.
 _EASIER = {
     ("local_recoding", "global_recoding"): "it drops no record",
@@ -145,7 +146,7 @@ def _candidates(dataset: Table, *, searched: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _loss(step: Any, dataset: Table) -> float | None:
-    """What a means loses by its own objective, which is the same for all of them; None if it cannot
+    """What a step loses by its own objective, which is the same for all of them; None if it cannot
     keep the promise.
     """
     try:

@@ -1,4 +1,4 @@
-"""What several tables can promise about persons, and by what means: designs are tried on some of
+"""What several tables can promise about persons, and by what steps: designs are tried on some of
 the people, and the strongest that is affordable is proposed.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core import registry
+from sfumato.core.fields import Document
 from sfumato.core.randomness import Seed
 from sfumato.core.relations import with_keys
 from sfumato.core.schema import Role, Schema
@@ -20,7 +21,7 @@ from sfumato.core.source import Source
 from sfumato.core.step import Goal
 from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
-from sfumato.guidance.profiling.proposed_steps import K, attribute_of, means_for
+from sfumato.guidance.profiling.proposed_steps import K, attribute_of, step_for
 
 if TYPE_CHECKING:
     from sfumato.guidance.profiling.table_relations import TableGuess
@@ -42,7 +43,7 @@ SPARE = 4
 # it in less than half.
 COMMON = 1 / 3
 L = 2
-CHILD_MEANS: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
+CHILD_MEANS: Document = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +109,7 @@ def design_of(
     owners: Mapping[str, pl.Series],
 ) -> PersonsDesign:
     """The strongest promises about persons that some of the people could be given at a bearable
-    price, and the means.
+    price, and the steps.
     """
     trial = _Trial.of(tables, frames, owners)
     if trial is None:
@@ -148,7 +149,7 @@ class _Trial:
     guesses: tuple[TableGuess, ...]
     people: Any
     everybody: int
-    own_means: FieldView
+    own_step: FieldView
     results: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
     """What was left by all steps but the last, and the detail lost, of designs that were tried."""
 
@@ -182,7 +183,7 @@ class _Trial:
             )
             steps = None
             if _has_quasi(top):
-                steps = means_for(people.table(top.name))
+                steps = step_for(people.table(top.name))
         except SfumatoError:
             return None
         return cls(tuple(tables), people, size, CHILD_MEANS if steps is None else steps.step)
@@ -246,9 +247,8 @@ class _Trial:
                 if Role.QUASI in column.roles:
                     quasi_columns.add(f"{table.name}.{column.name}")
         for name, column in views.sensitive.items():
-            if (
-                name in quasi_columns or len(np.unique(column.code)) < L
-            ):  # who knows a column does not learn it
+            # who knows a column does not learn it
+            if name in quasi_columns or len(np.unique(column.code)) < L:
                 continue
             person_values = np.unique(np.stack([column.person, column.code], axis=1), axis=0)
             largest_share = np.bincount(person_values[:, 1]).max() / views.persons
@@ -261,10 +261,11 @@ class _Trial:
         """What a design loses of the people that it is tried on."""
         *steps, last = self._steps(design, self.people.people, budget=1.0)
         models = tuple(_built("models", line.spec) for line in self._meet(design))
+        # promises about secrets are the last step's alone
         key = (
             str(design.persons),
             design.larger,
-        )  # promises about secrets are the last step's alone
+        )
         try:
             if key not in self.results:
                 self.results[key] = _carried_out(self.people, steps, models)
@@ -316,7 +317,7 @@ class _Trial:
             why = "means that lose least"
             if aim:
                 why = f"so that there are {K * design.larger} persons to share rows with"
-            yield ProposedLine(_placed(self.own_means, {"table": self.top.name, **aim}), why)
+            yield ProposedLine(_placed(self.own_step, {"table": self.top.name, **aim}), why)
         for table in self.guesses[1:]:
             if _has_quasi(table):
                 common = design.sharing(persons)
@@ -338,7 +339,7 @@ class _Trial:
 
 
 def _carried_out(
-    people: Any, steps: Sequence[ProposedLine], models: tuple[Any, ...], first_number: int = 0
+    people: object, steps: Sequence[ProposedLine], models: tuple[Any, ...], first_number: int = 0
 ) -> tuple[Any, float]:
     """What steps leave of people, and the share of detail they lose on the average."""
     detail = [0.0]

@@ -97,7 +97,7 @@ class RelationsProposal:
     apart: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
     design: PersonsDesign | None = None
-    """Promises about persons, and the means that reach them."""
+    """Promises about persons, and the steps that reach them."""
 
 
 def _dropped(column: ColumnProposal, further: str | None) -> ColumnProposal:

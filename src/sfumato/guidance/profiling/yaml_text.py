@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from sfumato.core.fields import Document
 from sfumato.core.schema import UNITS, Kind, Role
 from sfumato.core.source import Code, Source
 from sfumato.core.words import percent
@@ -87,13 +87,13 @@ def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iter
 
 def _step(proposal: Proposal) -> str:
     """The step, and why it is proposed."""
-    means = proposal.means
-    if means is None:
+    proposed = proposal.step
+    if proposed is None:
         return f"  - {flow(FALLBACK)[1:-1]}"
     rows = "the table"
-    if means.rows != proposal.rows:
-        rows = f"{means.rows:,} rows of the table"
-    return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}: {means.why}"
+    if proposed.rows != proposal.rows:
+        rows = f"{proposed.rows:,} rows of the table"
+    return f"  - {flow(proposed.step)[1:-1]}  # guess: tried on {rows}: {proposed.why}"
 
 
 def _header(proposal: Proposal) -> Iterator[str]:
@@ -220,9 +220,9 @@ def column_lines(column: ColumnProposal) -> Iterator[str]:
         yield f"  {key}: {fields}{comment}"
 
 
-def _fields(column: ColumnProposal) -> dict[str, Any]:
+def _fields(column: ColumnProposal) -> Document:
     roles = [str(role) for role in column.roles]
-    fields: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+    fields: Document = {"role": roles[0] if len(roles) == 1 else roles}
     compared = not {Role.DROP, *UNITS} & set(column.roles) or column.kind is Kind.TEXT
     if compared and column.kind is not Kind.NOMINAL:
         fields["kind"] = str(column.kind)

@@ -298,7 +298,9 @@ def _step_without(step: Any, gone: Collection[str]) -> Any:
         left = columns and tuple(name for name in columns if name not in gone)
     if not columns or len(left) == len(columns):
         return step
-    return dataclasses.replace(step, columns=left) if left else None
+    if not left:
+        return None
+    return dataclasses.replace(step, columns=left)
 
 
 def without_columns(schema: Schema, columns: Collection[str]) -> Schema:
@@ -314,7 +316,9 @@ def with_levels(recipe: Recipe, levels: Mapping[str, int]) -> Recipe | None:
     if not bounds:
         return recipe
     last = recipe.steps[-1]
-    begun = last.begun_at(bounds) if isinstance(last, GlobalRecoding) else None
+    begun = None
+    if isinstance(last, GlobalRecoding):
+        begun = last.begun_at(bounds)
     if begun is None:
         return None
     return dataclasses.replace(recipe, steps=(*recipe.steps[:-1], begun))
@@ -322,4 +326,6 @@ def with_levels(recipe: Recipe, levels: Mapping[str, int]) -> Recipe | None:
 
 def with_class_size(model: Any, k: int) -> Any:
     """The promise of a class size with another one; any other promise as it is."""
-    return dataclasses.replace(model, k=k) if isinstance(model, KAnonymity) else model
+    if not isinstance(model, KAnonymity):
+        return model
+    return dataclasses.replace(model, k=k)

@@ -51,7 +51,9 @@ class CandidateChoice:
     @property
     def rank(self) -> int:
         """How many might get it, as far as a trial can tell."""
-        return 0 if self.trial is None else self.trial.decision.tier.rank
+        if self.trial is None:
+            return 0
+        return self.trial.decision.tier.rank
 
 
 def choose_candidate(
@@ -85,7 +87,9 @@ def _least_loss(choices: Sequence[CandidateChoice]) -> CandidateChoice:
     best = min(choices, key=lambda choice: choice.loss)
     groupable = [choice for choice in choices if choice.groupable]
     first = min(groupable, key=lambda choice: choice.loss, default=best)
-    return first if first.loss <= loss_allowed(best.loss) else best
+    if first.loss <= loss_allowed(best.loss):
+        return first
+    return best
 
 
 def _best_of_families(found: SearchResult) -> list[str]:
@@ -129,7 +133,9 @@ def _smallest_classes(
             best = choice
             between = round(math.sqrt(below * k))
             # Halfway between classes that are too small and those that will do.
-            smaller = _tried(ground, name, with_classes_of(recipe, between)) if below else None
+            smaller = None
+            if below:
+                smaller = _tried(ground, name, with_classes_of(recipe, between))
             if smaller is not None and smaller.meets and between < k:
                 best = smaller
             break

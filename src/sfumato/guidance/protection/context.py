@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.fields import Document, Fields
 from sfumato.errors import ParameterError, RecipeError
 from sfumato.guidance.recommendation.answers import ContextAnswers, answers_from
 from sfumato.release.decision.terms import AcceptedDependence, DecisionTerms, terms_of_context
@@ -27,7 +28,7 @@ class ContextKeywords(TypedDict, total=False):
     harm: str
     population: int | str
     keep: Sequence[str] | str
-    analyses: Sequence[Mapping[str, Any]]
+    analyses: Sequence[Fields]
     decide: Mapping[str, str]
     not_known: Mapping[str, str]
     first_release: str | bool
@@ -61,7 +62,7 @@ class ProtectionContext:
             accepted=() if recipe is None else accepted_in(recipe),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """As a file of answers has it."""
         document = self.answers.to_dict()
         if self.not_known:
@@ -72,7 +73,7 @@ class ProtectionContext:
 
 
 def context_from(
-    answers: ProtectionContext | ContextAnswers | Mapping[str, Any] | str | Path | None,
+    answers: ProtectionContext | ContextAnswers | Fields | str | Path | None,
     **keywords: Any,
 ) -> ProtectionContext:
     """The context of answers, a mapping or a YAML file; keywords go before what it says.

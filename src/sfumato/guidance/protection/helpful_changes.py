@@ -200,7 +200,9 @@ def _top_of(places: np.ndarray) -> float | None:
     if unit <= 0 or highest <= high + unit:
         return None
     top = math.floor(high / unit) * unit
-    return top if float(places.min()) < top < highest else None
+    if float(places.min()) < top < highest:
+        return top
+    return None
 
 
 def nice_number(value: float) -> float:

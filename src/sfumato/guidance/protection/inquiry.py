@@ -26,7 +26,7 @@ from sfumato.errors import (
     Unsatisfiable,
     did_you_mean,
 )
-from sfumato.guidance.profiling.proposed_steps import means_for
+from sfumato.guidance.profiling.proposed_steps import step_for
 from sfumato.guidance.protection.changes import (
     ChangePlan,
     RecipeChange,
@@ -112,7 +112,7 @@ class Inquiry:
         proposed = terms_for(
             answers, inspected.dataset.schema, inspected.distinct, inspected.people
         )
-        means = means_for(inspected.dataset)
+        means = step_for(inspected.dataset)
         data = SearchInput(
             inspected.dataset,
             inspected.recipe,

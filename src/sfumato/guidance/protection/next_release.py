@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.data import Context
+from sfumato.core.fields import Document, Fields
 from sfumato.core.progress import Progress, part_of
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role, Schema
@@ -86,7 +87,7 @@ class NextRelease:
             sentences.append(f"decided anew on these rows: {join_words(self.anew)}")
         return sentences
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The same as plain data."""
         tier = None if self.tier_before is None else str(self.tier_before)
         return {**dataclasses.asdict(self), "tier_before": tier}
@@ -99,7 +100,7 @@ class Predecessor:
     """
 
     folder: Path
-    document: Mapping[str, Any]
+    document: Fields
 
     @classmethod
     def read(cls, folder: Path) -> Predecessor:
@@ -135,7 +136,9 @@ class Predecessor:
     def earlier(self) -> Predecessor | None:
         """The release before it; None: it was the first."""
         before = self.document.get("after")
-        return None if before is None else Predecessor.read(Path(str(before)))
+        if before is None:
+            return None
+        return Predecessor.read(Path(str(before)))
 
 
 def earlier_releases(last: Predecessor, table: Any = None) -> list[EarlierRelease]:

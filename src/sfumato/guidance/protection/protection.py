@@ -16,6 +16,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph
 from sfumato.core.exchange import in_place
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ReleaseRefused
@@ -87,7 +88,7 @@ class Protection(Reportable):
         """The released table, in the kind of frame that was handed in."""
         return self.release.data
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The protection as plain data: names, counts, rates and reasons."""
         return {
             "sfumato_protection": 1,

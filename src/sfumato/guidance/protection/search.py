@@ -7,12 +7,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.data import Context
+from sfumato.core.fields import Fields
 from sfumato.core.progress import Progress, part_of, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
@@ -31,7 +32,7 @@ from sfumato.guidance.comparison import (
     on_one_map,
 )
 from sfumato.guidance.protection.changes import ChangePlan, with_levels, without_columns
-from sfumato.guidance.recommendation.candidates import TriedMeans, candidates_for
+from sfumato.guidance.recommendation.candidates import TriedMethod, candidates_for
 from sfumato.guidance.recommendation.inspection import drawn_from
 from sfumato.guidance.recommendation.selection import Ranked, ranked
 from sfumato.guidance.recommendation.terms import ProposedTerms
@@ -80,7 +81,7 @@ class SearchInput:
     terms: ProposedTerms
     changes: ChangePlan
     keep: tuple[str, ...] = ()
-    profile_step: Mapping[str, Any] | None = None
+    profile_step: Fields | None = None
     own_steps: tuple[Any, ...] = ()
 
     def without(self, columns: Collection[str]) -> SearchInput:
@@ -101,13 +102,13 @@ class SearchInput:
 class SearchResult:
     """All candidates in order, what came of each, and the columns that had to be left out."""
 
-    tried: tuple[TriedMeans, ...]
+    tried: tuple[TriedMethod, ...]
     comparison: Comparison
     ranked: Ranked
     rows: int
     left_out: tuple[LeftOut, ...] = ()
 
-    def candidate(self, name: str) -> TriedMeans:
+    def candidate(self, name: str) -> TriedMethod:
         """A candidate by its name."""
         return next(trial for trial in self.tried if trial.name == name)
 
@@ -181,13 +182,13 @@ def search(
     return best
 
 
-Outcomes = dict[str, tuple[TriedMeans, CandidateOutcome]]
+Outcomes = dict[str, tuple[TriedMethod, CandidateOutcome]]
 """Candidates by their names, and what came of each."""
 
 
 def _compared(
     sample: Table,
-    trials: Sequence[TriedMeans],
+    trials: Sequence[TriedMethod],
     terms: CommonTerms,
     workers: int | None,
     progress: Progress,
@@ -208,7 +209,7 @@ def _in_order(data: SearchInput, outcomes: Outcomes, rows: int) -> SearchResult:
     return SearchResult(trials, comparison, order, rows)
 
 
-def _ranked_or_none(comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool) -> Ranked:
+def _ranked_or_none(comparison: Comparison, tried: Sequence[TriedMethod], *, keep: bool) -> Ranked:
     """All candidates in order; nobody can win where nothing holds."""
     try:
         return ranked(comparison, tried, keep=keep)
@@ -216,23 +217,26 @@ def _ranked_or_none(comparison: Comparison, tried: Sequence[TriedMeans], *, keep
         return Ranked(tuple(trial.name for trial in tried), {}, "loss", False, 0)
 
 
-def methods_of(data: SearchInput) -> tuple[TriedMeans, ...]:
+def methods_of(data: SearchInput) -> tuple[TriedMethod, ...]:
     """One candidate of every family, with the steps of the changes before its own.
 
     Classes bound how often anybody is found, so no limit is set beside them: it would be judged on
     a sample, which misses it by chance. Masked and synthetic records keep theirs.
     """
-    proposed = None if data.profile_step is None else dict(data.profile_step)
+    if data.profile_step is None:
+        proposed = None
+    else:
+        proposed = dict(data.profile_step)
     trials = list(candidates_for(data.dataset, data.recipe, data.terms, proposed))
     classes = trials[0].candidate.recipe
     if data.own_steps:
         own = dataclasses.replace(classes, steps=data.own_steps)
-        trials.insert(0, TriedMeans(Candidate("as the recipe says", own), "your recipe"))
+        trials.insert(0, TriedMethod(Candidate("as the recipe says", own), "your recipe"))
     changed = [_with_changes(trial, data.changes) for trial in trials]
     return tuple(trial for trial in changed if trial is not None)
 
 
-def _with_changes(trial: TriedMeans, changes: ChangePlan) -> TriedMeans | None:
+def _with_changes(trial: TriedMethod, changes: ChangePlan) -> TriedMethod | None:
     """A candidate after the changes; None where its step cannot hold the levels they ask for."""
     recipe = with_levels(trial.candidate.recipe, changes.levels)
     if recipe is None:
@@ -294,7 +298,9 @@ def columns_to_leave_out(release: TableRelease, keep: Collection[str]) -> tuple[
 
 
 def _weight(schema: Schema, column: str) -> int:
-    return SECRET_WEIGHT if NEEDED & set(schema[column].roles) else 1
+    if NEEDED & set(schema[column].roles):
+        return SECRET_WEIGHT
+    return 1
 
 
 def _loss_of_all(data: SearchInput, result: SearchResult) -> float:

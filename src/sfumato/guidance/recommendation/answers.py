@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import RENAMED_ROLES, Role
 from sfumato.errors import ParameterError, RecipeError, SchemaError, did_you_mean
@@ -86,7 +87,7 @@ class ContextAnswers:
         tuple[str, ...], BeforeValidator(_names), Field(description="columns that must survive")
     ] = ()
     analyses: Annotated[
-        tuple[dict[str, Any], ...],
+        tuple[Document, ...],
         Field(description="metrics with bounds, as in the contract of a recipe"),
     ] = ()
     decide: Annotated[
@@ -110,9 +111,9 @@ class ContextAnswers:
         changes = {name: value for name, value in answers.items() if value is not None}
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """As ``answers.yaml`` has them: all questions, unknown ones too."""
-        fields: dict[str, Any] = {
+        fields: Document = {
             "recipient": self.recipient,
             "contract": self.contract,
             "sensitivity": self.sensitivity,
@@ -130,7 +131,7 @@ class ContextAnswers:
 FIELDS = tuple(field.name for field in dataclasses.fields(ContextAnswers))
 
 
-def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None) -> ContextAnswers:
+def answers_from(answers: ContextAnswers | Fields | str | Path | None) -> ContextAnswers:
     """Answers as they are, as a mapping, or in a YAML file; None: nothing is known.
 
     >>> answers_from({"recipient": "public", "population": "80_000_000"}).population
@@ -158,7 +159,7 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
         raise RecipeError(f"{name}: {str(error).removeprefix('ContextAnswers: ')}") from None
 
 
-def _word(value: Any) -> Any:
+def _word(value: object) -> Any:
     """YAML reads ``true`` where people mean yes; also inside what they decide."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -1,4 +1,4 @@
-"""The candidates: one of every family of means, with the same promises and limits where they make
+"""The candidates: one of every family of methods, with the same promises and limits where they make
 sense.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Document
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Kind, Role
 from sfumato.core.table import Table
@@ -33,8 +34,8 @@ NOBODYS = "it promises no class size: its records are synthetic; only copies are
 
 
 @dataclasses.dataclass(frozen=True)
-class TriedMeans:
-    """A candidate, the family of its means, and, where it cannot carry the promises, why not."""
+class TriedMethod:
+    """A candidate, the family of its method, and, where it cannot carry the promises, why not."""
 
     candidate: Candidate
     family: str
@@ -48,7 +49,7 @@ class TriedMeans:
 
 def candidates_for(
     dataset: Table, base: Recipe, terms: ProposedTerms, proposed: FieldView | None
-) -> tuple[TriedMeans, ...]:
+) -> tuple[TriedMethod, ...]:
     """One candidate of every family that has something to work on.
 
     ``base`` says what the columns are and what must survive, ``proposed`` is the step that a
@@ -67,8 +68,8 @@ def candidates_for(
     return (*own, *distinct, *_masked(dataset, base, terms), *_synthetic_candidates(base))
 
 
-def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
-    """Means that change cells into coarser ones, or leave some out."""
+def _recodings() -> list[tuple[str, str, Document]]:
+    """Methods that change cells into coarser ones, or leave some out."""
     return [
         *(
             (
@@ -92,14 +93,14 @@ def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
 
 def _with(
     name: str, family: str, recipe: Recipe, *steps: FieldView, other_promise: str = ""
-) -> TriedMeans:
+) -> TriedMethod:
     built = tuple(registry.build("steps", step) for step in steps)
-    return TriedMeans(
+    return TriedMethod(
         Candidate(name, dataclasses.replace(recipe, steps=built)), family, other_promise
     )
 
 
-def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMeans]:
+def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMethod]:
     """Quasi-identifiers with an order are swapped by rank, the others randomised; the limits hold,
     the promises cannot.
     """
@@ -112,7 +113,7 @@ def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMea
     limited = dataclasses.replace(base, limits=dict(terms.limits))
     masked = []
     for word, p, retain in STRENGTHS if free else ():
-        steps: list[dict[str, Any]] = []
+        steps: list[Document] = []
         if ordered:
             swap = {"columns": ordered, "p": p, "variant": "p_distribution"}
             steps.append({"rank_swap": swap})
@@ -138,13 +139,13 @@ def _has_order(dataset: Table, name: str) -> bool:
     return kind.is_numeric() or kind.is_temporal() or dataset.schema[name].order is not None
 
 
-def _synthetic_candidates(base: Recipe) -> list[TriedMeans]:
+def _synthetic_candidates(base: Recipe) -> list[TriedMethod]:
     return [
         _with("synthetic data (CART)", "synthetic", base, {"synthesize": {}}, other_promise=NOBODYS)
     ]
 
 
-def contract_of(lines: tuple[FieldView, ...], document: FieldView) -> dict[str, Any]:
+def contract_of(lines: tuple[FieldView, ...], document: FieldView) -> Document:
     """A recipe document with lines of a contract that refuse what breaks them."""
     refusing = []
     for line in lines:

@@ -7,12 +7,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.fields import Document
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import UNITS, Role, Schema
@@ -63,7 +63,7 @@ class Looked:
         }
 
 
-def table_of(table: Any, recipe: Recipe | None = None) -> Table:
+def table_of(table: object, recipe: Recipe | None = None) -> Table:
     """A table, or a path or frame that is read into memory."""
     engine = None
     if isinstance(table, str | Path):
@@ -137,7 +137,7 @@ def decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Schem
     """
     for column, word in decisions.items():
         roles = roles_of(word, column)
-        changes: dict[str, Any] = {"roles": roles}
+        changes: Document = {"roles": roles}
         hierarchy = None
         if column in schema.attributes:
             hierarchy = schema[column].hierarchy

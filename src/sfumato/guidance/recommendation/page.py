@@ -5,7 +5,6 @@ not known.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sfumato.core.blocks import (
     Block,
@@ -16,13 +15,14 @@ from sfumato.core.blocks import (
     TableBlock,
     VerdictBlock,
 )
+from sfumato.core.fields import Fields
 from sfumato.core.words import as_sentence, number
 from sfumato.release.report.page_html import ReportPage, as_shown, render_page
 
 NEVER_LAWFUL = "Numbers are one part of any rule: meeting them does not make a release lawful."
 
 
-def recommendation_page(document: Mapping[str, Any], chart: ChartBlock) -> str:
+def recommendation_page(document: Fields, chart: ChartBlock) -> str:
     """The page of a recommendation (see ``Recommendation.to_dict``) with its map."""
     document = as_shown(document)
     table, best = document["table"], document["best"]
@@ -69,7 +69,7 @@ def recommendation_page(document: Mapping[str, Any], chart: ChartBlock) -> str:
     return render_page(ReportPage(title, title, blocks, f"sfumato {document['version']}"))
 
 
-def _answer_rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _answer_rows(document: Fields) -> list[tuple[str, str]]:
     rows = []
     for question, answer in document["answers"].items():
         if question in document["assumed"]:

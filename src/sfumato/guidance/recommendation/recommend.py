@@ -1,15 +1,14 @@
-"""``sf.recommend``: look at a table, ask for the context, try every family of means, and say which
-release is best and why.
+"""``sf.recommend``: look at a table, ask for the context, try every family of methods, and say
+which release is best and why.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.fields import Fields
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
@@ -22,9 +21,9 @@ from sfumato.guidance.comparison import (
     Comparison,
     compare,
 )
-from sfumato.guidance.profiling.proposed_steps import means_for
+from sfumato.guidance.profiling.proposed_steps import step_for
 from sfumato.guidance.recommendation.answers import ContextAnswers, answers_from
-from sfumato.guidance.recommendation.candidates import TriedMeans, candidates_for
+from sfumato.guidance.recommendation.candidates import TriedMethod, candidates_for
 from sfumato.guidance.recommendation.inspection import Looked, drawn_from, looked_at, table_of
 from sfumato.guidance.recommendation.recommendation import Recommendation
 from sfumato.guidance.recommendation.selection import ranked
@@ -36,8 +35,8 @@ OWN = "as the recipe says"
 
 
 def recommend(
-    table: Any,
-    answers: ContextAnswers | Mapping[str, Any] | str | Path | None = None,
+    table: object,
+    answers: ContextAnswers | Fields | str | Path | None = None,
     *,
     recipe: Recipe | str | Path | None = None,
     seed: int | str | Seed = 0,
@@ -71,7 +70,7 @@ def recommend(
     inspected = looked_at(table_of(table, loaded), context, loaded)
     terms = terms_for(context, inspected.dataset.schema, inspected.distinct, inspected.people)
     tried_on = drawn_from(inspected.dataset)
-    proposed = means_for(inspected.dataset)
+    proposed = step_for(inspected.dataset)
     step = None if proposed is None else proposed.step
     methods = candidates_for(inspected.dataset, inspected.recipe, terms, step)
     if loaded is not None and loaded.steps:
@@ -97,10 +96,10 @@ def recommend(
     )
 
 
-def _own(first: TriedMeans, recipe: Recipe) -> TriedMeans:
+def _own(first: TriedMethod, recipe: Recipe) -> TriedMethod:
     """The steps of the user's own recipe, under the promises of this context."""
     own = dataclasses.replace(first.candidate.recipe, steps=recipe.steps)
-    return TriedMeans(Candidate(OWN, own), "your recipe", "")
+    return TriedMethod(Candidate(OWN, own), "your recipe", "")
 
 
 def _with_readable_axes(comparison: Comparison, yardstick: str) -> Comparison:

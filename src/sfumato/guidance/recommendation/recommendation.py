@@ -7,13 +7,14 @@ import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from sfumato import __version__
 from sfumato.core import recipe_files as recipes
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, ListBlock, Paragraph, VerdictBlock
 from sfumato.core.data import Context
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Seed
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.guidance.comparison import CandidateOutcome, Comparison
     from sfumato.guidance.recommendation.answers import ContextAnswers
-    from sfumato.guidance.recommendation.candidates import TriedMeans
+    from sfumato.guidance.recommendation.candidates import TriedMethod
     from sfumato.guidance.recommendation.terms import ProposedTerms, PublishedBar
     from sfumato.release.table_release import TableRelease
 
@@ -63,7 +64,7 @@ class Recommendation(Reportable):
     answers: ContextAnswers
     terms: ProposedTerms
     bars: tuple[PublishedBar, ...]
-    tried: tuple[TriedMeans, ...]
+    tried: tuple[TriedMethod, ...]
     comparison: Comparison
     ranked: Ranked
     unknown: tuple[str, ...]
@@ -199,7 +200,7 @@ class Recommendation(Reportable):
             self, ranked=dataclasses.replace(self.ranked, order=order, why_not=why), moved=failures
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The recommendation as plain data: names, counts, rates and reasons."""
         families = {entry.name: entry.family for entry in self.tried}
         return {

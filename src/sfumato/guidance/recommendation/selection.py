@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sfumato.errors import Unsatisfiable
 from sfumato.guidance.comparison import KEPT_ERROR, CandidateOutcome, Comparison
-from sfumato.guidance.recommendation.candidates import TriedMeans
+from sfumato.guidance.recommendation.candidates import TriedMethod
 
 # What is lost, the first that was measured on all candidates that may win.
 YARDSTICKS = ("loss", "squared_error", "marginal_error")
@@ -44,7 +44,7 @@ class Ranked:
         return self.order[1 : self.can_win]
 
 
-def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bool) -> Ranked:
+def ranked(comparison: Comparison, candidates: Sequence[TriedMethod], *, keep: bool) -> Ranked:
     """Put the candidates in order: those that keep promises and limits, by what is lost; then such
     as keep limits only. Of the first, one by whose labels records can be grouped goes before others
     that lose only a little less.

@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
 
+from sfumato.core.fields import Document
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.guidance.recommendation.answers import ContextAnswers
@@ -116,7 +116,7 @@ class ProposedTerms:
     reasons: tuple[Reason, ...]
 
     @property
-    def promises(self) -> list[dict[str, Any]]:
+    def promises(self) -> list[Document]:
         """The promises as a recipe writes them."""
         diverse = [
             {"l_diversity": {"sensitive": column, "l": values}}
@@ -172,15 +172,13 @@ def terms_for(
     audience, harm = exposure_of(answers), harm_of(answers)
     k = CLASS_SIZES[audience][harm]
     required_diversity = 3 if harm == "high" else 2
-    secret = [
-        name for name in schema.sensitive if name not in schema.quasi
-    ]  # what is known cannot be learned
+    # what is known cannot be learned
+    secret = [name for name in schema.sensitive if name not in schema.quasi]
     diversity = {
         name: min(required_diversity, distinct[name]) for name in secret if distinct[name] > 1
     }
-    limits = {
-        "linkage": math.ceil(10_000 / k) / 10_000
-    }  # never below 1/k, which classes of k may reach
+    # never below 1/k, which classes of k may reach
+    limits = {"linkage": math.ceil(10_000 / k) / 10_000}
     reasons = (
         *_feared(answers, audience),
         _class_size(answers, k, audience, harm),

@@ -117,7 +117,7 @@ def profile(
     if dataset is None:
         engine = None if table is None else "memory"
         dataset = open_data(data[0], quiet=quiet, intake=reading.intake, table=table, engine=engine)
-    with progress("trying means", quiet=quiet):
+    with progress("trying steps", quiet=quiet):
         proposal = api.profile(dataset)
     if json:
         questions = [dataclasses.asdict(question) for question in proposal.questions]

@@ -203,7 +203,9 @@ def _tell_next(folder: Path, files: AttackFiles) -> None:
 
 
 def _read_table(path: str | None) -> Table | None:
-    return None if path is None else read_data(path, quiet=True)
+    if path is None:
+        return None
+    return read_data(path, quiet=True)
 
 
 def _require_table_options(shape: Shape, knowledge: IntruderOptions, **options: object) -> None:

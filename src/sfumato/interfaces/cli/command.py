@@ -123,7 +123,10 @@ def _collect(source: str | type, values: Mapping[str, object]) -> Any:
     if not isinstance(source, str):
         return source(**_typed(declared_fields(source), values))
     verb = load_verb(source)
-    declared = declared_fields(verb) if isinstance(verb, type) else declared_in(verb)
+    if isinstance(verb, type):
+        declared = declared_fields(verb)
+    else:
+        declared = declared_in(verb)
     keywords = Keywords(_typed(declared, values))
     for name, bundle in bundles_of(verb).items():
         keywords[name] = bundle(**_typed(declared_fields(bundle), values))

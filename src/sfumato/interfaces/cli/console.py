@@ -33,6 +33,7 @@ from sfumato.core.blocks import (
     cell_text,
     numeric_columns,
 )
+from sfumato.core.fields import Document
 from sfumato.core.progress import Progress, must_compile, silent
 from sfumato.core.words import join_words, percent
 from sfumato.errors import did_you_mean, printable, printable_json
@@ -93,7 +94,7 @@ class Presentable(Protocol):
         """What is shown, without a data value of a person."""
         ...
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The same as plain data."""
         ...
 
@@ -256,7 +257,9 @@ def _cell(cell: Cell) -> str:
     words = _inline(cell_text(cell))
     # A cell that begins with a sign of a verdict: the sign alone is coloured.
     colour = _COLOURS.get(words[:1])
-    return f"[{colour}]{words[0]}[/]{words[1:]}" if colour else words
+    if not colour:
+        return words
+    return f"[{colour}]{words[0]}[/]{words[1:]}"
 
 
 def _inline(text: str) -> str:
@@ -388,7 +391,10 @@ def _nearest_option(option: str, options: Iterable[str]) -> str:
 def _about_words(message: str, context: Any) -> str:
     """A command nobody has, or more words than a command takes."""
     if unknown := UNKNOWN_COMMAND.fullmatch(message):
-        commands = list(getattr(context.command, "commands", ())) if context else []
+        if context:
+            commands = list(getattr(context.command, "commands", ()))
+        else:
+            commands = []
         hint = did_you_mean(unknown[1], commands)
         return f"command {unknown[1]!r} does not exist.{hint}".rstrip(".")
     if surplus := SURPLUS_WORDS.fullmatch(message):

@@ -156,15 +156,15 @@ def _with_more_quasi(people: Table) -> Table:
 
 
 def _make_release(people: Table, *, quiet: bool) -> TableRelease:
-    """The release by the means that loses least, attacked."""
+    """The release by the step that loses least, attacked."""
     from sfumato.core import registry
-    from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, means_for
+    from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, step_for
     from sfumato.interfaces.api import AnonymizeOptions, anonymize
     from sfumato.release.attack_run import AttackOptions
 
-    with progress("trying means", quiet=quiet):
-        means = means_for(people)
-    step = registry.build("steps", FALLBACK if means is None else means.step)
+    with progress("trying steps", quiet=quiet):
+        proposed = step_for(people)
+    step = registry.build("steps", FALLBACK if proposed is None else proposed.step)
     with progress("recoding", quiet=quiet) as on_progress:
         release = anonymize(
             people,
@@ -172,9 +172,9 @@ def _make_release(people: Table, *, quiet: bool) -> TableRelease:
             [step],
             options=AnonymizeOptions(progress=on_progress),
         )
-    if means is not None:
+    if proposed is not None:
         out().print(
-            f"{means.name.replace('_', ' ')}: {means.why.replace('_', ' ')}\n", soft_wrap=True
+            f"{proposed.name.replace('_', ' ')}: {proposed.why.replace('_', ' ')}\n", soft_wrap=True
         )
     with progress("attacking", quiet=quiet) as on_progress:
         attacked: TableRelease = release.attacked(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
@@ -101,7 +102,7 @@ def evaluate(
         tell_next(f"sfumato verify {share} --original {original}", quiet=files.quiet)
 
 
-def _add_values(values: dict[str, Any], evaluation: Evaluation, metrics: list[Any]) -> None:
+def _add_values(values: Document, evaluation: Evaluation, metrics: list[Any]) -> None:
     """Add what was measured to the values of a certificate: a name there stands for the metric
     without parameters, where it was measured.
     """

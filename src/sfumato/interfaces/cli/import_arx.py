@@ -44,6 +44,9 @@ def import_project(
     undecided = 0
     for spec in content.document["columns"].values():
         undecided += spec["role"] == "ask"
-    first = f"decide {undecided} column(s) with role ask, then " if undecided else ""
+    if undecided:
+        first = f"decide {undecided} column(s) with role ask, then "
+    else:
+        first = ""
     table = "TABLE" if content.table is None else folder / "data.csv"
     tell(f"next   {first}sfumato run {table} -r {folder / 'recipe.yaml'} -o out", quiet=quiet)

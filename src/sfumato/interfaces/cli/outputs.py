@@ -265,7 +265,10 @@ def _row(output: ReviewedOutput) -> tuple[str, ...]:
     why = escape(why)
     if output.logged.exception:
         why += " [bold](exception asked)[/]"
-    persons = "–" if verdict["persons"] is None else f"{verdict['persons']:,}"
+    if verdict["persons"] is None:
+        persons = "–"
+    else:
+        persons = f"{verdict['persons']:,}"
     return (
         str(output.logged.number),
         escape(output.logged.title),

@@ -104,7 +104,10 @@ def draft(
         )
     question = read_yaml(study.question, "--question")
     protocol = read_yaml(study.protocol, "--protocol")
-    noise = None if study.noise is None else read_yaml(study.noise, "--noise")
+    if study.noise is None:
+        noise = None
+    else:
+        noise = read_yaml(study.noise, "--noise")
     document = drafted(entries, question, protocol, noise)
     write_whole(output, write_yaml(document).encode())
     as_new(output)
@@ -430,7 +433,10 @@ def _show_study(study: Study, *, json: bool) -> None:
     rules = (
         f"at least {control.least_records} records, from at least {control.least_parties} parties"
     )
-    spent = f"{loss} of every party's budget" if loss else "no budget, because there is no noise"
+    if loss:
+        spent = f"{loss} of every party's budget"
+    else:
+        spent = "no budget, because there is no noise"
     effort = f"about {cost.messages:,} messages and {cost.sent:,} bytes sent by each party"
     lines += [("rules", rules), ("spent", spent), ("cost", f"{effort}, {seconds:.1f} s")]
     if any(study.valid):

@@ -6,16 +6,17 @@ import dataclasses
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
 
 from sfumato.core import environment
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
-from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.errors import ParameterError, ReleaseRefused, UnreadableInput
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import (
     documents_to_stdout,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.policy.compile import Compiled
     from sfumato.policy.documents import Remark
+    from sfumato.policy.people import Policies
 
 PolicyFiles = Annotated[
     list[str],
@@ -129,7 +131,7 @@ class PolicyChoices:
     key: Annotated[str | None, CommandOption("key for pseudonyms: a file, or env:NAME")] = None
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Document:
         """The same as compiling takes it; a promise without its degree is refused."""
         from sfumato.core import registry
 
@@ -137,11 +139,14 @@ class PolicyChoices:
         # A promise without its degree would hold of everything.
         if any(question.left_open for question in questions):
             raise ParameterError("--meet needs a degree, like k_anonymity:5")
-        options: dict[str, Any] = {"meet": tuple(question.model for question in questions)}
+        options: Document = {"meet": tuple(question.model for question in questions)}
         if self.key:
             # env:NAME is a variable, anything else the path of a file.
             variable = self.key.removeprefix("env:")
-            options["key"] = {"file": self.key} if variable == self.key else {"env": variable}
+            if variable == self.key:
+                options["key"] = {"file": self.key}
+            else:
+                options["key"] = {"env": variable}
         return options
 
     def read(self, data: str, intake: Intake, *, quiet: bool) -> Table:
@@ -220,9 +225,14 @@ class PolicyRunFiles(PolicyOptions):
     force: Annotated[
         bool, CommandOption("replace an earlier release in that folder", ("--force",))
     ] = False
+    purpose: Annotated[str | None, CommandOption("what the data are used for")] = None
+    every_use: Annotated[
+        bool,
+        CommandOption("every purpose for every recipient that the policies allow", ("--all",)),
+    ] = False
 
 
-@command("sfumato.policy.enforce:enforce", COMPILE_OPTIONS)
+@command("sfumato.policy.enforce:enforce", COMPILE_OPTIONS, without=("purpose",))
 def run(
     data: Data,
     *,
@@ -242,9 +252,20 @@ def run(
 
     # A folder that may not be replaced is refused before the long work.
     refuse_existing(Path(files.output), force=files.force)
+    if (files.purpose is None) == (not files.every_use):
+        raise ParameterError("give --purpose for one release, or --all for every use")
     policies = Policies.load(*files.policy)
     dataset = choices.read(data, reading.intake, quiet=files.quiet)
-    options = {**use, **settings, **choices.options, **retention.dates}
+    options = {**settings, **choices.options, **retention.dates}
+    if files.purpose is None:
+        if use or files.force:
+            raise ParameterError(
+                "--all takes no --recipient, --seed or --force: it makes a new folder with all "
+                "releases, each with a seed of its own"
+            )
+        _run_all(policies, dataset, files, {"by": choices.by, **options})
+        return
+    options |= {"purpose": files.purpose, **use}
     with progress("enforcing", quiet=files.quiet) as on_progress:
         enforced = enforce(policies, dataset, by=choices.by, progress=on_progress, **options)
     folder = enforced.write(files.output, force=files.force)
@@ -260,6 +281,28 @@ def run(
     # Only a folder that replaces another one is exchanged.
     exchange = ("exchange",) if files.force else ()
     notes(cannot_promise("modes", "locks", *exchange), quiet=files.quiet)
+
+
+def _run_all(
+    policies: Policies, dataset: Table, files: PolicyRunFiles, options: dict[str, Any]
+) -> None:
+    """Make every release, and show who gets what; exit code as of a refused release where an
+    allowed use has none.
+    """
+    from sfumato.policy.batch import enforce_all
+
+    with progress("enforcing", quiet=files.quiet) as on_progress:
+        found = enforce_all(policies, dataset, files.output, progress=on_progress, **options)
+    if files.json:
+        give_json({**found.to_dict(), "folder": files.output})
+    else:
+        show_blocks(found.blocks())
+    tell(
+        f"{files.output}: in every folder share is for the recipient, owner stays; uses.json stays",
+        quiet=files.quiet,
+    )
+    if not found.complete:
+        raise typer.Exit(ReleaseRefused.exit_code)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -359,7 +402,7 @@ def export(
     documents_to_stdout().write(text)
 
 
-def _release_in_dpv(folder: Path, to: str) -> dict[str, Any]:
+def _release_in_dpv(folder: Path, to: str) -> Document:
     from sfumato.policy.dialects.dpv import release_to_dpv
     from sfumato.policy.enforce import read_record
     from sfumato.release.certificate_files import read_certificate

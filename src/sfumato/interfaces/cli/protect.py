@@ -189,7 +189,9 @@ def _ask(
 
 def _place(data: str) -> str | None:
     """Where the table is, for the release after this one; None: it has no place."""
-    return str(Path(data).resolve()) if data != "-" and Path(data).exists() else None
+    if data != "-" and Path(data).exists():
+        return str(Path(data).resolve())
+    return None
 
 
 def _tell_places(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.words import join_words
@@ -89,7 +89,10 @@ def serve(
     require("nicegui", extra="web", to="open the workbench")
     intake = reading.intake.options()
     first, file = _first_table(data, intake, files.table)
-    recipe = None if files.recipe is None else recipe_files.load(files.recipe)
+    if files.recipe is None:
+        recipe = None
+    else:
+        recipe = recipe_files.load(files.recipe)
     folder = files.project or project_of(file)
     try:
         project = Project.open(folder)
@@ -126,8 +129,8 @@ def serve(
 
 
 def _first_table(
-    data: str | None, intake: Mapping[str, Any], table: str | None
-) -> tuple[dict[str, Any] | None, Path | None]:
+    data: str | None, intake: Fields, table: str | None
+) -> tuple[Document | None, Path | None]:
     """The table that a new project starts with, and the file that names its project."""
     from sfumato.interfaces.web.table_locations import absolute_location, file_of, require_one_table
 
@@ -144,7 +147,7 @@ def _first_table(
 
 
 def _print_new_address(
-    folder: Path, busy: Held, first: Mapping[str, Any] | None, refused: list[str], *, browser: bool
+    folder: Path, busy: Held, first: Fields | None, refused: list[str], *, browser: bool
 ) -> None:
     """Print a new address of the workbench that has the project open."""
     from sfumato.interfaces.web.login_links import new_address

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.data_files import read_data_file
+from sfumato.core.fields import Document
 from sfumato.core.options import (
     CommandOption,
     DeclaredOption,
@@ -24,7 +25,7 @@ from sfumato.core.options import (
 )
 
 Verb = Callable[..., object]
-_TYPES: dict[str, Any] = {
+_TYPES: Document = {
     "str": str,
     "int": int,
     "float": float,

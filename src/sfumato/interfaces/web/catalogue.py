@@ -51,7 +51,10 @@ def _entry(cls: Any) -> CatalogueEntry:
     description = registry.describe(cls)
     facts = description.get("facts")
     group = AGAINST[facts["against"]] if facts else _room(cls.__module__)
-    title = cls.title if isinstance(cls, type) and issubclass(cls, Utility) else title_of(cls.name)
+    if isinstance(cls, type) and issubclass(cls, Utility):
+        title = cls.title
+    else:
+        title = title_of(cls.name)
     return CatalogueEntry(cls.name, title, meaning_of(cls), group)
 
 
@@ -127,5 +130,8 @@ def sentence_of(name: str, field: Any, method: Any) -> str:
         return f"{title}: {now.label} changed"
     if now.kind == "switch":
         return f"{title}: {now.label} {'on' if now.value else 'off'}"
-    value = ", ".join(now.selection) if now.kind in ("columns", "column", "many") else now.text
+    if now.kind in ("columns", "column", "many"):
+        value = ", ".join(now.selection)
+    else:
+        value = now.text
     return f"{title}: {now.label} = {value}{' %' if now.kind == 'share' else ''}"

@@ -37,7 +37,10 @@ def changes(before: Recipe | None, after: Recipe) -> list[Change]:
     >>> [(one.path, one.before, one.after) for one in changes(old, new)]
     [('meet · k_anonymity · k', '5', '7'), ('limits · loss', '', '0.5')]
     """
-    was = {} if before is None else dict(_leaves(recipes.to_dict(before), ()))
+    if before is None:
+        was = {}
+    else:
+        was = dict(_leaves(recipes.to_dict(before), ()))
     now = dict(_leaves(recipes.to_dict(after), ()))
     paths = [*now, *(path for path in was if path not in now)]
     return [
@@ -63,7 +66,10 @@ def _leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
         for entry in node:
             ((key, below),) = entry.items()
             counts[key] = counts.get(key, 0) + 1
-            name = str(key) if counts[key] == 1 else f"{key} {counts[key]}"
+            if counts[key] == 1:
+                name = str(key)
+            else:
+                name = f"{key} {counts[key]}"
             yield from _leaves(below, (*path, name))
     else:
         yield path, _text_of_value(node)
@@ -79,7 +85,10 @@ def _text_of_value(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, Mapping) or value is None:
         return "as by default"
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        text = ", ".join(map(str, value))
+    else:
+        text = str(value)
     if len(text) <= LONGEST:
         return text
     return text[: LONGEST - 1] + "…"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sfumato.core import registry
+from sfumato.core.fields import Fields
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.words import join_words
@@ -56,9 +57,7 @@ def choice_of(attribute: Attribute) -> str:
     return next(names, join_words(attribute.roles))
 
 
-def with_role(
-    recipe: Recipe, columns: Sequence[str], choice: str, suggested: Mapping[str, Any]
-) -> Edited:
+def with_role(recipe: Recipe, columns: Sequence[str], choice: str, suggested: Fields) -> Edited:
     """Say what columns are. A column that becomes a quasi-identifier without a hierarchy gets the
     suggested one.
 

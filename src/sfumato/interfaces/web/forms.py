@@ -228,11 +228,15 @@ def problems_by_field(message: str, class_name: str, names: Sequence[str]) -> di
         begins = re.match(r"(\w+)(?:\..*?(?= should| must|:))?:? ", part)
         names_field = begins is not None and begins[1] in names
         sentence = part[begins.end() :] if names_field and begins else part
-        last = begins[1] if names_field and begins else last
+        if names_field and begins:
+            last = begins[1]
         if not sentences.get(last, "").startswith(
             sentence
         ):  # a field that may be two things is told of once
-            sentences[last] = f"{sentences[last]}; {sentence}" if last in sentences else sentence
+            if last in sentences:
+                sentences[last] = f"{sentences[last]}; {sentence}"
+            else:
+                sentences[last] = sentence
     return sentences
 
 
@@ -289,7 +293,10 @@ def _field(name: str, info: Any, subject: Any, schema: Schema | None) -> FormFie
     default = None
     if not required:
         default = plain_data(info.get_default(call_default_factory=True))
-    value = default if subject is None else plain_data(getattr(subject, name))
+    if subject is None:
+        value = default
+    else:
+        value = plain_data(getattr(subject, name))
     plain = FormField(
         name,
         label=info.title or name.replace("_", " "),
@@ -347,7 +354,9 @@ def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
         if typing.get_origin(kind) is not Literal:
             return ()
         words += typing.get_args(kind)
-    return words if all(isinstance(word, str) for word in words) else ()
+    if all(isinstance(word, str) for word in words):
+        return words
+    return ()
 
 
 def _number(declared: DeclaredType) -> Fields:
@@ -542,7 +551,8 @@ def read_value(field: FormField, entered: Any) -> Any:
     if field.kind == "mapping":
         return _read_mapping(entered)
     if isinstance(entered, str):
-        entered = entered if field.kind in ("text", "area", "yaml", "texts") else entered.strip()
+        if field.kind not in ("text", "area", "yaml", "texts"):
+            entered = entered.strip()
         nothing = LEFT_OUT
         if field.kind == "texts" and field.required and not field.min_items:
             nothing = []
@@ -641,5 +651,8 @@ def _read_mapping(entered: Any) -> Any:
         raise ParameterError("has a row without a value")
     mapping = {}
     for key, value in rows:
-        mapping[key] = read_yaml(value, "this") if isinstance(value, str) else value
+        if isinstance(value, str):
+            mapping[key] = read_yaml(value, "this")
+        else:
+            mapping[key] = value
     return mapping or LEFT_OUT

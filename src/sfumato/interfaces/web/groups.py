@@ -58,7 +58,9 @@ class Grouping:
     @property
     def top(self) -> str:
         """The label of the top."""
-        return self.rows[0][-1] if self.rows else TOP
+        if not self.rows:
+            return TOP
+        return self.rows[0][-1]
 
     def to_dict(self, level: int, counts: Mapping[str, int]) -> Fields:
         """The groups of a level and what stands in each, with records; what does not occur has
@@ -116,7 +118,10 @@ class Grouping:
             (*row[:level], name, *above) if row[level - 1] in moving else row for row in rows
         ]
         listed = {row[0] for row in rows}
-        new = [member for member in members if member not in listed] if level == 1 else []
+        if level == 1:
+            new = [member for member in members if member not in listed]
+        else:
+            new = []
         return dataclasses.replace(
             self, rows=(*moved_rows, *((member, name, *above) for member in new))
         )

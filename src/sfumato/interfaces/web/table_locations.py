@@ -45,7 +45,10 @@ def file_of(location: str, table: str | None = None) -> Path:
     if not is_address(location):
         return Path(location)
     parts = address(location)
-    at = parts.file if parts.kind in ("sqlite", "duckdb") else Path("/", *parts.shown.split("/"))
+    if parts.kind in ("sqlite", "duckdb"):
+        at = parts.file
+    else:
+        at = Path("/", *parts.shown.split("/"))
     return at if table is None else at / table
 
 

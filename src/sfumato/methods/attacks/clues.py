@@ -304,9 +304,8 @@ def _by_step(pair: TablePair, step: Step, columns: tuple[str, ...]) -> list[Like
     if isinstance(clue, Runs):
         return [clue_from_runs(pair, c) for c in numbers]
     if isinstance(clue, Centres) and numbers:
-        whole = set(numbers) == set(
-            step.masks
-        )  # in some of its columns alone the nearest centre is often another's
+        # in some of its columns alone the nearest centre is often another's
+        whole = set(numbers) == set(step.masks)
         spread = _diagonal(_covariance(pair, numbers))
         return [clue_from_differences(pair, numbers, spread, step.name, nearest=whole)]
     if isinstance(clue, Randomised):

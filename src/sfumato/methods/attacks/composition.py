@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
@@ -117,7 +118,7 @@ class Composition(Attack):
             f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases "
             f"reveal their {column}"
         )
-        details: dict[str, Any] = {
+        details: Document = {
             "people": len(rows),
             "values": len(pair.reading(column).labels),
             "column": column,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -12,6 +12,7 @@ from pydantic import Field
 from sfumato.core.attack import Attack, Finding, cut_short
 from sfumato.core.classes import count_rows
 from sfumato.core.consistency import Pairs, pair_up
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
 from sfumato.core.words import percent
@@ -135,7 +136,7 @@ class AttackCost(Attack):
             soundness = float(np.mean(sound))
         else:
             soundness = None
-        details: dict[str, Any] = {
+        details: Document = {
             "a measurement, not a promise": (
                 "work is counted in tests of one fact against one remaining candidate"
             ),
@@ -318,7 +319,7 @@ def _subsets(
     )
 
 
-def _curve(people: Sequence[tuple[list[float], list[float]]], facts: int) -> list[dict[str, Any]]:
+def _curve(people: Sequence[tuple[list[float], list[float]]], facts: int) -> list[Document]:
     """Work, candidates and the share of people left with one, per number of facts; who has fewer
     facts stays where they end.
     """
@@ -350,7 +351,7 @@ def _to_length(values: Sequence[float], length: int) -> list[float]:
 # The ladder on the consistency graph.
 
 
-def _ladder(scene: Scene) -> dict[str, Any] | str:
+def _ladder(scene: Scene) -> Document | str:
     """Neighbours, matches and posteriors of everybody, or why there are none."""
     if set(scene.pair.quasi) - set(common_columns(scene)):
         return "the intruder does not know all quasi-identifiers"
@@ -369,11 +370,11 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
             )
         except SfumatoError as error:  # values were changed, or too many pairs fit
             scene.pair.memo["ladder",] = str(error)
-    search_ladder: dict[str, Any] | str = scene.pair.memo["ladder",]
+    search_ladder: Document | str = scene.pair.memo["ladder",]
     return search_ladder
 
 
-def ladder(pairs: Pairs) -> dict[str, Any]:
+def ladder(pairs: Pairs) -> Document:
     """The fewest neighbours and matches of anybody, and the largest posterior of the own record,
     where it is known.
 

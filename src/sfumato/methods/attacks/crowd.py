@@ -198,9 +198,8 @@ def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     cell_counts = cells.codes[:, 0], cells.codes[:, 1], cells.records.astype(np.float64)
     totals = np.bincount(released, minlength=max(1, len(reading.labels))).astype(np.float64)
     if generalises(pair, column):
-        pairs = (
-            cells.kind_of
-        )  # what is released is true, so the pair of every person is that of the own record
+        # what is released is true, so the pair of every person is that of the own record
+        pairs = cells.kind_of
         return Crowd(
             column,
             classes.kind_of,

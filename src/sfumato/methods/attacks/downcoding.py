@@ -18,6 +18,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Missing
 from sfumato.errors import MissingExtra, ParameterError, require
@@ -673,7 +674,7 @@ def _only_k(scene: Scene) -> bool:
     return all(strongest.implies(model) for model in scene.models if model is not strongest)
 
 
-def _describe_audit(name: str, scene: Scene, audit: Audit, details: dict[str, Any]) -> Finding:
+def _describe_audit(name: str, scene: Scene, audit: Audit, details: Document) -> Finding:
     """The finding: who stands in a class of which a cell is known finer, and by which columns."""
     hit, pinned, narrowed = (np.zeros(len(scene.pair.rows), dtype=bool) for _ in range(3))
     per_column = dict.fromkeys(audit.columns, 0)

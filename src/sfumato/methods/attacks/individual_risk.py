@@ -62,9 +62,8 @@ def individual_risks(
     class_sums = sizes.astype(np.float64)
     if weights is not None:
         class_sums[:] = np.bincount(ids, weights=weights, minlength=len(first))
-    summed: Floats = np.maximum(
-        class_sums, sizes.astype(np.float64)
-    )  # a class cannot be rarer in the population than in the sample
+    # a class cannot be rarer in the population than in the sample
+    summed: Floats = np.maximum(class_sums, sizes.astype(np.float64))
     risks = individual_risk(sizes, summed)[ids]
     together = None
     if households is not None:

@@ -211,9 +211,8 @@ class BackgroundKnowledge(Attack):
         summed = np.concatenate([[0], np.cumsum(crowd.counts[order])])
         ends = np.append(starts[1:], len(order))[crowd.pair_classes]
         begin = starts[crowd.pair_classes]
-        within = (
-            rank < self.amount
-        )  # the value itself is among the largest: the next one is ruled out in its place
+        # the value itself is among the largest: the next one is ruled out in its place
+        within = rank < self.amount
         # The first values of the class up to the limit, one more where the own value is among them.
         reach = np.minimum(begin + self.amount + within, ends)
         is_inside = rank < reach - begin

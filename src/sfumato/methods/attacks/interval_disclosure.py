@@ -139,9 +139,8 @@ class IntervalDisclosure(Attack):
         labels = released if order is None else released[order]
         if reading.scale == "category":
             return self._same_category(pair, column, labels, values).astype(np.float64)
-        few_combinations = len(reading.values) * len(reading.labels) <= len(
-            labels
-        )  # pairs of a value and a label, each looked at once
+        # pairs of a value and a label, each looked at once
+        few_combinations = len(reading.values) * len(reading.labels) <= len(labels)
         cells = None
         if few_combinations and len(labels):
             cells = distinct([values, labels])

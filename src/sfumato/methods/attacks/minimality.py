@@ -165,9 +165,8 @@ class Subgroups:
 
     def posterior(self, sizes: Ints, carriers: int, quiet: Ints) -> Floats:
         """:func:`posterior_by_minimality`, computed once for the same numbers."""
-        bounded = np.clip(
-            quiet, -1, np.minimum(sizes, carriers)
-        )  # beyond these ends nothing changes
+        # beyond these ends nothing changes
+        bounded = np.clip(quiet, -1, np.minimum(sizes, carriers))
         key = (carriers, sizes.tobytes(), bounded.tobytes())
         cached = self.posteriors.get(key)
         if cached is None:

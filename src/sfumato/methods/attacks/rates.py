@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.methods.attacks.linkage.success_rates import Z95
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class ExcessRisk:
         return min(1.0, max(0.0, self.value))
 
 
-def told_rates(attack: Rate, control: Rate, naive: float, trials: int) -> dict[str, Any]:
+def told_rates(attack: Rate, control: Rate, naive: float, trials: int) -> Document:
     """What the details of a finding tell: all rates, and whether the attack beats guessing at
     all.
     """

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,7 @@ from sfumato.core.attack import (
     Scene,
     cut_short,
 )
+from sfumato.core.fields import Document
 from sfumato.core.groups import group_starts
 from sfumato.core.pair import TablePair
 from sfumato.core.parameters import parameters
@@ -201,7 +202,7 @@ def _people_hit(scene: Scene, rows: Ints, hit: Flags) -> tuple[int, int]:
     return len(np.unique(persons[rows[hit[rows]]])), len(np.unique(persons[rows]))
 
 
-def _copies(tally: Successes) -> dict[str, Any]:
+def _copies(tally: Successes) -> Document:
     """What the details of copies tell."""
     return {
         "copied": tally.hits,
@@ -702,7 +703,7 @@ class ClosestRecord(Attack):
             trials=trials,
         )
 
-    def _beside(self, scene: Scene) -> dict[str, Any]:
+    def _beside(self, scene: Scene) -> Document:
         """What the distance hides: copies, near copies, and who is recognised."""
         try:
             copied: str = f"{CopiedRecords().attack(scene).value:.4f}"

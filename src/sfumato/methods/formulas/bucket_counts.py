@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def count_bounds(sizes: Sequence[int], buckets: Sequence[int], t: float) -> tupl
     return lower.astype(np.int64), upper.astype(np.int64)
 
 
-def distance_of(counts: Any) -> float:
+def distance_of(counts: object) -> float:
     """The largest multiplicative distance of a row of counts (a class) from the sum of all rows
     (the table).
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.model import TOLERANCE
 from sfumato.core.words import number
 from sfumato.errors import ParameterError
@@ -79,7 +80,7 @@ class BucketPlan:
         """
         return self.n / self.buckets**2
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The plan as plain data."""
         sizes = self.class_sizes
         smallest = min(sizes, default=0)

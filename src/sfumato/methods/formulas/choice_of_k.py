@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 from sfumato.core.data_files import read_data_file
+from sfumato.core.fields import Document
 from sfumato.errors import ParameterError
 from sfumato.methods.formulas.uniqueness import individual_risk
 
@@ -66,7 +66,7 @@ class ChosenK:
     records: int | None = None
     sample: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The choice as plain data, with both risks and the sentences."""
         plain = dataclasses.asdict(self)
         return {

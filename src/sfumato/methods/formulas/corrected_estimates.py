@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -138,7 +138,7 @@ def slope_with_noise(
     return CorrectedEstimate(slope, math.sqrt(variance / (len(x) - 1)))
 
 
-def counts_after_pram(counts: ArrayLike, matrix: Any) -> tuple[CorrectedEstimate, ...]:
+def counts_after_pram(counts: ArrayLike, matrix: object) -> tuple[CorrectedEstimate, ...]:
     r"""The original counts of a column that PRAM changed, each with its standard error.
 
     With the matrix P (row: original value) and released counts c, :math:`\hat t = P^{-T} c` is

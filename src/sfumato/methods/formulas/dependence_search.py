@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.encoding import encode
+from sfumato.core.fields import Document
 from sfumato.core.schema import UNITS, Role
 from sfumato.core.words import percent
 from sfumato.methods.formulas.dependence import (
@@ -220,7 +221,7 @@ class _Search:
         rng = np.random.default_rng(self.records)
         sample = _sample_records(rng, self.records, SAMPLE)
         few = _sample_records(rng, self.records, FEW)
-        self.sets: dict[str, Any] = {
+        self.sets: Document = {
             "all": slice(None),
             "sample": sample,
             "few": few,

@@ -66,6 +66,10 @@ class Draws:
             return np.ones(count, dtype=np.bool_)
         return self._words(count) < np.uint64(limit)
 
+    def below_power(self, bits: int, count: int) -> Ints:
+        """So many whole numbers from 0 to 2^bits − 1, all equally likely; at most 63 bits."""
+        return (self._words(count) >> np.uint64(64 - bits)).astype(np.int64)
+
     def permutation(self, count: int) -> Ints:
         """A random order of 0, 1, …, by keys of 128 bits."""
         # Two words a place: equal keys are all but impossible.

@@ -424,9 +424,8 @@ def closed_sets(sets: ItemSets, limit: int = MOST_CLOSED) -> dict[frozenset[int]
     everybody = (1 << len(sets)) - 1
     waiting = [(_closure(sets, bits, everybody), everybody, -1)]
     supports: dict[frozenset[int], int] = {}
-    while (
-        waiting
-    ):  # each closed set is reached once: by the extension that adds nothing before its last item
+    # each closed set is reached once: by the extension that adds nothing before its last item
+    while waiting:
         closed, carriers, last = waiting.pop()
         supports[closed] = carriers.bit_count()
         if len(supports) > limit:

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from sfumato.core.encoding import label
+from sfumato.core.fields import Fields
 from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
 from sfumato.core.metric import Measure, Utility
@@ -64,7 +65,7 @@ class NamedRule:
         return tuple(sorted({item.column for item in self.items}))
 
 
-def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
+def parse(spoken: str | Fields, *, values: bool = True) -> NamedRule:
     """A rule from text, or from ``{if: {column: value}, then: {column: value}}`` where values hold
     commas or arrows.
 
@@ -113,7 +114,7 @@ def _item(text: str, *, values: bool) -> Item:
     return Item(name.strip(), value.strip() if equals else None)
 
 
-def _listed(side: Any, *, values: bool) -> list[Item]:
+def _listed(side: object, *, values: bool) -> list[Item]:
     if not values:
         if isinstance(side, str | Mapping) or not isinstance(side, Sequence):
             raise ValueError("must list items under 'if' and 'then'")
@@ -125,13 +126,13 @@ def _listed(side: Any, *, values: bool) -> list[Item]:
     ]
 
 
-def _as_list(rules: Any) -> Any:
+def _as_list(rules: object) -> Any:
     if isinstance(rules, str | Mapping):
         return [rules]
     return rules
 
 
-def _readable(rules: Sequence[str | Mapping[str, Any]], *, values: bool = True) -> tuple[Any, ...]:
+def _readable(rules: Sequence[str | Fields], *, values: bool = True) -> tuple[Any, ...]:
     """The rules as they were given, once each could be read; messages number them and tell no
     value.
     """
@@ -143,7 +144,7 @@ def _readable(rules: Sequence[str | Mapping[str, Any]], *, values: bool = True) 
     return tuple(spoken if isinstance(spoken, str) else dict(spoken) for spoken in rules)
 
 
-def _readable_items(rules: Sequence[str | Mapping[str, Any]]) -> tuple[Any, ...]:
+def _readable_items(rules: Sequence[str | Fields]) -> tuple[Any, ...]:
     return _readable(rules, values=False)
 
 
@@ -173,9 +174,7 @@ def promise_to_hide(rules: int, support: int, confidence: float) -> str:
     return f"{count_of(rules, 'rule')} hidden at support {support} and confidence {confidence:g}"
 
 
-def all_parsed(
-    spoken: Iterable[str | Mapping[str, Any]], *, values: bool = True
-) -> tuple[NamedRule, ...]:
+def all_parsed(spoken: Iterable[str | Fields], *, values: bool = True) -> tuple[NamedRule, ...]:
     """Rules as written, each once."""
     return tuple(dict.fromkeys(parse(rule_text, values=values) for rule_text in spoken))
 

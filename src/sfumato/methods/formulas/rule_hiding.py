@@ -505,9 +505,8 @@ def _solved(
         return _as_pairs(patterns, amounts), Proof(
             program.cost(amounts, weight), bound or 0.0, weight
         )
-    work = _Work(
-        transactions, thresholds
-    )  # the search found nothing in time: a plain way always does
+    # the search found nothing in time: a plain way always does
+    work = _Work(transactions, thresholds)
     changed = True
     while changed:
         changed = False
@@ -627,9 +626,8 @@ class _Program:
         # Solved in floating point: rounded, and checked below in whole numbers.
         amounts = np.rint(solution.x[:width]).astype(np.int64)
         sums = np.bincount(self.patterns.types, weights=amounts, minlength=len(self.sizes))
-        if not (sums == self.sizes).all() or not self.hides(
-            amounts
-        ):  # beyond what floating point tells apart
+        # beyond what floating point tells apart
+        if not (sums == self.sizes).all() or not self.hides(amounts):
             return None, bound
         return amounts, bound
 

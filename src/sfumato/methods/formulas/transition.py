@@ -8,7 +8,7 @@ can be estimated back.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ TOLERANCE = 1e-9
 """By how much the rows of a matrix may differ from 1 in sum."""
 
 
-def checked_matrix(matrix: Any) -> Floats:
+def checked_matrix(matrix: object) -> Floats:
     """A square matrix of probabilities whose rows add up to 1; anything else is refused."""
     try:
         square = np.array(matrix, dtype=np.float64)
@@ -65,7 +65,7 @@ def uniform_matrix(size: int, retain: float) -> Floats:
     return matrix
 
 
-def two_stage_invariant(matrix: Any, shares: Any, alpha: float = 1.0) -> Floats:
+def two_stage_invariant(matrix: object, shares: object, alpha: float = 1.0) -> Floats:
     r"""An invariant matrix from any matrix P: apply P, then go back by Bayes' rule.
 
     .. math:: q = p P, \qquad Q_{kj} = P_{jk}\, p_j / q_k, \qquad R = \alpha\, P Q + (1 - \alpha) I,
@@ -91,7 +91,7 @@ def two_stage_invariant(matrix: Any, shares: Any, alpha: float = 1.0) -> Floats:
     return alpha * (first @ back) + (1 - alpha) * np.eye(len(p))
 
 
-def direct_invariant(shares: Any, theta: float) -> Floats:
+def direct_invariant(shares: object, theta: float) -> Floats:
     r"""An invariant matrix from the frequencies alone: the rarer a value, the more it is changed.
 
     .. math:: R_{ii} = 1 - \theta\, p_{min} / p_i, \qquad R_{ij} = \theta\, p_{min} / (p_i (m - 1))
@@ -116,7 +116,7 @@ def direct_invariant(shares: Any, theta: float) -> Floats:
     return matrix
 
 
-def local_epsilon(matrix: Any) -> float:
+def local_epsilon(matrix: object) -> float:
     r"""The ε of local differential privacy of one randomised answer.
 
     .. math:: e^\varepsilon = \max_j \max_{i, i'} P_{ij} / P_{i'j}
@@ -139,7 +139,7 @@ def local_epsilon(matrix: Any) -> float:
     return float(ratios.max())
 
 
-def estimate_frequencies(released_counts: Any, matrix: Any) -> Floats:
+def estimate_frequencies(released_counts: object, matrix: object) -> Floats:
     r"""Unbiased estimate of the original counts (or shares) from the released ones.
 
     .. math:: \hat T = t' P^{-1}, \qquad E[t'] = T P

@@ -130,7 +130,7 @@ def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
     """θ and α where the likelihood is greatest, or None where it is greatest at α = 0."""
     from scipy.optimize import minimize
 
-    def unlikely(at: Any) -> float:
+    def unlikely(at: object) -> float:
         return -_rough_likelihood(sample, *_parameters(at))
 
     starts = [(math.log(theta + alpha), math.log(alpha / (1 - alpha))) for theta, alpha in STARTS]

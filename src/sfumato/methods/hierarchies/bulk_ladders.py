@@ -133,9 +133,8 @@ def _first_and_number(nodes: Ints) -> tuple[Ints, Ints]:
         return first, node
     shifted = nodes - low
     earliest = np.full(high - low + 1, -1, dtype=np.int64)
-    earliest[shifted[::-1]] = np.arange(
-        len(nodes) - 1, -1, -1
-    )  # of several values the last one that is written stays
+    # of several values the last one that is written stays
+    earliest[shifted[::-1]] = np.arange(len(nodes) - 1, -1, -1)
     used = np.flatnonzero(earliest >= 0)
     number = np.zeros(len(earliest), dtype=np.int64)
     number[used] = np.arange(len(used))

@@ -340,7 +340,7 @@ def masks_of(rows: Sequence[Row]) -> Iterator[Hierarchy]:
 # The examples, and the one rule that explains them.
 
 
-def rows_of(rows: Any) -> Any:
+def rows_of(rows: object) -> Any:
     """One example or several, as text."""
     examples = [rows] if isinstance(rows, str) else rows
     if not isinstance(examples, Sequence) or not all(
@@ -398,7 +398,7 @@ def _recipe_words(hierarchy: Hierarchy) -> list[str]:
     return [f"{hierarchy.name}: {{{fields}}}"]
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(str, value))}]"
     return str(value)

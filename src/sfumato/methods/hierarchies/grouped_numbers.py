@@ -6,7 +6,7 @@ import bisect
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -240,9 +240,8 @@ def _costs(
         raise SchemaError(
             "grouped: not all values of the sensitive column are numbers; give measure: entropy"
         )
-    centred = numbers[other[present]] - (
-        np.nanmean(numbers) if present.any() else 0.0
-    )  # or squares cancel
+    # or squares cancel
+    centred = numbers[other[present]] - (np.nanmean(numbers) if present.any() else 0.0)
     weights = counts[present].astype(np.float64)
     moments = []
     for power in range(3):
@@ -497,7 +496,7 @@ class _Groups:
         return (min(ends), max(ends))
 
 
-def _exact(number: Any) -> Exact:
+def _exact(number: object) -> Exact:
     return exact(repr(number)) or (0, 0)
 
 

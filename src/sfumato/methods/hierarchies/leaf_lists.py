@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -206,9 +206,8 @@ class LeafColumns(Leaves):
                     [(entries - 1.0) / (self.total - 1.0) for entries in counts], gap, strict=True
                 )
             ),
-            bound=(
-                np.argsort(order) if text_of(values).is_sorted() else None
-            ),  # places are in the order of labels
+            # places are in the order of labels
+            bound=(np.argsort(order) if text_of(values).is_sorted() else None),
         )
 
     def _rung(self, level: int, rows: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
@@ -358,7 +357,7 @@ def _several_tops(rows: Sequence[Row], source: str, row_label: Callable[[int], s
 
 def _count_hidden_problems(wrong: Sequence[object], source: str) -> list[str]:
     hidden_problems = len(wrong) - SHOWN
-    if not (hidden_problems > 0):
+    if hidden_problems <= 0:
         return []
     return [f"{source}: {hidden_problems} more problems of this kind"]
 
@@ -439,7 +438,7 @@ def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple
 # What the fields of all hierarchies are made of: labels and numbers.
 
 
-def label_text(value: Any) -> str:
+def label_text(value: object) -> str:
     """A label as text; whole numbers may be written without quotes, other things may not.
 
     >>> label_text(7)
@@ -452,7 +451,7 @@ def label_text(value: Any) -> str:
     raise ValueError(f"labels must be text; put quotes around this {type(value).__name__}")
 
 
-def finite(value: Any) -> int | float:
+def finite(value: object) -> int | float:
     """A finite number, or a ValueError that says so."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError("must be a finite number")

@@ -442,9 +442,8 @@ class Intervals(Hierarchy):
         if read_numbers is None:
             return None
         positions, digits = read_numbers
-        grid = Grid.of(
-            self, [CellReading((1, -digits), None)]
-        )  # the axis that the positions are on
+        # the axis that the positions are on
+        grid = Grid.of(self, [CellReading((1, -digits), None)])
         nodes = (positions - grid.origin) // grid.widths[0]
         # An open end is one node, whatever the number: its nearest regular node stands for it.
         if grid.below is not None:

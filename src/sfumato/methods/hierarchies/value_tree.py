@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import Paths, require_single_parents
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SfumatoError
@@ -23,7 +24,7 @@ DEEPEST = 100
 """More levels than this are taken for a mapping that contains itself."""
 
 
-def plain(node: Any, depth: int = 0) -> Any:
+def plain(node: object, depth: int = 0) -> Any:
     """A copy of a nested mapping made of dicts, lists and text alone."""
     # A mapping that contains itself would never end.
     if depth > DEEPEST:
@@ -132,7 +133,7 @@ def nested_paths(paths: Sequence[tuple[str, ...]]) -> Any:
     # Only leaves are left: a list says it more briefly.
     if not any(below.values()):
         return list(below)
-    nested: dict[str, Any] = {}
+    nested: Document = {}
     for label, branches in below.items():
         nested[label] = nested_paths(branches) if branches else None
     return nested

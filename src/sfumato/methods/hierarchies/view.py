@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import Hierarchy, Ladder, bind
 from sfumato.errors import SchemaError
 from sfumato.methods.hierarchies.by_example import Like
@@ -37,7 +38,7 @@ class LevelView:
         records = [node.records for node in self.nodes] or [0]
         return min(records), float(np.median(records)), max(records)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data."""
         smallest, median, largest = self.spread
         figures = {
@@ -70,7 +71,7 @@ class HierarchyView:
         """The values that have a path."""
         return [value for value in self.ladder.labels[0] if value is not None]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data, with all labels."""
         levels = [level.to_dict() for level in self.levels]
         uncovered = {"values": self.uncovered_values, "records": self.uncovered_records}

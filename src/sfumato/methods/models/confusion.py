@@ -139,7 +139,7 @@ class KConfusion(Model):
         return f"for every released record at least {attained} originals remain likely; {against}"
 
 
-def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray[np.int64]:
+def _count_likely(matrix: object, records: int, threshold: float | None) -> NDArray[np.int64]:
     """Per row, how many probabilities are large enough; what is no matrix of probabilities is
     refused.
     """

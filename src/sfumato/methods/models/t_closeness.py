@@ -101,7 +101,7 @@ def tree(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
     )[:2]
 
 
-def _once(counts: Counts, key: Any, work: Callable[[], T]) -> T:
+def _once(counts: Counts, key: object, work: Callable[[], T]) -> T:
     if key not in counts.worked_out:
         counts.worked_out[key] = work()
     worked_out: T = counts.worked_out[key]
@@ -279,9 +279,8 @@ class TCloseness(SensitiveModel):
                 counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t
             )
         else:
-            fewest_removed = np.array(
-                evidence.classes.records, dtype=np.float64
-            )  # of a constant column all: no class of it holds
+            # of a constant column all: no class of it holds
+            fewest_removed = np.array(evidence.classes.records, dtype=np.float64)
             movable = failing & np.isfinite(pulls)
             # What stays is within t, what goes no farther than the pull: d ≤ (1 − f)·t + f·pull for
             # a share f that goes.

@@ -36,6 +36,7 @@ ALL = Members(
         "swap_across": "swapping.cross_swap:SwapAcross",
         "shuffle_values": "swapping.shuffle:ShuffleValues",
         "pram": "swapping.pram:Pram",
+        "randomized_response": "swapping.randomized_response:RandomizedResponse",
         "microaggregate": "microaggregation.microaggregation:Microaggregate",
         "bucketize": "microaggregation.bucketization:Bucketize",
         "t_closeness_microaggregation": "microaggregation.t_closeness:TClosenessMicroaggregate",

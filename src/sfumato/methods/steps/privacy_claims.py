@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.core.design import units_of
+from sfumato.core.fields import Document
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -27,10 +28,10 @@ def facts(
     neighbours: str,
     assumptions: Sequence[str],
     broken: str | None = None,
-) -> dict[str, Any]:
+) -> Document:
     """ε, δ, neighbours and assumptions; where draws are seeded, or ``broken`` says why, no ε."""
     why_not = broken or (None if draws.secure else REHEARSAL)
-    claim: dict[str, Any] = {
+    claim: Document = {
         "epsilon": None if why_not else epsilon,
         "delta": None if why_not else delta,
         "neighbours": neighbours,
@@ -42,7 +43,9 @@ def facts(
             "releases of the same people add up: every run spends ε and δ again",
         ],
     }
-    return claim if why_not is None else {**claim, "not_certified_because": why_not}
+    if why_not is None:
+        return claim
+    return {**claim, "not_certified_because": why_not}
 
 
 def warnings(draws: Draws, step: str, broken: str | None = None) -> tuple[str, ...]:

@@ -311,9 +311,8 @@ def _wrong(
     amounts = tallied(
         which, len(class_labels), (pair.released if side == "released" else pair.original).copies
     )
-    order = np.lexsort(
-        (class_labels, -amounts, class_labels // width)
-    )  # by class, then most frequent, then first label
+    # by class, then most frequent, then first label
+    order = np.lexsort((class_labels, -amounts, class_labels // width))
     # In this order the first entry of a class is its majority.
     _, best = np.unique(class_labels[order] // width, return_index=True)
     majority = class_labels[order][best] % width + low

@@ -223,9 +223,8 @@ def correlations_of(matrix: Floats) -> Floats:
     # Division by 0 is avoided; what it would give is set to 0 below.
     constant = deviations <= 0
     scale = np.where(constant, 1.0, deviations)
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # infinite covariances say nothing of correlations: NaN
+    # infinite covariances say nothing of correlations: NaN
+    with np.errstate(over="ignore", invalid="ignore"):
         correlations = matrix / np.outer(scale, scale)
     correlations[constant, :] = 0.0
     correlations[:, constant] = 0.0
@@ -521,9 +520,8 @@ class Eigenvalues(OfNumbers):
         """The mean relative error of the eigenvalues."""
         require_sense(self, pair)
         old, new = map(correlations_of, _covariances(pair, numeric_of(pair, self.columns)))
-        used_columns = np.flatnonzero(
-            ~np.isnan(old.diagonal())
-        )  # columns without numbers have no correlations to lose
+        # columns without numbers have no correlations to lose
+        used_columns = np.flatnonzero(~np.isnan(old.diagonal()))
         old, new = (matrix[np.ix_(used_columns, used_columns)] for matrix in (old, new))
         terms = [Term((), b, a, 1.0) for b, a in zip(_spectrum(old), _spectrum(new), strict=True)]
         return dataclasses.replace(

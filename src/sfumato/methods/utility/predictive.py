@@ -169,9 +169,8 @@ class PredictiveAccuracy(ColumnUtility):
         tested = features.before[len(learn) :]
         fits = fit_classes(features.before[: len(learn)], label.original[learn], classes)
         majority = np.bincount(label.original[learn], minlength=classes).argmax()
-        learned = float(
-            (majority == truth).mean()
-        )  # with nothing to learn from, everyone still knows the majority
+        # with nothing to learn from, everyone still knows the majority
+        learned = float((majority == truth).mean())
         if len(released):
             predicted = predict(
                 fit_classes(features.after, released_labels[released], classes), tested

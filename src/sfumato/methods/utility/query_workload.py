@@ -494,13 +494,11 @@ def _weighed(parts: Sequence[tuple[Floats, NDArray[Any]]], weights: Ints) -> Flo
     weighed = np.empty(len(first))
     product = np.empty(len(weights))
     buffer = np.empty(len(weights))
-    for query in range(
-        len(first)
-    ):  # one at a time: what belongs to all combinations of one query fits the cache
+    # one at a time: what belongs to all combinations of one query fits the cache
+    for query in range(len(first)):
         np.take(first[query], own, out=product, mode="clip")
         for shares, codes in other_parts:
             product *= np.take(shares[query], codes, out=buffer, mode="clip")
-        weighed[query] = np.einsum(
-            "i,i->", product, factor
-        )  # without the threads that wait for each other in a product
+        # without the threads that wait for each other in a product
+        weighed[query] = np.einsum("i,i->", product, factor)
     return weighed

@@ -399,7 +399,10 @@ class _Reader:
         if match is None:
             self.at -= 1
             self.fail("a number is expected")
-        whole = match[2] in WHOLE if match[2] else "." not in match[1]
+        if match[2]:
+            whole = match[2] in WHOLE
+        else:
+            whole = "." not in match[1]
         return float(match[1]), whole
 
     def names(self) -> list[str]:
@@ -552,7 +555,10 @@ def to_functional(concept: Concept) -> str:
 
 
 def _literal(value: float, kind: str) -> str:
-    text = str(int(value)) if kind == "xsd:integer" else format(Decimal(repr(value)), "f")
+    if kind == "xsd:integer":
+        text = str(int(value))
+    else:
+        text = format(Decimal(repr(value)), "f")
     return f'"{text}"^^{kind}'
 
 

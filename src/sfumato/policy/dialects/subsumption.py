@@ -329,7 +329,9 @@ def _missing(part: Simple, allowed: Simple, vocabulary: Vocabulary, path: Path) 
 
 
 def _rank(name: str) -> int:
-    return ORDER.index(name) if name in ORDER else len(ORDER)
+    if name in ORDER:
+        return ORDER.index(name)
+    return len(ORDER)
 
 
 def _number(value: float) -> str:

@@ -144,7 +144,10 @@ class Graph:
         if name in self.terms:
             return self.terms[name]
         prefix, colon, local = name.partition(":")
-        full = self.prefixes[prefix] + local if colon and prefix in self.prefixes else name
+        if colon and prefix in self.prefixes:
+            full = self.prefixes[prefix] + local
+        else:
+            full = name
         for name_of, iri in PREFIXES.items():
             if full.startswith(iri):
                 return f"{name_of}:{full.removeprefix(iri)}"
@@ -154,7 +157,10 @@ class Graph:
 
     def _node(self, tree: TreeView, path: str) -> Ref:
         identifier = tree.get("@id", tree.get("uid", tree.get("id")))
-        name = self.short(identifier) if isinstance(identifier, str) else f"_:{len(self.nodes)}"
+        if isinstance(identifier, str):
+            name = self.short(identifier)
+        else:
+            name = f"_:{len(self.nodes)}"
         self.nodes.setdefault(name, Node(name, (), {}, path))
         types = tree.get("@type", tree.get("type", []))
         properties: dict[str, tuple[Any, ...]] = {}

@@ -78,12 +78,16 @@ class AttackedRelease:
     def people(self) -> int:
         """How many people the original has."""
         persons = self.pair.persons
-        return len(self.pair.original) if persons is None else len(np.unique(persons))
+        if persons is None:
+            return len(self.pair.original)
+        return len(np.unique(persons))
 
     @property
     def tried_people(self) -> int:
         """How many of them are tried."""
-        return self.people if self.people <= self.everybody else self.sample
+        if self.people <= self.everybody:
+            return self.people
+        return self.sample
 
     @property
     def work(self) -> int:
@@ -256,7 +260,9 @@ def _figure(outcome: Tried, report: AttackReport, release: AttackedRelease) -> F
 def _count_people(pair: TablePair, rows: np.ndarray | None) -> int:
     if rows is None:
         return 0
-    return len(rows) if pair.persons is None else len(np.unique(pair.persons[rows]))
+    if pair.persons is None:
+        return len(rows)
+    return len(np.unique(pair.persons[rows]))
 
 
 # Columns that imply quasi-identifiers, and what can be guessed of sensitive ones.

@@ -235,7 +235,10 @@ class ReleasedPeople:
     @classmethod
     def of(cls, pair: TablePair, seed: Seed) -> ReleasedPeople:
         """One row of each person, drawn at random."""
-        persons = pair.rows if pair.persons is None else pair.persons[pair.rows]
+        if pair.persons is None:
+            persons = pair.rows
+        else:
+            persons = pair.persons[pair.rows]
         order = seed.stream("attribute risk: which row of a person").permutation(len(persons))
         _, first = np.unique(persons[order], return_index=True)
         return cls(persons.astype(np.int64), np.sort(order[first]))
@@ -398,7 +401,10 @@ def _by_nearest(
     pair: TablePair, column: str, released: ReleasedPeople, *, seed: Seed, budget: GuessBudget
 ) -> AttributeEvidence:
     # One record of each person, so that the own record is all there is of them.
-    alone = pair.of_released(released.rows) if pair.persons is not None else pair
+    if pair.persons is not None:
+        alone = pair.of_released(released.rows)
+    else:
+        alone = pair
     secret = Secret.of(alone, column)
     classes = np.zeros(len(alone.rows), dtype=np.int64)
     people = np.arange(len(alone.rows), dtype=np.int64)

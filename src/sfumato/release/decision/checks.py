@@ -5,10 +5,11 @@ decided again, and with the original the evidence is collected again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.fields import Fields
 from sfumato.errors import SfumatoError
 from sfumato.release.manifest import Claim, agree
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 SHOWN = "decision: what the file shows"
 OWN_RECORD = "decision follows from terms and evidence"
 AGAIN = "decision: the evidence, against the original"
@@ -97,7 +97,10 @@ def decision_of_owner(
     from sfumato.release.sealing import DECISION_FILE
 
     section = certificate["decision"]
-    file = None if original.owner is None else original.owner / DECISION_FILE
+    if original.owner is None:
+        file = None
+    else:
+        file = original.owner / DECISION_FILE
     if file is None or not file.is_file():
         yield Claim(OWN_RECORD, "needs original", GIVE_OWNER)
         return

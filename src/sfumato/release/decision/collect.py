@@ -7,10 +7,11 @@ from seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.core.fields import Fields
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
@@ -135,7 +136,7 @@ def verification_evidence(verification: Verification) -> VerificationEvidence:
     return VerificationEvidence(True, made_again, tuple(failing), tuple(open_promises))
 
 
-def _is_private(privacy: Mapping[str, Any]) -> bool:
+def _is_private(privacy: Fields) -> bool:
     """Whether an ε is certified that covers whole records: one given other columns does not say
     how well people are hidden by these.
     """
@@ -143,7 +144,7 @@ def _is_private(privacy: Mapping[str, Any]) -> bool:
 
 
 def _epsilon(
-    privacy: Mapping[str, Any],
+    privacy: Fields,
     pair: TablePair,
     terms: DecisionTerms,
     *,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from sfumato.core.fields import Document, Fields
 from sfumato.errors import ParameterError, UnreadableInput, printable_json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def record(cls: type[T]) -> type[T]:
     validated = checked.__init__
 
     @functools.wraps(validated)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init(self: object, *args: Any, **kwargs: Any) -> None:
         try:
             validated(self, *args, **kwargs)
         except ValidationError as error:
@@ -45,13 +45,13 @@ def record(cls: type[T]) -> type[T]:
     return checked  # type: ignore[no-any-return]
 
 
-def record_to_dict(value: DataclassInstance) -> dict[str, Any]:
+def record_to_dict(value: DataclassInstance) -> Document:
     """A record as plain data, in the order of its fields."""
-    plain: dict[str, Any] = TypeAdapter(type(value)).dump_python(value, mode="json")
+    plain: Document = TypeAdapter(type(value)).dump_python(value, mode="json")
     return plain
 
 
-def record_from_dict(kind: type[T], document: Mapping[str, Any], name: str) -> T:
+def record_from_dict(kind: type[T], document: Fields, name: str) -> T:
     """A record of a document; refused where a field is missing, unknown or of another type."""
     try:
         # As JSON, in which a list is the only sequence and a word the only name of a tier.
@@ -62,7 +62,7 @@ def record_from_dict(kind: type[T], document: Mapping[str, Any], name: str) -> T
         raise UnreadableInput(f"{name} cannot be understood: it is no plain JSON") from None
 
 
-def canonical_json(document: Mapping[str, Any]) -> str:
+def canonical_json(document: Fields) -> str:
     """The text of a document: equal documents have equal bytes."""
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 

@@ -7,12 +7,12 @@ said not to apply fails every tier that needs it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.linkage.success_rates import Z95, wilson
 from sfumato.release.decision.documents import record, record_from_dict, record_to_dict
@@ -315,12 +315,12 @@ class DecisionEvidence:
                 return entry
         return None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The evidence as plain data."""
         return record_to_dict(self)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> DecisionEvidence:
+    def from_dict(cls, document: Fields) -> DecisionEvidence:
         """The evidence of plain data; refused where something is unknown or of another type."""
         return record_from_dict(cls, document, "the evidence of the decision")
 

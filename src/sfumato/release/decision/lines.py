@@ -98,7 +98,10 @@ def _largest_risk(evidence: DecisionEvidence, limits: Mapping[Tier, float]) -> L
         sentence = f"the {subject} is unknown: {reason}"
         return Line("T1", subject, "unknown", ALL, sentence, limits=limits)
     people = file.records if file.persons is None else file.persons
-    unit = ("record", "records") if file.persons is None else ("person", "people")
+    if file.persons is None:
+        unit = ("record", "records")
+    else:
+        unit = ("person", "people")
     sentence = (
         f"the smallest class has {count_of(file.smallest_class, *unit)}, a largest risk of"
         f" {risk_words(file.smallest_class)}"
@@ -226,7 +229,10 @@ def _own_record(
             f"their own record adds {_share_words(figure)} to what can be guessed of"
             f" {entry.column}, for {people}"
         )
-        name = subject if figure is entry.risk else f"{subject} where it is uncommon"
+        if figure is entry.risk:
+            name = subject
+        else:
+            name = f"{subject} where it is uncommon"
         yield _figure_line("T5", name, figure, sentence, asked_by=ALL, limits=limits)
 
 
@@ -369,7 +375,10 @@ def _verification(evidence: DecisionEvidence, *, is_accounted: bool) -> Line:
     """T10: the written folder is what its certificate says, held against the original."""
     verification, subject = evidence.verification, "verification"
     if verification is None or not verification.with_original:
-        reason = MISSING if verification is None else "it was not held against the original"
+        if verification is None:
+            reason = MISSING
+        else:
+            reason = "it was not held against the original"
         return Line("T10", subject, "unknown", ALL, f"{subject} is unknown: {reason}")
     if verification.failing:
         sentence = f"the written folder fails: {join_words(verification.failing)}"
@@ -392,7 +401,10 @@ def _epsilon(evidence: DecisionEvidence) -> Iterator[Line]:
     """The limits of an accounted release: ε and δ for one person."""
     account = evidence.epsilon
     if account is None or not account.per_person:
-        reason = MISSING if account is None else "it is about one record, not about one person"
+        if account is None:
+            reason = MISSING
+        else:
+            reason = "it is about one record, not about one person"
         yield Line("ε", "ε", "unknown", ALL, f"ε is unknown: {reason}")
         return
     for tier, limit in EPSILON_LIMITS.items():
@@ -479,7 +491,9 @@ def attack_words(attack: str, intruder: str) -> str:
     ('near copies', 'linkage by the colleague')
     """
     words = attack.replace("_", " ")
-    return f"{words} by the {intruder}" if attack == "linkage" else words
+    if attack != "linkage":
+        return words
+    return f"{words} by the {intruder}"
 
 
 def risk_words(k: int) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sfumato.core.blocks import Block, ListBlock, Paragraph, VerdictBlock
+from sfumato.core.fields import Fields
 from sfumato.core.words import join_words, moment
 from sfumato.release.decision.decide import NOT_JUDGED
 from sfumato.release.decision.decision import Decision
@@ -18,7 +18,7 @@ KEPT_BY_OWNER = (
 )
 
 
-def shared_decision_blocks(section: Mapping[str, Any]) -> list[Block]:
+def shared_decision_blocks(section: Fields) -> list[Block]:
     """The decision as everybody may know it: who may receive the release, what its owner assumes,
     and what was not judged.
     """
@@ -43,7 +43,7 @@ def shared_decision_blocks(section: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def owner_decision_blocks(document: Mapping[str, Any]) -> Sequence[Block]:
+def owner_decision_blocks(document: Fields) -> Sequence[Block]:
     """The decision with its reasons, the changes that would help and every line of the terms: from
     the record that the owner keeps.
     """

@@ -14,9 +14,10 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import environment
+from sfumato.core.fields import Document
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.json_text import loads_once
 from sfumato.errors import ParameterError, UnreadableInput
@@ -107,10 +108,10 @@ def write_decision(
     written.add("decision", section, sign=sign, owner_files=owner_files, draft=draft)
 
 
-def certificate_section(record: DecisionRecord, *, publish_attacks: bool) -> dict[str, Any]:
+def certificate_section(record: DecisionRecord, *, publish_attacks: bool) -> Document:
     """What a certificate says of a decision."""
     decision, file = record.decision, record.evidence.file
-    section: dict[str, Any] = {
+    section: Document = {
         "terms_version": decision.terms_version,
         "terms_date": decision.terms_date,
         "dated": record.dated,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from sfumato.core.acceptance import Acceptance, ImpliedQuasi
+from sfumato.core.fields import Document, Fields
 from sfumato.errors import ParameterError
 from sfumato.release.decision.documents import record, record_from_dict, record_to_dict
 from sfumato.release.decision.tiers import Harm, Tier, harm_of, requested_tier
@@ -68,12 +68,12 @@ class DecisionTerms:
             sentences.append(f"{columns} may imply {pair.implies} ({pair.because})")
         return tuple(sentences)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The terms as plain data."""
         return record_to_dict(self)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> DecisionTerms:
+    def from_dict(cls, document: Fields) -> DecisionTerms:
         """The terms of plain data; refused where something is missing, unknown or of another type.
 
         >>> terms = terms_of_context(recipient="researchers", contract="yes", sensitivity="low")
@@ -101,7 +101,10 @@ def terms_of_context(
     >>> terms_of_context(recipient="internal", contract="yes", sensitivity="low").harm
     'medium'
     """
-    tier = requested_tier(recipient, contract) if requested is None else Tier(requested)
+    if requested is None:
+        tier = requested_tier(recipient, contract)
+    else:
+        tier = Tier(requested)
     return DecisionTerms(
         recipient=recipient,
         contract=contract,

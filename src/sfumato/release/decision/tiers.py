@@ -67,7 +67,9 @@ class Tier(StrEnum):
     def next_higher(self) -> Tier | None:
         """The tier above; None above publication."""
         position = self.rank + 1
-        return _ORDER[position] if position < len(_ORDER) else None
+        if position < len(_ORDER):
+            return _ORDER[position]
+        return None
 
 
 _ORDER = (Tier.NONE, Tier.INTERNAL, Tier.CONTRACT, Tier.PUBLICATION)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.core.recipe import Kept
 from sfumato.core.words import count_of, inflect
 from sfumato.methods.formulas.joint_classes import (
@@ -129,11 +130,10 @@ class Together:
             for number, (low, high) in self.bounds.items()
         ]
         if self.epsilon:
-            beside = (
-                "; some people are also in a release without one, so no joint ε is claimed"
-                if self.mixed
-                else ""
-            )
+            if self.mixed:
+                beside = "; some people are also in a release without one, so no joint ε is claimed"
+            else:
+                beside = ""
             delta = f" (δ: {self.delta:.3g})" if self.delta else ""
             sentences.append(
                 f"the ε of all releases adds up to {self.epsilon:.4g}{delta} for some"
@@ -141,7 +141,7 @@ class Together:
             )
         return sentences
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data: counts only."""
         plain = dataclasses.asdict(self)
         return {**plain, "share": self.share, "unknown": self.unknown, "sentences": self.sentences}
@@ -182,7 +182,10 @@ def together(
     own_classes = JointClasses(joint.member[own_rows], joint.sizes, joint.compatible[own_rows])
     # people of the original of whom something was released
     present = class_matrix[own_rows][:, 0] != ABSENT
-    sizes = own_classes.of_person[present] if classes else np.zeros(0, dtype=np.int64)
+    if classes:
+        sizes = own_classes.of_person[present]
+    else:
+        sizes = np.zeros(0, dtype=np.int64)
     class_diversity = {
         name: diversity(_renumbered(own_classes, present), codes[present])
         for name, codes in (sensitive or {}).items()
@@ -232,7 +235,10 @@ def _beside(
         registered_people = register.people(entry.number)
         reason = _not_aligned(entry, person, classes=classes)
         comparable = tuple(entry.person) == tuple(person)
-        shared = len(np.intersect1d(registered_people.hashes, people.hashes)) if comparable else 0
+        if comparable:
+            shared = len(np.intersect1d(registered_people.hashes, people.hashes))
+        else:
+            shared = 0
         # by whole rows only a table that holds all of the other can be aligned
         if (
             comparable

@@ -7,12 +7,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.core import environment
 from sfumato.core.attack import Memory
+from sfumato.core.fields import Document, Fields
 from sfumato.release.register.joint_disclosure import Together, together
 from sfumato.release.register.released_classes import (
     BY_CONTENT,
@@ -53,7 +54,7 @@ class Newcomer:
         pair: TablePair,
         *,
         person: Sequence[str] = (),
-        private: Mapping[str, Any] | None = None,
+        private: Fields | None = None,
     ) -> Newcomer:
         """From an original and what is released of it; ``private`` is what its certificate says of
         differential privacy.
@@ -94,7 +95,7 @@ class Newcomer:
         digest: str,
         k: int | None,
         note: str = "",
-    ) -> dict[str, Any]:
+    ) -> Document:
         """What is written down of it."""
         return {
             "created": environment.timestamp(),

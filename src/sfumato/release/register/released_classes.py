@@ -37,7 +37,9 @@ def person_columns(original: Table, columns: Sequence[str] = ()) -> tuple[str, .
         original.require(columns)
         return tuple(columns)
     person = original.schema.person
-    return (person,) if person is not None else original.schema.dropped_columns
+    if person is not None:
+        return (person,)
+    return original.schema.dropped_columns
 
 
 def persons_of(original: Table, columns: Sequence[str]) -> list[str]:

@@ -21,14 +21,15 @@ import hashlib
 import hmac
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import environment
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import read_plain
 from sfumato.core.journal import END_BYTES, Entry, Journal, JournalKind
 from sfumato.core.keys import derived, new_key_file
@@ -76,7 +77,7 @@ class ReleaseFacts:
     delta: float | None
     folder: str
     note: str
-    table: Mapping[str, Any] | None
+    table: Fields | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +118,7 @@ class RegisteredRelease(ReleaseFacts):
     number: int
     state: State = "planned"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data; of a table how many cells it has and how many are suppressed."""
         fields = {"number": self.number, **dataclasses.asdict(self)}
         # The cells of a table stay in the register; what is told of them comes last.
@@ -201,9 +202,10 @@ class Register:
                 releases[number] = RegisteredRelease(number=number, **fields)
             elif isinstance(entry, ReleaseState):
                 earlier = releases[entry.of]
-                certificate = (
-                    earlier.certificate if entry.certificate is None else entry.certificate
-                )
+                if entry.certificate is None:
+                    certificate = earlier.certificate
+                else:
+                    certificate = entry.certificate
                 releases[entry.of] = dataclasses.replace(
                     earlier, state=entry.state, certificate=certificate
                 )
@@ -253,7 +255,7 @@ class Register:
 
     def plan(
         self,
-        entry: Mapping[str, Any],
+        entry: Fields,
         people: RegisteredPeople,
         rows: RegisteredPeople | None = None,
     ) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from sfumato.core import registry
 from sfumato.core.attack import USUAL_RATE, Attack
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import label_of, words_of
 from sfumato.core.words import count_of, inflect, join_words, percent
 
@@ -14,7 +14,7 @@ MOST_AT_ONCE = 6
 """So many findings are told at once; the others are behind a click."""
 
 
-def attack_label(finding: Mapping[str, Any]) -> str:
+def attack_label(finding: Fields) -> str:
     """The attack of a finding, with its parameters as a recipe writes them.
 
     >>> attack_label({"attack": "suda", "parameters": {"most": 3}})
@@ -23,12 +23,12 @@ def attack_label(finding: Mapping[str, Any]) -> str:
     return label_of(finding["attack"], finding.get("parameters") or {})
 
 
-def attack_words(finding: Mapping[str, Any]) -> str:
+def attack_words(finding: Fields) -> str:
     """The attack of a finding in words."""
     return words_of(finding["attack"], finding.get("parameters") or {})
 
 
-def rank_attacks(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rank_attacks(attacks: Fields) -> list[Document]:
     """What was tried, strongest first: what goes beyond a limit of the recipe, then by what it
     surely has over guessing.
 
@@ -42,13 +42,13 @@ def rank_attacks(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
     >>> [one["attack"] for one in rank_attacks({"tried": [skewness, linkage]})]
     ['linkage', 'skewness']
     """
-    findings: Sequence[dict[str, Any]] = attacks.get("tried", [])
+    findings: Sequence[Document] = attacks.get("tried", [])
     return sorted(
         findings, key=lambda t: (not exceeds_limit(t), -_gain(t), _learns_a_value(t), -t["value"])
     )
 
 
-def unknown_attacks(attacks: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def unknown_attacks(attacks: Fields | None) -> list[Document]:
     """What could not be tried although it might succeed; whatever is not said to have nothing to
     attack is unknown.
 
@@ -63,7 +63,7 @@ def unknown_attacks(attacks: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     ]
 
 
-def conclusion(attacks: Mapping[str, Any]) -> str:
+def conclusion(attacks: Fields) -> str:
     """How many of the attacks go too far, and how many are unknown: the one is never said without
     the other.
 
@@ -72,10 +72,12 @@ def conclusion(attacks: Mapping[str, Any]) -> str:
     'The only attack tried does not go beyond the usual 20 %; 1 attack is unknown.'
     """
     sentence = "; ".join(outcomes(attacks))
-    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
+    if not sentence:
+        return ""
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
-def outcomes(attacks: Mapping[str, Any]) -> list[str]:
+def outcomes(attacks: Fields) -> list[str]:
     """The clauses about attacks: beyond a limit of the recipe, beyond the usual, and unknown.
 
     *Allowed* is said of limits only; where nobody set one, attacks are held against a usual rate.
@@ -106,12 +108,12 @@ def outcomes(attacks: Mapping[str, Any]) -> list[str]:
     return clauses
 
 
-def exceeds_limit(finding: Mapping[str, Any]) -> bool:
+def exceeds_limit(finding: Fields) -> bool:
     """Whether an attack goes further than a limit that the recipe sets."""
     return bool(finding["exceeds"] and finding.get("limit") is not None)
 
 
-def beyond_what(finding: Mapping[str, Any]) -> str:
+def beyond_what(finding: Fields) -> str:
     """What an attack goes beyond, for a reader who may not know of limits.
 
     >>> beyond_what({"limit": 0.1, "threshold": 0.2})
@@ -124,16 +126,18 @@ def beyond_what(finding: Mapping[str, Any]) -> str:
     return f"Beyond {_usual_rate([finding])}"
 
 
-def _usual_rate(findings: Iterable[Mapping[str, Any]]) -> str:
+def _usual_rate(findings: Iterable[Fields]) -> str:
     """The rate that attacks without a limit are compared with; *usual* where nobody asked for
     another.
     """
     rates = sorted({attack["threshold"] for attack in findings if attack["limit"] is None})
     shares = join_words(map(percent, rates))
-    return f"the usual {shares}" if rates == [USUAL_RATE] else f"the {shares} asked for"
+    if rates == [USUAL_RATE]:
+        return f"the usual {shares}"
+    return f"the {shares} asked for"
 
 
-def success_limit(finding: Mapping[str, Any]) -> float:
+def success_limit(finding: Fields) -> float:
     """The rate of success up to which an attack is allowed: the recipe's limit, or what guessing
     and the threshold leave.
 
@@ -148,19 +152,22 @@ def success_limit(finding: Mapping[str, Any]) -> float:
     return float(guess + finding["threshold"] * (1 - guess))
 
 
-def strongest_attack(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def strongest_attack(attacks: Fields | None) -> Document | None:
     """The worst of what exceeds what is allowed; None where nothing does."""
     return next((finding for finding in rank_attacks(attacks or {}) if finding["exceeds"]), None)
 
 
-def _gain(finding: Mapping[str, Any]) -> float:
+def _gain(finding: Fields) -> float:
     """What an attack surely has over guessing, in points; what differs by less than a billionth is
     the same.
     """
-    low = finding["interval"][0] if finding.get("interval") else finding["value"]
+    if finding.get("interval"):
+        low = finding["interval"][0]
+    else:
+        low = finding["value"]
     return round(float(low) - float(finding.get("baseline") or 0.0), 9)
 
 
-def _learns_a_value(finding: Mapping[str, Any]) -> bool:
+def _learns_a_value(finding: Fields) -> bool:
     member = registry.find_class("risk", finding["attack"])
     return member is not None and issubclass(member, Attack) and member.learns == "attribute"

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from sfumato.core.blocks import ChartAxis, ChartBlock, Point, ReferenceLine, Series
+from sfumato.core.fields import Fields
 from sfumato.core.words import number, percent, plain_name, score
 from sfumato.release.report.attacks import (
     attack_label,
@@ -222,7 +223,7 @@ def chart_measures(measures: Sequence[tuple[str, float, str]]) -> ChartBlock | N
 MOST_COLUMNS = 24
 
 
-def chart_levels(plan: Iterable[Mapping[str, Any]]) -> ChartBlock | None:
+def chart_levels(plan: Iterable[Fields]) -> ChartBlock | None:
     """How much detail each generalised column lost: its level among those of its hierarchy; None
     without such columns.
     """
@@ -283,7 +284,7 @@ def chart_missing_cells(shares: Mapping[str, float]) -> ChartBlock | None:
     return ChartBlock("suppressed_cells", "bars", columns, axis, (series,), text, caption=caption)
 
 
-def chart_distribution(card: Mapping[str, Any], caption: str = "", index: int = 1) -> ChartBlock:
+def chart_distribution(card: Fields, caption: str = "", index: int = 1) -> ChartBlock:
     """A column before and after, as the owner's record describes it; ``index`` is part of its
     name.
     """
@@ -358,7 +359,7 @@ ATTACKS_CAPTION = (
 )
 
 
-def chart_attacks(attacks: Mapping[str, Any] | None) -> ChartBlock | None:
+def chart_attacks(attacks: Fields | None) -> ChartBlock | None:
     """All attacks as bars, the strongest first, unknown ones without a bar; None where none was
     tried.
     """
@@ -395,7 +396,7 @@ def chart_attacks(attacks: Mapping[str, Any] | None) -> ChartBlock | None:
     return ChartBlock("attacks", "bars", names, rate, series, text, caption=caption)
 
 
-def _name_attacks(attacks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _name_attacks(attacks: Sequence[Fields]) -> tuple[str, ...]:
     """Intruder and attack; the attack alone where both would not fit and it occurs once."""
     counts = Counter(attack_words(attack) for attack in attacks)
     names = []
@@ -406,7 +407,7 @@ def _name_attacks(attacks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _describe_attack(attack: Mapping[str, Any]) -> str:
+def _describe_attack(attack: Fields) -> str:
     words = f"{attack['intruder']}, {attack_words(attack)}: {percent(attack['value'])}"
     if attack["interval"]:
         low, high = attack["interval"]
@@ -424,9 +425,7 @@ def _describe_attack(attack: Mapping[str, Any]) -> str:
 MOST_CURVES = 6
 
 
-def chart_uniqueness_curves(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
-) -> list[ChartBlock]:
+def chart_uniqueness_curves(before: Fields | None, after: Fields | None) -> list[ChartBlock]:
     """How many people are unique by how much an intruder knows of them: a chart for each kind of
     knowledge, with one line for each attack, before and after.
     """
@@ -476,7 +475,7 @@ def chart_uniqueness_curves(
     return charts
 
 
-def chart_alternatives(alternatives: Mapping[str, Any]) -> ChartBlock | None:
+def chart_alternatives(alternatives: Fields) -> ChartBlock | None:
     """Score against marketer risk of all nodes, the front and the chosen one; None when only
     neighbours are known.
 
@@ -491,7 +490,7 @@ def chart_alternatives(alternatives: Mapping[str, Any]) -> ChartBlock | None:
         return None
     objective = plain_name(alternatives["objective"])
 
-    def points(nodes: Iterable[Mapping[str, Any]]) -> tuple[Point, ...]:
+    def points(nodes: Iterable[Fields]) -> tuple[Point, ...]:
         return tuple(
             Point(node["score"], node["marketer_risk"], size=node.get("nodes", 1)) for node in nodes
         )
@@ -524,7 +523,7 @@ def chart_alternatives(alternatives: Mapping[str, Any]) -> ChartBlock | None:
     return ChartBlock("alternatives", "scatter", x, risk, series, text, caption=caption)
 
 
-def chart_answer(answer: Mapping[str, Any]) -> ChartBlock:
+def chart_answer(answer: Fields) -> ChartBlock:
     """A noisy answer (see ``Answer.to_dict``): a mark for each group with its interval."""
     names = tuple(", ".join(group) or answer["question"] for group in answer["groups"] or [[]])
     values = answer["values"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from sfumato.core.fields import Fields
 
 WILDCARD = (
     "Missing values match everything here, as in sdcMicro; ARX counts them as a value of their "
@@ -56,7 +55,7 @@ ATTACKED = (
 )
 
 
-def differences_of(certificate: Mapping[str, Any]) -> list[str]:
+def differences_of(certificate: Fields) -> list[str]:
     """The sentences that concern this release."""
     differences = []
     if "wildcard" in certificate.get("missing_rule", {}).values():
@@ -66,4 +65,6 @@ def differences_of(certificate: Mapping[str, Any]) -> list[str]:
             name = spec if isinstance(spec, str) else next(iter(spec), "")
             if name in said_of and said_of[name] not in differences:
                 differences.append(said_of[name])
-    return [*differences, ATTACKED] if certificate.get("attacks") else differences
+    if not certificate.get("attacks"):
+        return differences
+    return [*differences, ATTACKED]

@@ -5,10 +5,11 @@ pages and in the terminal.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from sfumato.core.blocks import Block, VerdictBlock
+from sfumato.core.fields import Fields
 from sfumato.core.step import VALUES
 from sfumato.core.words import count_of, inflect, number
 from sfumato.release.report.attacks import exceeds_limit, outcomes, unknown_attacks
@@ -35,7 +36,7 @@ class Headline:
         return [VerdictBlock(holds, self.text, headline=True)]
 
 
-def headline(record: Mapping[str, Any]) -> Headline:
+def headline(record: Fields) -> Headline:
     """The headline of a certificate, or of anything with its ``verdicts``, ``limits``, ``contract``
     and ``attacks``.
 
@@ -87,7 +88,7 @@ def headline(record: Mapping[str, Any]) -> Headline:
     return Headline(state, "; ".join(clauses))
 
 
-def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:
+def promises_told(verdicts: Sequence[Fields]) -> str:
     """Whether the promises hold, in a clause."""
     broken = sum(not verdict["holds"] for verdict in verdicts)
     if not verdicts:

@@ -6,10 +6,11 @@ itself; a page about one that is not installed here shows its name in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from sfumato.core import registry
+from sfumato.core.fields import Fields
 from sfumato.core.parameters import words_of
 from sfumato.core.shape import Shape
 from sfumato.core.words import plain_name, score
@@ -58,7 +59,9 @@ def attack_line(name: str) -> str:
 def best_of(name: str, shape: Shape | None = None) -> str:
     """Which value of a utility metric is best."""
     metric = registry.find_class("utility", name, shape)
-    return "1 is best" if metric is not None and metric.better == "higher" else "0 is best"
+    if metric is not None and metric.better == "higher":
+        return "1 is best"
+    return "0 is best"
 
 
 def judges_detail(name: str) -> bool:
@@ -69,9 +72,7 @@ def judges_detail(name: str) -> bool:
     return metric is not None and metric.judges_detail
 
 
-def plain_words(
-    attack: str, shape: Shape | None = None, parameters: Mapping[str, Any] | None = None
-) -> str:
+def plain_words(attack: str, shape: Shape | None = None, parameters: Fields | None = None) -> str:
     """What an attack would achieve, then its name and parameters; only the name where it is not
     known here.
 
@@ -79,7 +80,9 @@ def plain_words(
     ('A description is found that fits just one person (singling out)', 'My attack')
     """
     name, member = words_of(attack, parameters or {}), registry.find_class("risk", attack, shape)
-    return name.capitalize() if member is None else f"{member.line} ({name})"
+    if member is None:
+        return name.capitalize()
+    return f"{member.line} ({name})"
 
 
 def first_and_more(entries: Iterable[tuple[str, Any]]) -> tuple[list[Any], list[Any]]:

@@ -5,7 +5,6 @@ checker.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sfumato.core.blocks import (
     Block,
@@ -17,6 +16,7 @@ from sfumato.core.blocks import (
     TableBlock,
     VerdictBlock,
 )
+from sfumato.core.fields import Fields
 from sfumato.core.words import as_sentence, count_of, inflect, moment, number
 from sfumato.release.report.page_html import ReportPage, as_shown, render_page
 
@@ -30,7 +30,7 @@ STATES = {
 }
 
 
-def review_page(review: Mapping[str, Any], texts_by_index: Mapping[int, str]) -> str:
+def review_page(review: Fields, texts_by_index: Mapping[int, str]) -> str:
     """A page without a script and without a network; ``texts_by_index`` are the first lines of
     outputs by number.
     """
@@ -99,7 +99,7 @@ def review_page(review: Mapping[str, Any], texts_by_index: Mapping[int, str]) ->
     )
 
 
-def _output_blocks(output: Mapping[str, Any], text: str | None) -> list[Block]:
+def _output_blocks(output: Fields, text: str | None) -> list[Block]:
     persons = "an unknown number of persons"
     if output["persons"] is not None:
         persons = count_of(output["persons"], "person")

@@ -90,7 +90,7 @@ def _spell_out(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {printable(name): _spell_value(value) for name, value in pairs}
 
 
-def _spell_value(value: Any) -> Any:
+def _spell_value(value: object) -> Any:
     if isinstance(value, list):
         return [_spell_value(entry) for entry in value]
     return printable(value) if isinstance(value, str) else value

@@ -5,17 +5,15 @@ A certificate that has classes is about one table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from sfumato.core.blocks import Block, ChartBlock, FoldBlock
+from sfumato.core.fields import Fields
 from sfumato.release.report import person_pages, table_pages
 from sfumato.release.report.page_html import ReportPage, as_shown
 
 
-def describe_shared_page(
-    certificate: Mapping[str, Any], decision: Sequence[Block] = ()
-) -> ReportPage:
+def describe_shared_page(certificate: Fields, decision: Sequence[Block] = ()) -> ReportPage:
     """The page that goes with the released files, from their certificate alone; ``decision`` is
     what it says of the decision.
     """
@@ -25,7 +23,7 @@ def describe_shared_page(
     return person_pages.shared_page(certificate)
 
 
-def describe_owner_page(record: Mapping[str, Any], decision: Sequence[Block] = ()) -> ReportPage:
+def describe_owner_page(record: Fields, decision: Sequence[Block] = ()) -> ReportPage:
     """The page that stays with the owner."""
     record = as_shown(record)
     if "classes" in record["certificate"]:

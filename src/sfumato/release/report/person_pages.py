@@ -4,11 +4,11 @@ owner.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sfumato.core import registry
 from sfumato.core.blocks import Block, Cell, Heading, ListBlock, Paragraph, TableBlock
+from sfumato.core.fields import Fields
 from sfumato.core.placed import PlacedStep
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.shape import DATA, PEOPLE, Shape
@@ -30,7 +30,7 @@ from sfumato.release.report.sections import (
 )
 
 
-def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
+def shared_page(certificate: Fields) -> ReportPage:
     """What goes with the released files, from their certificate alone."""
     shape, attacks = Shape(certificate["shape"]), certificate.get("attacks")
     files = list(_files_of(certificate).values())
@@ -68,7 +68,7 @@ def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
     )
 
 
-def owner_page(record: Mapping[str, Any]) -> ReportPage:
+def owner_page(record: Fields) -> ReportPage:
     """What stays with the owner: before and after."""
     certificate, original = record["certificate"], record["input"]
     shape = Shape(certificate["shape"])
@@ -128,8 +128,8 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
 
 def _utility_blocks(
     rows: Sequence[tuple[Cell, ...]],
-    certificate: Mapping[str, Any],
-    contract: Sequence[Mapping[str, Any]],
+    certificate: Fields,
+    contract: Sequence[Fields],
 ) -> list[Block]:
     blocks: list[Block] = [Heading("Utility")]
     if rows:
@@ -142,11 +142,14 @@ def _utility_blocks(
     ]
 
 
-def _change_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def _change_blocks(certificate: Fields) -> list[Block]:
     """What each step did, and what became of each column."""
     blocks: list[Block] = [Heading("What changed")]
     for index, (step, words) in enumerate(describe_steps(certificate), 1):
-        sentence = f"{index}. {step}: {words}" if words else f"{index}. {step}"
+        if words:
+            sentence = f"{index}. {step}: {words}"
+        else:
+            sentence = f"{index}. {step}"
         blocks.append(Paragraph(as_sentence(sentence)))
     blocks.append(TableBlock(("Column", "Role", "Outcome"), tuple(_column_rows(certificate))))
     for file in _files_of(certificate).values():
@@ -156,7 +159,7 @@ def _change_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def describe_steps(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+def describe_steps(certificate: Fields) -> list[tuple[str, str]]:
     """Each step with what it did: in a sentence where it has one, else its single facts."""
     shape = Shape(certificate["shape"])
     descriptions = []
@@ -177,7 +180,7 @@ def describe_steps(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     return descriptions
 
 
-def _column_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _column_rows(certificate: Fields) -> list[tuple[str, str, str]]:
     """Every column of the original: its name, its role, and what became of it."""
     files, shape = _files_of(certificate), Shape(certificate["shape"])
     rows: list[tuple[str, str, str]] = []
@@ -191,7 +194,10 @@ def _column_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ]
         levels = wording.levels_of(plan)
         for name, spec in columns.items():
-            roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+            if isinstance(spec["role"], str):
+                roles = [spec["role"]]
+            else:
+                roles = spec["role"]
             if "drop" in roles:
                 outcome = "dropped: it names people"
             elif name not in released:
@@ -211,21 +217,19 @@ def _column_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(rows))
 
 
-def _files_of(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
+def _files_of(certificate: Fields) -> Fields:
     """What a certificate says of each table that was written."""
-    tables: Mapping[str, Any] | None = certificate.get("tables")
+    tables: Fields | None = certificate.get("tables")
     if tables is not None:
         return tables
     return {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate}
 
 
-def _rates_before_and_after(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, shape: Shape
-) -> Block:
+def _rates_before_and_after(before: Fields | None, after: Fields | None, shape: Shape) -> Block:
     """How often each attack succeeds before and after; where there is no rate, whether it is
     unknown.
     """
-    attacks: dict[str, Mapping[str, Any]] = {}
+    attacks: dict[str, Fields] = {}
     for report in (after, before):
         for attack in (*(report or {}).get("tried", []), *unknown_attacks(report)):
             attacks.setdefault(attack_label(attack), attack)
@@ -239,7 +243,7 @@ def _rates_before_and_after(
     return TableBlock(("Attack", "Before", "After", "Outcome"), tuple(rows))
 
 
-def _rate_in(attacks: Mapping[str, Any] | None, label: str) -> str:
+def _rate_in(attacks: Fields | None, label: str) -> str:
     for attack in (attacks or {}).get("tried", []):
         if attack_label(attack) == label:
             return percent(attack["value"])

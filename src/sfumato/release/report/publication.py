@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from sfumato.core.blocks import Block, Cell
+from sfumato.core.fields import Fields
 from sfumato.release.report.sections import terms_table
 
 
-def publication_blocks(recipe: Mapping[str, Any]) -> list[Block]:
+def publication_blocks(recipe: Fields) -> list[Block]:
     """Purpose, contact and licence, as the recipe says them."""
     publication = recipe.get("publish") or {}
     rows: list[tuple[Cell, ...]] = []
@@ -19,7 +17,7 @@ def publication_blocks(recipe: Mapping[str, Any]) -> list[Block]:
     return [terms_table(rows)] if rows else []
 
 
-def title_of(recipe: Mapping[str, Any], otherwise: str) -> str:
+def title_of(recipe: Fields, otherwise: str) -> str:
     """The title that the recipe gives the release, else the name of its file."""
     publication = recipe.get("publish") or {}
     return str(publication.get("title") or otherwise)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sfumato.core.blocks import (
     Block,
@@ -20,12 +19,13 @@ from sfumato.core.blocks import (
     Share,
     TableBlock,
 )
+from sfumato.core.fields import Fields
 from sfumato.core.words import as_sentence, count_of, inflect, number, percent, plain_name, score
 from sfumato.release.report.measures import attack_line, judges_detail, meaning_of, title_of
 from sfumato.release.report.page_html import ReportPage, as_shown, as_yaml, render_page
 
 
-def chart_candidates(comparison: Mapping[str, Any]) -> ChartBlock:
+def chart_candidates(comparison: Fields) -> ChartBlock:
     """Every candidate that was measured by risk and utility: a series for each combination of
     steps, and the front.
     """
@@ -79,7 +79,7 @@ def chart_candidates(comparison: Mapping[str, Any]) -> ChartBlock:
     )
 
 
-def candidate_table(comparison: Mapping[str, Any]) -> TableBlock:
+def candidate_table(comparison: Fields) -> TableBlock:
     """Every candidate: ● is on the front; its risk, its utility, and whether its promises hold."""
     risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
     sampled = any(risk in candidate["intervals"] for candidate in comparison["candidates"])
@@ -110,7 +110,7 @@ def candidate_table(comparison: Mapping[str, Any]) -> TableBlock:
     return TableBlock(tuple(header), tuple(rows), comparison["name"])
 
 
-def describe_front(comparison: Mapping[str, Any]) -> str:
+def describe_front(comparison: Fields) -> str:
     """Which candidates are on the front, in a sentence that names what is compared.
 
     >>> axes, candidates = {"risk": "linkage", "utility": "loss"}, [{"higher": []}] * 3
@@ -130,7 +130,7 @@ def describe_front(comparison: Mapping[str, Any]) -> str:
     )
 
 
-def describe_risk_axis(comparison: Mapping[str, Any]) -> str:
+def describe_risk_axis(comparison: Fields) -> str:
     """What the risk of the map is, why it was chosen, and how certain it is."""
     risk, candidates = comparison["axes"]["risk"], comparison["candidates"]
     name = plain_name(risk).capitalize()
@@ -160,11 +160,14 @@ def describe_risk_axis(comparison: Mapping[str, Any]) -> str:
     return " ".join(sentences)
 
 
-def describe_utility_axis(comparison: Mapping[str, Any]) -> str:
+def describe_utility_axis(comparison: Fields) -> str:
     """What a reader must know about the utility of the map before trusting it."""
     utility = comparison["axes"]["utility"]
     meaning = meaning_of(utility)
-    sentence = f"{title_of(utility)}: {meaning}." if meaning else f"{title_of(utility)}."
+    if meaning:
+        sentence = f"{title_of(utility)}: {meaning}."
+    else:
+        sentence = f"{title_of(utility)}."
     if judges_detail(utility):
         return f"{sentence} A coarser release, or one with fewer records, never looks better by it."
     return (
@@ -173,7 +176,7 @@ def describe_utility_axis(comparison: Mapping[str, Any]) -> str:
     )
 
 
-def comparison_page(comparison: Mapping[str, Any]) -> str:
+def comparison_page(comparison: Fields) -> str:
     """A page with the map, the table of all candidates, and their recipes."""
     comparison = as_shown(comparison)
     candidates = comparison["candidates"]
@@ -204,7 +207,7 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
     return render_page(ReportPage(f"Comparison: {title}", above, blocks, footer))
 
 
-def _candidate_blocks(candidate: Mapping[str, Any]) -> list[Block]:
+def _candidate_blocks(candidate: Fields) -> list[Block]:
     risks, utilities = [], []
     for name, value in candidate["risks"].items():
         words = percent(value)
@@ -228,7 +231,7 @@ def _lower_title(utility: str) -> str:
     return title[:1].lower() + title[1:]
 
 
-def _steps_of(candidate: Mapping[str, Any]) -> str:
+def _steps_of(candidate: Fields) -> str:
     names = []
     for step in candidate["recipe"]["steps"]:
         name = next(iter(step)) if isinstance(step, Mapping) else step

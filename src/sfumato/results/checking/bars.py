@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -40,7 +40,7 @@ PERSON = "\x00who"
 
 
 def judge_histogram(
-    output: Any, rules: OutputRules, records: ContributingRecords | None, column: str | None
+    output: object, rules: OutputRules, records: ContributingRecords | None, column: str | None
 ) -> OutputVerdict:
     """Every bar must stand for enough persons, none or enough lie beyond the bars, and the
     outermost edges must not be somebody's own value.
@@ -229,7 +229,7 @@ def _round_outwards(values: Floats, edge: float, width: float, *, side: float) -
     return float(np.round(side * np.ceil(side * edge / step - 1e-9) * step, 9))
 
 
-def _read_bars(output: Any) -> tuple[Floats, Floats]:
+def _read_bars(output: object) -> tuple[Floats, Floats]:
     """The counts and the edges of a histogram."""
     counts, edges = None, None
     frame = frame_of(output)
@@ -272,7 +272,7 @@ def persons_per_bar(values: Floats, person_ids: Codes, edges: Floats) -> Floats:
 
 
 def judge_scatter(
-    output: Any, rules: OutputRules, records: ContributingRecords | None = None
+    output: object, rules: OutputRules, records: ContributingRecords | None = None
 ) -> OutputVerdict:
     """Every dot is a person: refused, and offered as counts on a grid."""
     frame = frame_of(output)

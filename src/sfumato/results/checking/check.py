@@ -86,8 +86,8 @@ class TableOptions:
 
 
 def check_output(
-    output: Any,
-    data: Any = None,
+    output: object,
+    data: object = None,
     *,
     kind: str | None = None,
     by: Sequence[str] | None = None,
@@ -95,9 +95,9 @@ def check_output(
     across: str | None = None,
     column: str | None = None,
     features: Sequence[str] | None = None,
-    counts: Any = None,
+    counts: object = None,
     unit: str | None = None,
-    where: Any = None,
+    where: object = None,
     weight: str | None = None,
     rules: OutputRules | None = None,
 ) -> OutputVerdict:
@@ -245,7 +245,7 @@ def _judge_object(
     return OutputVerdict("unknown", (ask_for_output(output),))
 
 
-def kind_of(output: Any, tells: Statistics = None) -> str:
+def kind_of(output: object, tells: Statistics = None) -> str:
     """What an output seems to be; ``unknown`` where it cannot be told."""
     if isinstance(output, MagnitudeTable | SensitiveTable | ProtectedTable):
         return "tabulated"
@@ -279,11 +279,11 @@ def kind_of(output: Any, tells: Statistics = None) -> str:
     return "unknown"
 
 
-def _has_all(output: Any, *names: str) -> bool:
+def _has_all(output: object, *names: str) -> bool:
     return all(peek(output, name) is not None for name in names)
 
 
-def _has_any(output: Any, *names: str) -> bool:
+def _has_any(output: object, *names: str) -> bool:
     return any(peek(output, name) is not None for name in names)
 
 
@@ -308,7 +308,7 @@ def _kind_of_frame(frame: pl.DataFrame) -> str:
 
 
 def _judge_table(
-    output: Any,
+    output: object,
     kind: str,
     records: ContributingRecords | None,
     rules: OutputRules,
@@ -392,7 +392,7 @@ def _one_row_per_cell(
 
 
 def _judge_counts(
-    counts: Any, table: OutputTable, records: ContributingRecords
+    counts: object, table: OutputTable, records: ContributingRecords
 ) -> list[OutputReason]:
     """Counts that are given beside the records must be theirs."""
     cell_counts = counts_of(counts, table)
@@ -409,7 +409,7 @@ def _judge_counts(
     return [violation("counts", words, "leave counts away: they are computed from the records")]
 
 
-def _read_class_sizes(counts: Any) -> tuple[int, int] | None:
+def _read_class_sizes(counts: object) -> tuple[int, int] | None:
     """Persons with the outcome of a ROC curve, and without."""
     if counts is None:
         return None

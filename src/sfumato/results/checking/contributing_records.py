@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -39,7 +39,12 @@ class ContributingRecords:
 
     @classmethod
     def of(
-        cls, data: Any, *, unit: str | None = None, weight: str | None = None, where: Any = None
+        cls,
+        data: object,
+        *,
+        unit: str | None = None,
+        weight: str | None = None,
+        where: object = None,
     ) -> ContributingRecords:
         """Records from a frame; ``where`` selects some of them: a polars expression, or true and
         false per row.
@@ -192,7 +197,7 @@ def distinct(keys: Codes) -> Codes:
     return values
 
 
-def row_mask(dataset: Table, where: Any) -> pl.Series:
+def row_mask(dataset: Table, where: object) -> pl.Series:
     """Per row whether a condition selects it; refused where it does not say yes or no of each."""
     if isinstance(where, pl.Expr):
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -89,7 +89,7 @@ def find_column(frame: pl.DataFrame, pattern: str) -> list[str]:
     return [name for name, text in plain.items() if re.fullmatch(pattern, text)]
 
 
-def survival_frame(output: Any) -> pl.DataFrame | None:
+def survival_frame(output: object) -> pl.DataFrame | None:
     """The steps of a survival curve: time, events, at_risk and, where it is told, survival; None
     for what is none.
 
@@ -125,7 +125,7 @@ def survival_frame(output: Any) -> pl.DataFrame | None:
 
 
 def judge_survival(
-    output: Any,
+    output: object,
     rules: OutputRules,
     records: ContributingRecords | None = None,
     features: Sequence[str] | None = None,
@@ -202,7 +202,7 @@ def _find_cells(
 
 
 def find_lifetimes(
-    output: Any, records: ContributingRecords | None, features: Sequence[str] | None
+    output: object, records: ContributingRecords | None, features: Sequence[str] | None
 ) -> Lifetimes | None:
     """The times and events that a curve is of: columns of the records, or what the fitter keeps;
     None where neither is there.
@@ -365,7 +365,7 @@ def join_steps(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | None:
 
 
 def judge_roc(
-    output: Any,
+    output: object,
     class_sizes: tuple[int, int] | None,
     rules: OutputRules,
     records: ContributingRecords | None = None,
@@ -491,7 +491,7 @@ def _is_on_curve(curve: Floats, point: Floats) -> bool:
     return bool((distances <= POINT_SLACK).any())
 
 
-def _read_rates(output: Any) -> Floats:
+def _read_rates(output: object) -> Floats:
     """The false and true positive rates, a row a point, rising."""
     frame = frame_of(output)
     if frame is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,7 @@ NO_RECORDS = open_question(
 )
 
 
-def curve_of(output: Any) -> pl.DataFrame | None:
+def curve_of(output: object) -> pl.DataFrame | None:
     """A curve as times and the share that survives each; None for what is none."""
     frame = frame_of(output)
     if frame is None or not frame.height:
@@ -94,7 +94,7 @@ def judge_curve(
 
 
 def judge_steps(
-    output: Any,
+    output: object,
     rules: OutputRules,
     records: ContributingRecords | None,
     features: Sequence[str] | None,
@@ -122,7 +122,7 @@ def judge_steps(
 
 
 def _judge_groups(
-    output: Any,
+    output: object,
     rules: OutputRules,
     records: ContributingRecords | None,
     features: Sequence[str] | None,

@@ -4,11 +4,12 @@ to the records, and what their terms and outcome give away.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document
 from sfumato.results.checking.contributing_records import ContributingRecords, count_persons
 from sfumato.results.checking.designs import (
     SURE,
@@ -464,7 +465,7 @@ def coefficient_table(model: ReadOnce, fit: ModelFit | None = None) -> pl.DataFr
         return None
     blocks = values.reshape(len(values), -1)
     terms, outcomes = blocks.shape
-    columns: dict[str, Any] = {
+    columns: Document = {
         "term": _term_names(model, terms) * outcomes,
         "coefficient": blocks.T.reshape(-1),
     }

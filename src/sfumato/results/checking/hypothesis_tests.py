@@ -67,14 +67,14 @@ def is_test(output: object) -> bool:
 
 
 def judge_test(
-    output: Any,
+    output: object,
     records: ContributingRecords | None,
     rules: OutputRules,
     *,
     by: Sequence[str] | None = None,
     column: str | None = None,
     features: Sequence[str] | None = None,
-    counts: Any = None,
+    counts: object = None,
 ) -> OutputVerdict:
     """A test of groups (``by``, ``column``), of a cross table (two columns in ``by``), of two
     columns (``features``), or of how long groups live (``by``, and ``features`` with time and
@@ -131,7 +131,7 @@ def judge_test(
     return OutputVerdict("test", unique, int(persons) if persons else None, table)
 
 
-def _read_counts(counts: Any) -> list[float]:
+def _read_counts(counts: object) -> list[float]:
     """The persons that somebody says there are: in all, or in every group."""
     if counts is None:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class FittedLine:
 
 
 def fit_line(
-    records: ContributingRecords, answer: str, on: Sequence[str], where: Any = None
+    records: ContributingRecords, answer: str, on: Sequence[str], where: object = None
 ) -> tuple[FittedLine, Mask]:
     """Fit a column to others, on rows without a missing value; and which rows they were."""
     if isinstance(on, str) or not on or answer in on or len(set(on)) < len(on):

@@ -16,11 +16,12 @@ import dataclasses
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sfumato.core import environment
+from sfumato.core.fields import Document, Fields
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.journal import Entry, Journal, JournalKind, hold_alone
 from sfumato.core.portable import PRIVATE_FOLDER, open_private, sync_folder
@@ -43,11 +44,11 @@ class SessionTerms(Entry):
 
     researcher: str
     started: str
-    rules: Mapping[str, Any]
+    rules: Fields
     unit: str | None
     persons: int | None
     universe: str | None
-    versions: Mapping[str, Any]
+    versions: Fields
     people: str | None = None
     """SHA-256 of the file that says whose the records are."""
 
@@ -62,7 +63,7 @@ class LoggedOutput(Entry):
     title: str
     file: str
     sha256: str
-    verdict: Mapping[str, Any]
+    verdict: Fields
     at: str
     comment: str = ""
     exception: str = ""
@@ -129,7 +130,7 @@ class ReviewedOutput:
             return "undecided"
         return "changed"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data."""
         return {
             "number": self.logged.number,
@@ -250,7 +251,7 @@ class OutputLog:
         title: str,
         content: bytes,
         suffix: str,
-        verdict: Mapping[str, Any],
+        verdict: Fields,
         *,
         comment: str = "",
         exception: str = "",

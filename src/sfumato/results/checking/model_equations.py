@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -421,7 +421,7 @@ def cumulative_hazard(time: Floats, event: Mask, line: Floats, *, efron: bool) -
     return hazard
 
 
-def codes_of(groups: Any, rows: int) -> Codes | None:
+def codes_of(groups: object, rows: int) -> Codes | None:
     """Groups as numbers, one for all where there are none; None where there is something else."""
     if groups is None:
         return np.zeros(rows, dtype=np.int64)

@@ -11,7 +11,7 @@ import hashlib
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -117,16 +117,16 @@ class Universe:
         """How many persons some records are of."""
         return count_persons(self.records.person_ids[sample])
 
-    def has_unit(self, data: Any) -> bool:
+    def has_unit(self, data: object) -> bool:
         """Whether a frame has the column that tells persons apart."""
         return self.records.unit in as_table(data).columns
 
-    def _other_records(self, data: Any, where: Any) -> ContributingRecords:
+    def _other_records(self, data: object, where: object) -> ContributingRecords:
         """The records of another frame, with persons told apart as here where it can."""
         unit = self.records.unit if self.has_unit(data) else None
         return ContributingRecords.of(data, unit=unit, where=where)
 
-    def sample(self, data: Any, where: Any) -> Mask | None:
+    def sample(self, data: object, where: object) -> Mask | None:
         """The records an output is about: those of the session, or of another frame made of them;
         None where nobody can tell.
         """
@@ -141,7 +141,7 @@ class Universe:
             return self._match_persons(other_records)
         return sample
 
-    def rows(self, data: Any, where: Any) -> Codes | None:
+    def rows(self, data: object, where: object) -> Codes | None:
         """Per record that an output is about, in its order, the record of the session; None where
         nobody can tell.
         """
@@ -153,7 +153,7 @@ class Universe:
             return None
         return rows.to_numpy().astype(np.int64)
 
-    def same_columns(self, data: Any, where: Any, rows: Codes) -> set[str]:
+    def same_columns(self, data: object, where: object, rows: Codes) -> set[str]:
         """The columns of the records of an output that are the session's own."""
         if data is None:
             return set(self.frame.columns)
@@ -213,7 +213,7 @@ def _number_copies(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     return frame.select(names).with_columns(pl.int_range(pl.len()).over(names).alias(COPY))
 
 
-def judge_changes(universe: Universe, data: Any, rules: OutputRules) -> list[OutputReason]:
+def judge_changes(universe: Universe, data: object, rules: OutputRules) -> list[OutputReason]:
     """Records of the session in which the values of a few persons were changed: beside an output of
     the others they tell of these.
     """
@@ -232,7 +232,7 @@ def judge_changes(universe: Universe, data: Any, rules: OutputRules) -> list[Out
     return [open_question("difference", words, SAME_RECORDS)]
 
 
-def judge_columns(universe: Universe, data: Any, used: set[str] | None) -> list[OutputReason]:
+def judge_columns(universe: Universe, data: object, used: set[str] | None) -> list[OutputReason]:
     """Columns that an output tells of and that are neither the session's nor made of one of its
     columns; ``used`` None means all.
     """

@@ -8,10 +8,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from sfumato.core import environment
 from sfumato.core.exchange import in_place
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.errors import InternalError, ReleaseRefused
 from sfumato.release.documents import versions
@@ -30,7 +31,7 @@ LINE_LENGTH = 4000
 """Characters of a line that are shown."""
 
 
-def review(log: OutputLog) -> dict[str, Any]:
+def review(log: OutputLog) -> Document:
     """A session as its checker sees it, as plain data."""
     outputs = log.all_reviewed()
     states = Counter(output.state for output in outputs)
@@ -111,7 +112,7 @@ def release_outputs(
         ),
     ] = None,
     key: Annotated[Path | None, CommandOption("the public key of the seal")] = None,
-) -> dict[str, Any]:
+) -> Document:
     """Copy what may leave into a new folder with a certificate, or nothing; returns the
     certificate.
 
@@ -165,7 +166,7 @@ def release_outputs(
     return certificate
 
 
-def _copy_output(log: OutputLog, output: ReviewedOutput, word: str, target: Path) -> dict[str, Any]:
+def _copy_output(log: OutputLog, output: ReviewedOutput, word: str, target: Path) -> Document:
     """Copy an output, the very bytes that were decided of, and say so."""
     logged, decision = output.logged, None
     if word == "approved":
@@ -193,7 +194,7 @@ def _copy_output(log: OutputLog, output: ReviewedOutput, word: str, target: Path
     return entry
 
 
-def _certificate(log: OutputLog, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _certificate(log: OutputLog, entries: list[Document]) -> Document:
     """What anybody may know: files with digests, and the rules without what would help an
     intruder.
     """

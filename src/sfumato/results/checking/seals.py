@@ -13,9 +13,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from sfumato.core import environment
+from sfumato.core.fields import Document
 from sfumato.core.journal import Entry, Head, Journal, JournalKind
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.signatures import signature_holds, signed
@@ -123,7 +123,7 @@ def _decided_elsewhere(log: OutputLog, start: int) -> list[int]:
     return outputs
 
 
-def head_of_log(log: OutputLog) -> dict[str, Any]:
+def head_of_log(log: OutputLog) -> Document:
     """How far a log goes."""
     return {
         "entries": log.journal.head.entries,

@@ -19,6 +19,7 @@ import polars as pl
 from sfumato.core import environment
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, TableBlock
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import values_of
 from sfumato.core.words import join_words
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError
@@ -70,7 +71,7 @@ class JudgedOutput(NamedTuple):
 
 def output_session(
     folder: str | Path,
-    data: Any = None,
+    data: object = None,
     *,
     unit: str | None = None,
     rules: OutputRules | None = None,
@@ -171,7 +172,7 @@ class OutputSession(Reportable):
         return self.universe is not None and self.log.terms.universe == self.universe.digest
 
     def check(
-        self, output: Any, *, data: Any = None, where: Any = None, **options: Any
+        self, output: object, *, data: object = None, where: object = None, **options: Any
     ) -> OutputVerdict:
         """Judge an output by the session's rules and beside its other outputs; nothing is written.
         For the options see :func:`sfumato.check_output`.
@@ -180,13 +181,13 @@ class OutputSession(Reportable):
 
     def add(
         self,
-        output: Any,
+        output: object,
         title: str,
         *,
         comment: str = "",
         exception: str = "",
-        data: Any = None,
-        where: Any = None,
+        data: object = None,
+        where: object = None,
         **options: Any,
     ) -> OutputVerdict:
         """Judge an output, write it and log what was found; one that fails is logged too, with what
@@ -205,7 +206,7 @@ class OutputSession(Reportable):
 
     def _add_judged(
         self,
-        output: Any,
+        output: object,
         title: str,
         judge: Callable[[], JudgedOutput],
         comment: str,
@@ -237,9 +238,7 @@ class OutputSession(Reportable):
                 )
                 return verdict
 
-    def _judge(
-        self, output: Any, data: Any, where: Any, options: Mapping[str, Any]
-    ) -> JudgedOutput:
+    def _judge(self, output: object, data: object, where: object, options: Fields) -> JudgedOutput:
         """The verdict on an output by itself, and beside all that were added before."""
         if session_options := {"rules", "unit"} & set(options):
             raise ParameterError(
@@ -281,7 +280,7 @@ class OutputSession(Reportable):
             reasons += self._judge_data(verdict, data, where, options)
         return JudgedOutput(verdict.with_reasons(reasons), sample, cells, len(self.log.outputs))
 
-    def _find_sample(self, verdict: OutputVerdict, data: Any, where: Any) -> Mask | None:
+    def _find_sample(self, verdict: OutputVerdict, data: object, where: object) -> Mask | None:
         """The records of the session that an output is about; None where that is not known."""
         if self.universe is None:
             return None
@@ -294,7 +293,7 @@ class OutputSession(Reportable):
         return None
 
     def _find_cells(
-        self, output: Any, verdict: OutputVerdict, data: Any, where: Any, sample: Mask | None
+        self, output: Any, verdict: OutputVerdict, data: object, where: object, sample: Mask | None
     ) -> tuple[list[RecordSet] | None, list[OutputReason]]:
         """Which records of the session are in which cell of an output; None, and a question, where
         that cannot be known.
@@ -361,7 +360,7 @@ class OutputSession(Reportable):
         return list(dict.fromkeys(reasons))
 
     def _judge_data(
-        self, verdict: OutputVerdict, data: Any, where: Any, options: Mapping[str, Any]
+        self, verdict: OutputVerdict, data: object, where: object, options: Fields
     ) -> list[OutputReason]:
         """Whether records that are given with an output are those of the session, and the columns
         it tells of are made of theirs.
@@ -398,7 +397,7 @@ class OutputSession(Reportable):
     # outputs before them they may still be for review.
 
     def count(
-        self, by: Sequence[str], *, title: str = "", comment: str = "", where: Any = None
+        self, by: Sequence[str], *, title: str = "", comment: str = "", where: object = None
     ) -> OutputVerdict:
         """Count persons by columns; cells that break a rule are left out. For review where these
         may follow from an output before it, refused (and not logged) where a rule is broken.
@@ -414,7 +413,7 @@ class OutputSession(Reportable):
         *,
         title: str = "",
         comment: str = "",
-        where: Any = None,
+        where: object = None,
     ) -> OutputVerdict:
         """The mean of a column, and how many persons it is of; cells that break a rule are left
         out.
@@ -432,7 +431,7 @@ class OutputSession(Reportable):
         *,
         title: str = "",
         comment: str = "",
-        where: Any = None,
+        where: object = None,
     ) -> OutputVerdict:
         """Percentiles of a column, rounded as far as they must be for enough persons to be near
         each; cells that break a rule are left out.
@@ -458,7 +457,7 @@ class OutputSession(Reportable):
         names: Sequence[str],
         by: Sequence[str],
         tells: Mapping[str, str],
-        where: Any,
+        where: object,
     ) -> pl.DataFrame:
         """Round by ever larger powers of ten until no percentile is told too exactly."""
         largest = 0.0
@@ -493,7 +492,7 @@ class OutputSession(Reportable):
         *,
         title: str = "",
         comment: str = "",
-        where: Any = None,
+        where: object = None,
     ) -> OutputVerdict:
         """Least squares of a column on others, text as dummies beside its commonest value; refused
         (and not logged) when a rule is broken.
@@ -508,7 +507,11 @@ class OutputSession(Reportable):
         )
 
     def _group(
-        self, by: Sequence[str], where: Any, formulas: Sequence[pl.Expr], column: str | None = None
+        self,
+        by: Sequence[str],
+        where: object,
+        formulas: Sequence[pl.Expr],
+        column: str | None = None,
     ) -> pl.DataFrame:
         """A table of all combinations of the columns' values, with persons and some formulas of a
         column; a cell of nobody is a row of it too.
@@ -547,7 +550,7 @@ class OutputSession(Reportable):
         by: Sequence[str],
         tells: Mapping[str, str],
         comment: str,
-        where: Any,
+        where: object,
     ) -> OutputVerdict:
         """Add a table without the cells that break a rule."""
         options = {"by": list(by), "tells": tells}
@@ -558,7 +561,7 @@ class OutputSession(Reportable):
             table, title, lambda: self._judge(table, None, where, options), comment, safe=True
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The outputs of the session, as plain data."""
         outputs = [output.to_dict() for output in self.log.all_reviewed()]
         return {"folder": str(self.folder), "outputs": outputs}
@@ -576,7 +579,7 @@ class OutputSession(Reportable):
         return [TableBlock(("no.", "found", "output"), rows, title)]
 
 
-def _columns_used(verdict: OutputVerdict, options: Mapping[str, Any]) -> set[str] | None:
+def _columns_used(verdict: OutputVerdict, options: Fields) -> set[str] | None:
     """The columns of the records that an output tells of; None where that may be any of them."""
     if not verdict.tells:
         return None
@@ -605,7 +608,7 @@ def _title(statistic: str, column: str, by: Sequence[str]) -> str:
     return f"{statistic} {column}" + (f" by {', '.join(by)}" if by else "")
 
 
-def _content_of(output: Any, verdict: OutputVerdict) -> tuple[bytes, str]:
+def _content_of(output: object, verdict: OutputVerdict) -> tuple[bytes, str]:
     """What leaves of an output, and the suffix of its file: the frame that was judged, as CSV; text
     as it is; else JSON, and of an object that JSON cannot hold a note.
     """

@@ -5,7 +5,7 @@ summary, the numbers and not the picture.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.results.checking.layout import GIVE_DATA
 from sfumato.results.checking.untrusted_objects import number_of, peek
@@ -43,7 +43,7 @@ CONSTANTS = ("intercept", "const", "(intercept)")
 """Columns and rows that tables of coefficients have."""
 
 
-def ask_for_output(output: Any) -> OutputReason:
+def ask_for_output(output: object) -> OutputReason:
     """The question of an output whose kind is not known, with what to give instead."""
     if output is None:
         words = "there is no output: None was given"

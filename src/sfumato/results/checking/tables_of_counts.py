@@ -8,7 +8,7 @@ of a table is confirmed, so it never passes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,7 @@ COUNTS = ("count", "rows", "freq")
 """Statistics that are numbers of persons themselves."""
 
 
-def counts_of(counts: Any, table: OutputTable) -> Floats | None:
+def counts_of(counts: object, table: OutputTable) -> Floats | None:
     """Persons per row of the output: a column of it, one number, or a list; None where nothing is
     said.
     """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -31,7 +31,7 @@ PURE = 1e-12
 
 
 def judge_tree(
-    output: Any,
+    output: object,
     rules: OutputRules,
     records: ContributingRecords | None,
     *,
@@ -103,7 +103,7 @@ def _judge_small_leaves(
     return [violation("marks", words, f"fit it with min_samples_leaf={rules.threshold} or more")]
 
 
-def _judge_pure_leaves(tree: Any, is_leaf: Mask) -> list[OutputReason]:
+def _judge_pure_leaves(tree: object, is_leaf: Mask) -> list[OutputReason]:
     impurity = vector_of(peek(tree, "impurity"))
     if impurity is None or len(impurity) != len(is_leaf) or int(is_leaf.sum()) < 2:
         return []
@@ -135,7 +135,7 @@ def _judge_classes(
     return [open_question("share", words, "release the rules without the shares of classes")]
 
 
-def _find_leaves(tree: Any, records: ContributingRecords, names: Sequence[str]) -> Codes | None:
+def _find_leaves(tree: object, records: ContributingRecords, names: Sequence[str]) -> Codes | None:
     """Per record the leaf it falls into; None where the tree or the data do not tell."""
     paths = ("children_left", "children_right", "feature", "threshold")
     left_child, right_child, feature, threshold = (vector_of(peek(tree, path)) for path in paths)
@@ -210,7 +210,7 @@ def _judge_told_means(
     return [open_question("recomputed", words, advice)]
 
 
-def judge_clusters(output: Any, rules: OutputRules) -> OutputVerdict:
+def judge_clusters(output: object, rules: OutputRules) -> OutputVerdict:
     """Centres of clusters are means of their members: those of few fail, the others are judged as a
     table of means and not here.
     """

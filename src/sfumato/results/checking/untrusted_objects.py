@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 
@@ -44,13 +45,13 @@ class ReadOnce:
     differently the next time cannot show one value to a check and another one to the file.
     """
 
-    def __init__(self, parts: dict[str, Any]) -> None:
+    def __init__(self, parts: Document) -> None:
         self.parts = parts
 
 
 def read_once(obj: object, paths: Sequence[str]) -> ReadOnce:
     """Some attributes of an object, each read a single time and copied."""
-    parts: dict[str, Any] = {}
+    parts: Document = {}
     for path in paths:
         part = peek(obj, path)
         if path.endswith((".index", "_names")) or path == "feature_names_in_":
@@ -101,7 +102,7 @@ def names_of(obj: Any) -> list[str] | None:
         return None
 
 
-def frame_of(output: Any) -> pl.DataFrame | None:
+def frame_of(output: object) -> pl.DataFrame | None:
     """An output as a polars frame, its index of pandas as columns; None for what is no frame.
 
     Columns of pandas with several levels get one name, the levels joined by ``_``.
@@ -175,11 +176,11 @@ def _as_one_type(values: list[Any]) -> list[Any]:
     return [None if _is_missing(value) else convert(value) for value in values]
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and bool(np.isnan(value)))
 
 
-def across_of(output: Any) -> str | None:
+def across_of(output: object) -> str | None:
     """The column that the columns of a pandas cross table are values of."""
     name = peek(output, "columns.name")
     return name if isinstance(name, str) else None

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, ListBlock, VerdictBlock
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.results.tables.rules import AllEqual, Dominance, PPercent, SensitivityRule, Threshold
 
@@ -82,7 +83,7 @@ class OutputRules:
         }
         return [name for name, lax in is_laxer.items() if lax]
 
-    def public_rules(self) -> dict[str, Any]:
+    def public_rules(self) -> Document:
         """The rules that readers may know; the others help to compute what is hidden."""
         return {"threshold": self.threshold, "residual_df": self.residual_df, "zeros": self.zeros}
 
@@ -176,7 +177,7 @@ class OutputVerdict(Reportable):
         """The same verdict with further reasons."""
         return dataclasses.replace(self, reasons=(*self.reasons, *reasons))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data, without the output itself."""
         return {
             "status": self.status,

@@ -4,9 +4,9 @@ log says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.core.fields import Fields
 from sfumato.core.journal import Head
 from sfumato.core.words import count_of
 from sfumato.errors import UnreadableInput
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 OUTPUTS = "outputs"
 GIVE_SESSION = "not checked: give the folder of the session (--session)"

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from sfumato.core.encoding import numbers_of
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.trees import MOST_BINS, DecisionTree, grow
@@ -359,7 +360,7 @@ class StumpRuns(Prepared):
         below = self.values < threshold
         return float((np.where(below, form[1], 1 - form[1]) == self.classes).mean())
 
-    def told(self, form: tuple[Fraction, int]) -> dict[str, Any]:
+    def told(self, form: tuple[Fraction, int]) -> Document:
         """The threshold or its bin, and the classes on either side."""
         low = float(form[0])
         at: Any = low if self.asked.grid is None else [low, low + self.asked.grid]

@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, VerdictBlock
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, canonical_order
@@ -125,7 +126,7 @@ class IntegralPrivacy(Reportable):
         """How many results have a status."""
         return sum(outcome.status == status for outcome in self.outcomes)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """What may be published: the chosen result, and counts; no other result."""
         outcome = self.chosen
         facts = {
@@ -460,7 +461,7 @@ def _grouped(
     return [_common(form, sets, numbers) for form, numbers in groups.items()], none
 
 
-def _common(form: Any, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Found:
+def _common(form: object, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Found:
     # digests instead of the sets themselves: a large sample would be held twice
     distinct = {
         hashlib.blake2b(sets[number].tobytes(), digest_size=16).digest(): number

@@ -83,7 +83,10 @@ def chooser(
     share = exact_level(level)
     a, b = share.numerator, share.denominator
     reach = relation.reach(-a, b - a, cells=cells)[0]
-    epsilon = loss.epsilon if loss.epsilon is not None else _epsilon_within(loss.as_rho)
+    if loss.epsilon is not None:
+        epsilon = loss.epsilon
+    else:
+        epsilon = _epsilon_within(loss.as_rho)
     return Chooser(share, tuple(candidates), laplace(2 * reach, epsilon))
 
 

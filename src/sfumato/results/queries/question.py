@@ -8,13 +8,13 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.declared import OUTSIDE, Declared, DeclaredTable, Relation
+from sfumato.core.fields import Document, Fields
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, did_you_mean
 
@@ -73,7 +73,10 @@ def condition(column: str, operator: str, value: Any, declared: Declared) -> Con
         raise ParameterError(
             f"operator {str(operator)!r} is not known.{did_you_mean(name, [*ALIASES, *OPERATORS])}"
         )
-    values_given = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    if isinstance(value, list | tuple | set | frozenset):
+        values_given = list(value)
+    else:
+        values_given = [value]
     if not values_given or (name in COMPARISONS and len(values_given) > 1):
         raise ParameterError(
             f"column {column!r}: {name} compares with"
@@ -116,7 +119,9 @@ def _is_finite(value: object) -> bool:
 
 
 def _value_text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,8 +190,14 @@ class Question:
         statistic_text = f"{level}{self.statistic}" + (
             f" of {self.column}" if self.column is not None else ""
         )
-        by = f" by {', '.join(axis.column for axis in self.by)}" if self.by else ""
-        where = f" where {' and '.join(map(str, self.where))}" if self.where else ""
+        if self.by:
+            by = f" by {', '.join(axis.column for axis in self.by)}"
+        else:
+            by = ""
+        if self.where:
+            where = f" where {' and '.join(map(str, self.where))}"
+        else:
+            where = ""
         return statistic_text + by + where
 
 
@@ -240,8 +251,13 @@ class Answer:
     @property
     def cost(self) -> str:
         """What the answer cost, in words."""
-        spent = f"ε = {self.epsilon:g}" if self.epsilon is not None else f"ρ = {self.rho:g}"
-        return f"nothing more ({spent} before)" if self.repeated else spent
+        if self.epsilon is not None:
+            spent = f"ε = {self.epsilon:g}"
+        else:
+            spent = f"ρ = {self.rho:g}"
+        if not self.repeated:
+            return spent
+        return f"nothing more ({spent} before)"
 
     @property
     def sentence(self) -> str:
@@ -258,8 +274,14 @@ class Answer:
                 f"at {percent(CONFIDENCE)}, without noise, it is in [{self.low[0]:.6g}, "
                 f"{self.high[0]:.6g}]"
             )
-        value_text = f"{self.values[0]:.6g}" if not self.by else f"{len(self.values)} groups"
-        name = f"{self.label} ({self.question})" if self.label else self.question
+        if not self.by:
+            value_text = f"{self.values[0]:.6g}"
+        else:
+            value_text = f"{len(self.values)} groups"
+        if self.label:
+            name = f"{self.label} ({self.question})"
+        else:
+            name = self.question
         return (
             f"{name}: {value_text}; {error}. It cost {self.cost} ({self.mechanism}) and protects"
             f" {self.protects}."
@@ -268,15 +290,14 @@ class Answer:
     def __str__(self) -> str:
         lines = [self.sentence]
         for number, group in enumerate(self.groups if self.by else ()):
-            error = (
-                ""
-                if self.rank_error is not None
-                else f"  [{self.low[number]:.6g}, {self.high[number]:.6g}]"
-            )
+            if self.rank_error is not None:
+                error = ""
+            else:
+                error = f"  [{self.low[number]:.6g}, {self.high[number]:.6g}]"
             lines.append(f"  {', '.join(group)}: {self.values[number]:.6g}{error}")
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data, for JSON."""
         plain = dataclasses.asdict(self)
         return {
@@ -286,7 +307,7 @@ class Answer:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Answer:
+    def from_dict(cls, plain: Fields) -> Answer:
         """The inverse of :meth:`to_dict`."""
         fields = {field.name: plain[field.name] for field in dataclasses.fields(cls)}
         fields["groups"] = tuple(tuple(group) for group in fields["groups"])

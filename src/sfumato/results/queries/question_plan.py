@@ -121,7 +121,10 @@ def planned(
             " or coarser columns"
         )
     groups = tuple(itertools.product(*sides))
-    bounds = WITHOUT_BOUNDS if question.column is None else declared.bounds_of(question.column)
+    if question.column is None:
+        bounds = WITHOUT_BOUNDS
+    else:
+        bounds = declared.bounds_of(question.column)
     if question.statistic == "quantile":
         level, values = question.level or 0.5, question.candidates or bounds
         quantile = chooser(level, values, relation, loss, cells=len(groups))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from sfumato.core.budget import Budget, PrivacyLoss
 from sfumato.core.declared import ROW, DeclaredTable, Relation, declared, require_declared
+from sfumato.core.fields import Document, Fields
 from sfumato.core.ledger import Ledger, Terms
 from sfumato.core.options import CommandOption
 from sfumato.core.table import Table
@@ -209,7 +210,7 @@ class Session:
 
         def ask() -> Asked:
             values = grid(self.table.declared.bounds_of(column), candidates)
-            quantile_options: dict[str, Any] = {
+            quantile_options: Document = {
                 "level": float(exact_level(level)),
                 "candidates": values,
             }
@@ -311,7 +312,10 @@ class Session:
             for q, loss in questions_asked
         }
         with self.ledger.hold() as book:
-            old = {} if fresh else {key: book.answers[key] for key in plans if key in book.answers}
+            if fresh:
+                old = {}
+            else:
+                old = {key: book.answers[key] for key in plans if key in book.answers}
             new = {key: plan for key, plan in plans.items() if key not in old}
             # paid before the data are read: if the process dies in between, budget is lost, not
             # privacy
@@ -332,15 +336,20 @@ class Session:
         noisy_plans = {key: plan.with_noise() for key, plan in plans.items()}
         return {key: plan.answered(self.table) for key, plan in noisy_plans.items()}
 
-    def _column_facts(self, column: str | None) -> dict[str, Any]:
-        bounds = None if column is None else self.table.declared.bounds_of(column)
+    def _column_facts(self, column: str | None) -> Document:
+        if column is None:
+            bounds = None
+        else:
+            bounds = self.table.declared.bounds_of(column)
         groups = 1
         for axis in self.axes:
             groups *= len(axis.labels(self.table.declared))
         return {"bounds": bounds, "relation": self.ledger.terms.relation, "groups": groups}
 
     def _reply(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext() if self.quantum is None else self.quantum.reply()
+        if self.quantum is None:
+            return contextlib.nullcontext()
+        return self.quantum.reply()
 
 
 def _edges(bounds: tuple[float, float], bins: Any) -> tuple[float, ...]:
@@ -374,8 +383,8 @@ class SessionOptions:
 
     panel: ClassVar[str] = "Start a ledger"
     neighbours: Annotated[str | None, CommandOption("add_remove or change_one")] = None
-    domains: Mapping[str, Any] | None = None
-    missing: Mapping[str, Any] | None = None
+    domains: Fields | None = None
+    missing: Fields | None = None
     name: Annotated[str | None, CommandOption("the dataset's name; else the recipe's")] = None
     quantum: Quantum | float | None = None
 
@@ -392,7 +401,7 @@ def session(
         int | None,
         CommandOption("rows of one person that count", panel=SessionOptions.panel),
     ] = None,
-    bounds: Mapping[str, Any] | None = None,
+    bounds: Fields | None = None,
     ledger: str | Path | None = None,
     options: SessionOptions = SessionOptions(),
 ) -> Session:
@@ -448,7 +457,10 @@ def _ledger(
     contributions: int | None,
 ) -> Ledger:
     """The ledger there is, if what is asked for agrees with it; otherwise a new one."""
-    total = budget if budget is None or isinstance(budget, Budget) else Budget(budget)
+    if budget is None or isinstance(budget, Budget):
+        total = budget
+    else:
+        total = Budget(budget)
     if path is not None and Path(path).exists():
         old = Ledger.at(path)
         _agree(old, total, name, protects, neighbours, contributions)

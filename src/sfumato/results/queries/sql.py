@@ -84,9 +84,10 @@ def questions(
     _require_clauses(select)
     _require_table(select, dataset)
     by = _groups(select, declared)
-    where = (
-        tuple(_conditions(select.args["where"].this, declared)) if select.args.get("where") else ()
-    )
+    if select.args.get("where"):
+        where = tuple(_conditions(select.args["where"].this, declared))
+    else:
+        where = ()
     aggregates = list(_aggregates(select, by))
     if not aggregates:
         raise _outside(
@@ -104,7 +105,9 @@ def questions(
 
 def _quoted(dataset: str) -> str:
     """The name of the table as SQL wants it."""
-    return dataset if dataset.isidentifier() else f'"{dataset}"'
+    if dataset.isidentifier():
+        return dataset
+    return f'"{dataset}"'
 
 
 def _select(statement: str, dataset: str) -> Any:
@@ -116,9 +119,10 @@ def _select(statement: str, dataset: str) -> Any:
             parsed = [tree for tree in sqlglot.parse(statement) if tree is not None]
     except sqlglot.errors.SqlglotError as error:
         position = (getattr(error, "errors", None) or [{}])[0]
-        where = (
-            f" at line {position['line']}, column {position['col']}" if position.get("line") else ""
-        )
+        if position.get("line"):
+            where = f" at line {position['line']}, column {position['col']}"
+        else:
+            where = ""
         raise ParameterError(
             f"the SQL cannot be read{where}; the table is called {_quoted(dataset)}"
         ) from None
@@ -151,7 +155,9 @@ def _kind_of(tree: Any) -> str:
     SHOW).
     """
     kind = type(tree).__name__
-    return str(tree.this).upper() if kind == "Command" else _spoken(kind)
+    if kind == "Command":
+        return str(tree.this).upper()
+    return _spoken(kind)
 
 
 def _require_clauses(select: Any) -> None:
@@ -336,7 +342,9 @@ def _value(tree: Any, where: str) -> Any:
         return str(tree.this)
     number = float(tree.this)
     # 2.0 and 2 are the same word of a domain; from 2**53 on a float does not name one whole number
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    if number.is_integer() and abs(number) < 2**53:
+        return int(number)
+    return number
 
 
 def _outside(part: str, advice: str) -> ParameterError:

@@ -115,14 +115,12 @@ def with_empty(
         [_values(memory, t, own, at) for at in range(len(t.dimensions))]
         for t, own in zip(tables, rows, strict=True)
     ]
-    nowhere = np.full(
-        (1, len(tables)), -1, dtype=np.int64
-    )  # records that are in some tables only, and in none of the first
+    # records that are in some tables only, and in none of the first
+    nowhere = np.full((1, len(tables)), -1, dtype=np.int64)
     for number, table in enumerate(tables):
         occupied = distinct[distinct[:, number] >= 0, number]
-        own = np.append(
-            -1, _could_be(table, open_to[number], np.unique(occupied))
-        )  # −1: not in the table
+        # −1: not in the table
+        own = np.append(-1, _could_be(table, open_to[number], np.unique(occupied)))
         # looked at before all pairs are made, which take the memory
         if len(joined) * len(own) > MOST_ATOMS * 50:
             return distinct

@@ -454,9 +454,8 @@ def _everybody(
     exposed = []
     for at, cell in enumerate(cells):
         primary = bool(problem.primary[cell])
-        aside = problem.aside is not None and bool(
-            problem.aside[cell]
-        )  # in no table: nobody asks how wide it is
+        # in no table: nobody asks how wide it is
+        aside = problem.aside is not None and bool(problem.aside[cell])
         if not primary and (aside or not exact):
             continue
         if not exact and problem.whole and problem.aside is not None and problem.slide is None:
@@ -472,9 +471,8 @@ def _everybody(
                 ):
                     break
         if exact or not _wide(problem, cell, intruder.low[at], intruder.high[at]):
-            if (
-                intruder.high[at] < problem.upper[cell]
-            ):  # else some table that was met goes as far as anybody believes
+            # else some table that was met goes as far as anybody believes
+            if intruder.high[at] < problem.upper[cell]:
                 intruder.extreme(at, 1)
             if intruder.low[at] > problem.lower[cell]:
                 intruder.extreme(at, -1)

@@ -229,9 +229,8 @@ def cells_of(
         np.full(count, NOBODY, dtype=np.int64),
         is_count,
     )
-    order = np.lexsort(
-        (contributions.amount, contributions.respondent, *contributions.codes)
-    )  # sums must not depend on the order of rows
+    # sums must not depend on the order of rows
+    order = np.lexsort((contributions.amount, contributions.respondent, *contributions.codes))
     codes, respondents, amount = (
         contributions.codes[:, order],
         contributions.respondent[order],
@@ -346,9 +345,8 @@ def _fill(
     group = np.cumsum(first) - 1
     is_known = ~np.isnan(amount)
     summed = np.bincount(group, weights=np.where(is_known, amount, 0.0)).astype(np.float64)
-    total = (
-        np.ones(len(summed)) if cells.counted else summed
-    )  # a person in a cell is one, however many rows
+    # a person in a cell is one, however many rows
+    total = np.ones(len(summed)) if cells.counted else summed
     has_value = np.bincount(group, weights=is_known) > 0
     cell, respondent = cell_numbers[first], respondents[first]
     # respondents of whom only missing amounts are known here

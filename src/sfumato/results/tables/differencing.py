@@ -109,9 +109,8 @@ def _nested(incidences: Sequence[Any], rows: Codes) -> Iterator[Codes]:
                 wide, thin = (new_incidence[new].indices, old_incidence[old].indices)[::sign]
                 # in atoms without records, too: an intruder does not know that they are empty
                 if len(np.intersect1d(wide, thin)) == len(thin):
-                    yield np.setdiff1d(wide, thin).astype(
-                        np.int64
-                    )  # the same set has the same bytes
+                    # the same set has the same bytes
+                    yield np.setdiff1d(wide, thin).astype(np.int64)
 
 
 def _combined(

@@ -264,9 +264,8 @@ class Boxes:
         if node == dimension.root:
             return [Along([node, *path], [1] * (1 + len(path))) for path in below][:limit]
         ways_kept: list[Along] = []
-        limit_per_partner = (
-            max(2, limit // len(below)) if below else 0
-        )  # every way down from the node has its share
+        # every way down from the node has its share
+        limit_per_partner = max(2, limit // len(below)) if below else 0
         for path in below:
             cheap: list[tuple[float, Along]] = []
             wide: list[tuple[float, Along]] = []

@@ -69,9 +69,8 @@ def cheapest_change(
     # the cell goes exactly so far in the asked direction and not at all in the other
     low[at] = high[at] = need
     high[at - len(cells) if sign < 0 else at + len(cells)] = 0.0
-    if (
-        not problem.whole
-    ):  # in units of what is asked for: whatever the table's numbers are, the solver sees the same
+    # in units of what is asked for: whatever the table's numbers are, the solver sees the same
+    if not problem.whole:
         low, high = low / need, high / need
     price = np.tile(
         _prices(problem, cells, hidden[cells], np.maximum(need, np.minimum(rise, fall))), 2

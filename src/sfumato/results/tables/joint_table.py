@@ -313,11 +313,11 @@ def _extended(
     )
 
 
-def _appended(before: Problem, matrix: Any, value: Floats, low: float, high: float) -> Problem:
+def _appended(before: Problem, matrix: object, value: Floats, low: float, high: float) -> Problem:
     """A problem with more unknowns that nobody publishes."""
     count = len(value)
 
-    def extend(own: NDArray[Any], fill_value: Any) -> Any:
+    def extend(own: NDArray[Any], fill_value: object) -> Any:
         return np.concatenate([own, np.full(count, fill_value, dtype=own.dtype)])
 
     if before.aside is None:

@@ -238,7 +238,7 @@ class Problem:
 
 
 def problem_of(
-    matrix: Any,
+    matrix: object,
     value: Sequence[float] | Floats,
     needs: dict[int, tuple[float, float]],
     *,

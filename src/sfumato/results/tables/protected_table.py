@@ -7,13 +7,14 @@ import itertools
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, VerdictBlock
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
@@ -90,7 +91,7 @@ class ProtectedTable(Reportable):
     published: Floats
     additive: bool
     suppression: Suppression | None
-    options: dict[str, Any]
+    options: Document
     moves: dict[int, list[Move]]
     audited: TableAudit
     joint: JointTable
@@ -120,7 +121,7 @@ class ProtectedTable(Reportable):
             )
         return _audit_changed(self.judged, self.method, self.joint, self.published, self.options)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Document:
         """What can be told to anybody: counts, no value and no parameter that helps an intruder."""
         cells, hidden = len(self.published), self.hidden
         return {
@@ -332,7 +333,7 @@ def protect(
     adjustment of sensitive cells. Where nothing can be published, the error names the nearest
     table that can.
     """
-    values: dict[str, Any] = {"weight": weight, "base": base, **vars(options)}
+    values: Document = {"weight": weight, "base": base, **vars(options)}
     rounds = values.pop("rounds")
     _require_sense(values)
     try:
@@ -350,7 +351,7 @@ def protect(
         ) from None
 
 
-def _require_sense(options: dict[str, Any]) -> None:
+def _require_sense(options: Document) -> None:
     """Numbers that mean something."""
     if (options["base"] is not None and options["base"] < 1) or options["reach"] < 1:
         raise ParameterError("base and reach of a rounding must be whole numbers from 1 on")
@@ -359,7 +360,7 @@ def _require_sense(options: dict[str, Any]) -> None:
             raise ParameterError(f"{name} must be a number from 0 on")
 
 
-def nearest(sensitive_table: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] | None:
+def nearest(sensitive_table: SensitiveTable, options: Document) -> Document | None:
     """The table of fewer columns of which the most cells can be published, of as many columns as
     possible; the total alone where none can.
     """
@@ -368,7 +369,7 @@ def nearest(sensitive_table: SensitiveTable, options: dict[str, Any]) -> dict[st
         return None
     columns = table.places[0]
     for count in range(len(columns) - 1, 0, -1):
-        alternatives: list[dict[str, Any]] = []
+        alternatives: list[Document] = []
         for axes in itertools.combinations(columns, count):
             # cells that were computed for all columns are not those of fewer
             smaller = dataclasses.replace(table, places=(axes,), known={})
@@ -398,7 +399,7 @@ def nearest(sensitive_table: SensitiveTable, options: dict[str, Any]) -> dict[st
 def _protected(
     sensitive_table: SensitiveTable,
     method: str,
-    options: dict[str, Any],
+    options: Document,
     rounds: int,
     seed: Seed | int | str | None,
     progress: Progress,
@@ -448,9 +449,8 @@ def _protected(
         joint = with_joint_table(sensitive_table.table, problem, joint.values)
     suppression, table_audit = _audited(joint, suppression, moves, settled=settled)
     if table_audit.scope == "each table by itself":
-        suppression = dataclasses.replace(
-            suppression, bound=None
-        )  # the least of the parts is not proved the least of all
+        # the least of the parts is not proved the least of all
+        suppression = dataclasses.replace(suppression, bound=None)
     published = np.where(suppression.hidden, np.nan, problem.value)
     if not table_audit.holds:
         raise ReleaseRefused(
@@ -637,7 +637,7 @@ def _changed(
     sensitive_table: SensitiveTable,
     method: str,
     joint: JointTable,
-    options: dict[str, Any],
+    options: Document,
     seed: Seed,
 ) -> ProtectedTable:
     problem = joint.own
@@ -712,7 +712,7 @@ def _adjusted(sensitive_table: SensitiveTable, problem: Problem, seed: Seed) -> 
 
 
 def _refuse_small_base(
-    sensitive_table: SensitiveTable, method: str, problem: Problem, options: dict[str, Any]
+    sensitive_table: SensitiveTable, method: str, problem: Problem, options: Document
 ) -> None:
     """Refuse a base so small beside the threshold that counts are told to be small, before anything
     is computed.
@@ -721,9 +721,8 @@ def _refuse_small_base(
     threshold = _threshold(sensitive_table)
     if threshold is None or not (count := told_small(problem, options["base"], reach, threshold)):
         return
-    smallest_base = (threshold + 2 * reach) // (
-        2 * reach
-    )  # 2 · base · reach − 1 is then the threshold at least
+    # 2 · base · reach − 1 is then the threshold at least
+    smallest_base = (threshold + 2 * reach) // (2 * reach)
     raise ReleaseRefused(
         f"{method}: {count:,} sensitive cells would always be recognisable as small: a multiple of "
         f"{options['base']:g} reveals them within {options['base'] * reach - 1:g}, and the "
@@ -784,7 +783,7 @@ def _audit_changed(
     method: str,
     joint: JointTable,
     published: Floats,
-    options: dict[str, Any],
+    options: Document,
 ) -> TableAudit:
     """Look at a changed table from the intruder's side, who knows the method and its base."""
     threshold = _threshold(sensitive_table)

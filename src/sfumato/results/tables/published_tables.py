@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.core import environment
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import values_of
 from sfumato.core.words import count_of, join_words
 from sfumato.release.register.released_classes import BY_CONTENT, person_columns, persons_of
@@ -81,7 +82,7 @@ class TableMemory:
 
     def entry(
         self, protected_table: ProtectedTable, *, recipient: str, folder: Path, digest: str
-    ) -> dict[str, Any]:
+    ) -> Document:
         """What is written down of a table: how its cells add up and which are suppressed; no label,
         no value.
         """
@@ -175,7 +176,7 @@ def _measure_words(measure: str, weight: str | None, unit: str | None) -> str:
     )
 
 
-def _table_fields(protected_table: ProtectedTable) -> dict[str, Any]:
+def _table_fields(protected_table: ProtectedTable) -> Document:
     """The form of a table."""
     table = protected_table.judged.table
     return {
@@ -219,7 +220,7 @@ class EarlierTable:
     judged: SensitiveTable
     rows: Codes
     hidden: Mask
-    saved: Mapping[str, Any]
+    saved: Fields
 
     @classmethod
     def of(
@@ -231,7 +232,7 @@ class EarlierTable:
         classes: Codes,
     ) -> EarlierTable:
         """From what the register keeps and where its records are now."""
-        saved: Mapping[str, Any] = entry.table or {}
+        saved: Fields = entry.table or {}
         dimensions = tuple(
             Dimension(
                 dimension_fields["column"],
@@ -388,7 +389,7 @@ class Beside:
         ]
         return sentences
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data: counts only."""
         return {
             "verdict": self.verdict,
@@ -447,9 +448,8 @@ def put_beside(
     # the equations of every table by themselves; atoms and differences come after all cells
     wide = sparse.block_diag([earlier_table.matrix for earlier_table in problems], format="csr")
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
-    known_apart = np.zeros(
-        len(atoms.rows), dtype=bool
-    )  # who is alone in what no cells give does not know it
+    # who is alone in what no cells give does not know it
+    known_apart = np.zeros(len(atoms.rows), dtype=bool)
     known_apart[
         [int(earlier_table[0]) for earlier_table in small_sets if len(earlier_table) == 1]
     ] = singles

@@ -100,12 +100,10 @@ class RecordCondition:
                 f"column {self.column!r} holds lists, which cannot be compared; name another column"
             )
         if kind.is_integer() and all(_is_whole(value.text) for value in self.values):
-            return column.cast(pl.Int128), [
-                int(Decimal(value.text)) for value in self.values
-            ]  # exactly, however large
-        if (
-            kind == pl.Float32
-        ):  # its 0.3 is not that of longer numbers: values are read as such numbers too
+            # exactly, however large
+            return column.cast(pl.Int128), [int(Decimal(value.text)) for value in self.values]
+        # its 0.3 is not that of longer numbers: values are read as such numbers too
+        if kind == pl.Float32:
             return column.cast(pl.Float64), [
                 float(np.float32(self._number(value.text))) for value in self.values
             ]

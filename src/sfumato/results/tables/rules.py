@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import Members, parameters
 from sfumato.errors import ParameterError, did_you_mean
 
@@ -45,7 +45,7 @@ class SensitivityRule(Protocol):
         """How far up (and down) each cell must stay unknown if it is unsafe."""
         ...
 
-    def said(self) -> dict[str, Any]:
+    def said(self) -> Document:
         """The rule with all its parameters, those of defaults too; what is switched off is left
         out.
         """
@@ -58,12 +58,12 @@ class SensitivityRule(Protocol):
             **{name: value for name, value in fields.items() if value is not False},
         }
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> Document:
         """The rule as a certificate says it, without what is secret."""
         return {name: value for name, value in self.said().items() if name not in self.secret}
 
 
-def parameters_of(rule: Mapping[str, Any]) -> str:
+def parameters_of(rule: Fields) -> str:
     """The parameters of a rule that was said or told, for readers.
 
     >>> parameters_of(Dominance(1, 70).said()), parameters_of(Dominance(1, 70).told())
@@ -338,7 +338,7 @@ ALL = Members(
 """Rules by the name they have in a lock. A new one is added here and nowhere else."""
 
 
-def rule_of(rule_fields: dict[str, Any]) -> SensitivityRule:
+def rule_of(rule_fields: Document) -> SensitivityRule:
     """A rule from its name and parameters, as a lock holds it."""
     rule_parameters = dict(rule_fields)
     name = rule_parameters.pop("rule")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -14,6 +14,7 @@ import polars as pl
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, TableBlock
+from sfumato.core.fields import Fields
 from sfumato.core.options import CommandOption
 from sfumato.core.table import Table, as_table
 from sfumato.core.words import count_of, join_words, percent
@@ -89,7 +90,7 @@ class CountOptions:
     """
 
     panel: ClassVar[str] = "What is counted"
-    hierarchies: Mapping[str, Any] | None = None
+    hierarchies: Fields | None = None
     weight: Annotated[str | None, CommandOption("column that contributions are multiplied by")] = (
         None
     )
@@ -100,7 +101,7 @@ class CountOptions:
 
 
 def tabulate(
-    table: Any,
+    table: object,
     by: Sequence[str] | Sequence[Sequence[str]],
     measure: str = "count",
     *,
@@ -241,7 +242,7 @@ def _groups(by: Sequence[Any]) -> list[list[str]]:
     return groups
 
 
-def _hierarchy(dataset: Table, name: str, hierarchies: Mapping[str, Any] | None) -> Any:
+def _hierarchy(dataset: Table, name: str, hierarchies: Fields | None) -> Any:
     if hierarchies and name in hierarchies:
         return hierarchies[name]
     if name not in dataset.schema.attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from sfumato.core.blocks import (
     VerdictBlock,
 )
 from sfumato.core.exchange import in_place
+from sfumato.core.fields import Document, Fields
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.randomness import Seed
 from sfumato.core.words import as_sentence, duration, moment, number, plain_name
@@ -131,7 +132,7 @@ def _write(
     return folder
 
 
-def _write_table(protected_table: ProtectedTable, share: Path, number: int) -> dict[str, Any]:
+def _write_table(protected_table: ProtectedTable, share: Path, number: int) -> Document:
     """One table as a file, and what the certificate says of it: how its cells add up."""
     table = protected_table.judged.table
     name = "table.csv" if number == 0 else f"table_{number + 1}.csv"
@@ -155,9 +156,7 @@ def _write_table(protected_table: ProtectedTable, share: Path, number: int) -> d
     }
 
 
-def certificate(
-    protected_table: ProtectedTable, files: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def certificate(protected_table: ProtectedTable, files: Sequence[Fields]) -> Document:
     """What anybody may know: the rules without what would help an intruder, and how many cells each
     hit.
     """
@@ -188,7 +187,7 @@ def certificate(
     }
 
 
-def lock(protected_table: ProtectedTable, digest: str) -> dict[str, Any]:
+def lock(protected_table: ProtectedTable, digest: str) -> Document:
     """What the owner keeps: all parameters, true values and needs of what was hidden, and what an
     intruder can find out.
     """
@@ -364,7 +363,7 @@ MEANINGS = {
 }
 
 
-def page(certificate: Mapping[str, Any]) -> str:
+def page(certificate: Fields) -> str:
     """A page about a published table for those who get it."""
     from sfumato.release.report.page_html import ReportPage, render_page
 
@@ -435,7 +434,7 @@ def page(certificate: Mapping[str, Any]) -> str:
     )
 
 
-def _rule(rule: Mapping[str, Any], count: int | None) -> tuple[str, str, int | None]:
+def _rule(rule: Fields, count: int | None) -> tuple[str, str, int | None]:
     """A rule in words: its name with what may be told of it, what it is about, and how many cells
     it hit.
     """

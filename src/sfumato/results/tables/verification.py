@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.fields import Fields
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.errors import InternalError, SfumatoError, UnreadableInput
 from sfumato.release.file_checks import file_unedited, page_claim
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-Fields = Mapping[str, Any]
 
 MOST = 512 * MEGABYTE
 FITS = 1e-9
@@ -146,7 +146,7 @@ def _read(folder: Path, certificate: Fields) -> PublishedCells:
     return PublishedCells(table, published)
 
 
-def _dimension(column_fields: Mapping[str, Any]) -> Dimension:
+def _dimension(column_fields: Fields) -> Dimension:
     labels, parent = (
         tuple(column_fields["labels"]),
         np.array(column_fields["parent"], dtype=np.int64),
@@ -159,7 +159,7 @@ def _dimension(column_fields: Mapping[str, Any]) -> Dimension:
 
 
 def _values(
-    folder: Path, table: MagnitudeTable, number: int, section: Mapping[str, Any]
+    folder: Path, table: MagnitudeTable, number: int, section: Fields
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     dimensions = [table.dimensions[at] for at in table.places[number]]
     count = math.prod(dimension.size for dimension in dimensions)
@@ -326,7 +326,7 @@ def _with_earlier(owner: Path | None) -> Claim | None:
 
 
 def _locked_problem(
-    table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]
+    table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Fields
 ) -> JointTable | str:
     """The equations of the published cells and their joint table, with what the lock knows of them;
     a word where it does not fit.
@@ -376,9 +376,7 @@ def _locked_problem(
     return joint
 
 
-def _locked_joint(
-    table: MagnitudeTable, problem: Problem, lock: Mapping[str, Any]
-) -> JointTable | None:
+def _locked_joint(table: MagnitudeTable, problem: Problem, lock: Fields) -> JointTable | None:
     """The joint table as the lock has it; for a lock that has none one that fits the cells, which
     tells what everybody finds out. None where none fits.
     """
@@ -403,9 +401,7 @@ def _locked_joint(
     return dataclasses.replace(joint, problem=dataclasses.replace(joint.problem, value=fits))
 
 
-def _look(
-    joint: JointTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]
-) -> TableAudit:
+def _look(joint: JointTable, published: np.ndarray[Any, Any], lock: Fields) -> TableAudit:
     threshold = max(
         (int(rule.get("t", 10)) for rule in lock["rules"] if rule["rule"] == "threshold"),
         default=None,

@@ -4,9 +4,9 @@ made, attacked and measured alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.core.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.parts import (
     AS_TYPED_IN_AREA,
@@ -171,7 +171,7 @@ async def _compare(page: Page) -> None:
 # The comparison.
 
 
-def _compared(page: Page, comparison: Mapping[str, Any]) -> None:
+def _compared(page: Page, comparison: Fields) -> None:
     project = page.workbench.project
     old = comparison["about"] != digest_of(project.pins, project.register)
     with element("div", "compared", old and "old"):

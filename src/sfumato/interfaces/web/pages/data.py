@@ -158,7 +158,10 @@ class DataStage(StageView):
         proposed one.
         """
         attribute = self.recipe.schema.attributes.get(card["name"])
-        roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
+        if attribute is None:
+            roles = [str(Role.ASK)]
+        else:
+            roles = [str(role) for role in attribute.roles]
         return {
             "name": card["name"],
             "label": card["label"],
@@ -265,7 +268,10 @@ class DataStage(StageView):
         if Role.QUASI in edits.CHOICES[choice][0]:
             old = self.recipe.schema.attributes
             bare = [name for name in columns if name not in old or old[name].hierarchy is None]
-            specs = await self.workbench.answer("suggest", columns=bare) if bare else {}
+            if bare:
+                specs = await self.workbench.answer("suggest", columns=bare)
+            else:
+                specs = {}
             suggested = {name: registry.build("hierarchies", spec) for name, spec in specs.items()}
         self._edit(edits.with_role(self.recipe, columns, choice, suggested), columns)
 

@@ -224,7 +224,10 @@ class Explore(StageView):
                 button("Let the search choose", self._leave_open, key="search chooses")
 
     def _axis(self, position: int, name: str) -> None:
-        across, up = (name, self.axes[1]) if position == 0 else (self.axes[0], name)
+        if position == 0:
+            across, up = (name, self.axes[1])
+        else:
+            across, up = (self.axes[0], name)
         if across == up:  # both axes cannot be the same: the one that is taken changes sides
             across, up = self.axes[1], self.axes[0]
         self.change_view(axes=(across, up), near=[])
@@ -379,7 +382,8 @@ class Explore(StageView):
             first = None
             if self.found["in_use"] in self.found["points"]:
                 first = self.found["in_use"]
-            first = first if first is not None else next(iter(self.found["front"]), None)
+            if first is None:
+                first = next(iter(self.found["front"]), None)
             self.levels = None
             if first is not None:
                 self.levels = dict(self.found["points"][first]["levels"])

@@ -74,7 +74,8 @@ class HierarchyStage(StageView):
                 )
             )
             return
-        self.column = self.column if self.column in names else names[0]
+        if self.column not in names:
+            self.column = names[0]
         await self._show()
 
     def _nothing(self, say: Callable[[], Any]) -> None:

@@ -165,7 +165,10 @@ class PromiseStage(StageView):
             sentence = f"promise: {member.promise}"
         if field == "contract":
             higher = member.better == "higher"
-            member = Agreement(member, at_least=0.9) if higher else Agreement(member, at_most=0.1)
+            if higher:
+                member = Agreement(member, at_least=0.9)
+            else:
+                member = Agreement(member, at_most=0.1)
             sentence = f"contract: {member.promise}"
         self.replace_member(field, len(getattr(self.recipe, field)), sentence, member)
 

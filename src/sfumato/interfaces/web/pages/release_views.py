@@ -4,9 +4,9 @@ and its reports.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.parts import button, element, hint, text
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, table, tabs
@@ -81,7 +81,7 @@ def _draw_why(stage: LookStage, blocks: list[Block], columns: int) -> None:
         )
 
 
-def _record(stage: LookStage, record: Mapping[str, Any], columns: list[str]) -> None:
+def _record(stage: LookStage, record: Fields, columns: list[str]) -> None:
     before, after, row = record["before"], record["after"], record["row"]
     if before is not None:
         with element("tr", "was"):

@@ -63,7 +63,10 @@ def pager(rows: str, part: tuple[int, int, int], on_page: Callable[[int], Any]) 
     """
     first, size, total = part
     last = min(first + size, total)
-    words = f"{rows} {first + 1:,} to {last:,} of {total:,}" if total else f"no {rows}"
+    if total:
+        words = f"{rows} {first + 1:,} to {last:,} of {total:,}"
+    else:
+        words = f"no {rows}"
     with element("div", "pager"):
         button(
             "← Before",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding
+from sfumato.core.fields import Document
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
@@ -344,7 +345,7 @@ class DistanceLinkage(Attack):
         )
 
 
-def _details(scene: Scene, credits_by_way: Mapping[str, Credits]) -> dict[str, Any]:
+def _details(scene: Scene, credits_by_way: Mapping[str, Credits]) -> Document:
     """Counts behind the value."""
     per_way = {}
     for way, credit in credits_by_way.items():

@@ -5,12 +5,13 @@ proved.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import AT_LEAST, Attack, Finding
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
@@ -297,9 +298,8 @@ class LearnedLinkage(Attack):
         known_people = int((scene.intruder.truth >= 0).sum())
         sampled_people = float(units.people.sum())
         all_people = float(every.people.sum())
-        people = (
-            known_people * sampled_people / max(1.0, all_people)
-        )  # of whom those are the released
+        # of whom those are the released
+        people = known_people * sampled_people / max(1.0, all_people)
         result = self._result(scene, looking, arrays, units)
         if only_generalised(scene):
             class_shares = (units.people / units.records).sum()
@@ -316,9 +316,8 @@ class LearnedLinkage(Attack):
         """What was learned of some units: by descent, on halves, and by the program."""
         family = family_of(self.aggregator, len(arrays.names))
         if not len(units) or len(arrays.released.records) < 2:
-            worth = float(
-                (units.people / units.records).sum()
-            )  # all released records are alike, so none is nearer than one's own
+            # all released records are alike, so none is nearer than one's own
+            worth = float((units.people / units.records).sum())
             return Result(
                 family,
                 Worst(family.of_weights(_equal(arrays)), worth, bound=worth, proved=True, rows=0),
@@ -439,7 +438,7 @@ class LearnedLinkage(Attack):
             trials=round(people),
         )
 
-    def _details(self, result: Result, people: float, sampled: bool) -> dict[str, Any]:
+    def _details(self, result: Result, people: float, sampled: bool) -> Document:
         ordered = result.family.kind == ORDERED
         return {
             "aggregator": self.aggregator,

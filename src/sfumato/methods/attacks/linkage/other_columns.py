@@ -214,7 +214,7 @@ class _Feature:
             spread = float(values.std()) if len(values) else 0.0
             return cls(name, float(values.mean()) if len(values) else 0.0, spread or 1.0, None)
         labels = tuple(text for text in encode(column).labels if text is not None)
-        if not (len(labels) <= MOST_CLASSES):
+        if len(labels) > MOST_CLASSES:
             return None
         return cls(name, 0.0, 1.0, labels)
 

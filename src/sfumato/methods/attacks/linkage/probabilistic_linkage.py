@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, Attack, Finding
+from sfumato.core.fields import Document
 from sfumato.core.groups import group_starts
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
@@ -367,7 +368,7 @@ class ProbabilisticLinkage(Attack):
         scene: Scene,
         files: Files,
         credit: Credits,
-        details: dict[str, Any],
+        details: Document,
         weights: dict[str, float],
     ) -> Finding:
         rate = credit.rate
@@ -424,7 +425,7 @@ def _details(
     estimates: Parameters,
     best: Floats,
     scale: float,
-) -> dict[str, Any]:
+) -> Document:
     """Thresholds, numbers of pairs, precision and recall."""
     sure = best >= decision.upper - 1e-9
     right = float(credit.credit[sure].sum())

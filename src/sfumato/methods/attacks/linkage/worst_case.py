@@ -344,7 +344,9 @@ def _by_highspy(program: Program, start: Floats, scene: Scene, nodes: int) -> So
     # A start that satisfies the program prunes from the first node on.
     highs.setSolution(warm_start)
 
-    def interrupt(kind: Any, message: str, callback_output: Any, answer: Any, data: Any) -> None:
+    def interrupt(
+        kind: object, message: str, callback_output: object, answer: Any, data: object
+    ) -> None:
         # seconds of computing, which the solver itself does not count
         if answer is not None and not scene.left:
             answer.user_interrupt = True

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, did_you_mean
@@ -181,7 +182,7 @@ def _axis(
     return _plain(column, ladder, "tree" if hanging else "set")
 
 
-def _keys(ladder: Ladder, read: Callable[[str], Any]) -> dict[str, Any]:
+def _keys(ladder: Ladder, read: Callable[[str], Any]) -> Document:
     return {label: read(label) for label in ladder.labels[0] if label is not None}
 
 
@@ -198,7 +199,7 @@ def _number(text: str) -> int | float | None:
 
 
 def _line(
-    column: str, kind: Kind, ladder: Ladder, keys: Mapping[str, Any], step: int | float | str | None
+    column: str, kind: Kind, ladder: Ladder, keys: Fields, step: int | float | str | None
 ) -> Axis | None:
     """Numbers or dates on their grid; None where the hierarchy that should make the cells has no
     intervals.

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Fields
 from sfumato.core.hierarchy import TOP, Ladder
 from sfumato.core.parameters import COLUMNS
 from sfumato.core.periods import bounds, read_period
@@ -135,7 +136,7 @@ def describe_grids(axes: Iterable[Axis], columns: Collection[str]) -> dict[str, 
 
 
 def contradict_grid(
-    step: str, plan_section: Mapping[str, Any], steps: Mapping[str, int | float | str]
+    step: str, plan_section: Fields, steps: Mapping[str, int | float | str]
 ) -> str | None:
     """That a plan tells of other grids than the recipe declares; None where it does not."""
     grids = plan_section.get("grid", {})
@@ -423,7 +424,10 @@ def date_grid(
 ) -> LineGrid:
     """The grid of different moments, ascending."""
     clock = ColumnClock.of(texts, keys)
-    period = declared if declared is not None else default_period(keys, clock)
+    if declared is not None:
+        period = declared
+    else:
+        period = default_period(keys, clock)
     cells = [_period_around(key + clock.shift, period) for key in keys]
 
     def write(low: int, high: int) -> str:

@@ -146,9 +146,8 @@ class Medians:
                 yield starts
             return
         if int(axis.first[low]) == int(axis.first[high - 1]) and axis.labels[high - 1] is not None:
-            yield tuple(
-                range(low + 1, high)
-            )  # values of one cell: each by itself, so that ranges do not overlap
+            # values of one cell: each by itself, so that ranges do not overlap
+            yield tuple(range(low + 1, high))
             return
         middle = self._median(a, low, high)
         # First behind the median's cell, then before it: both, or the bound on sizes fails.

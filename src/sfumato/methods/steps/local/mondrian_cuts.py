@@ -154,7 +154,8 @@ def _in_larger_crowds(
         regions = Cutting(stricter, axes, space, relaxed=relaxed).run(silent).regions()
         if promises.failing_together(regions, axes, points_of(promises.classes, axes)).any():
             low = middle
-            high = min(2 * middle, total) if best is None else high
+            if best is None:
+                high = min(2 * middle, total)
         else:
             best, high = regions, middle
     return best

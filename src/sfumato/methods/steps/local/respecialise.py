@@ -7,13 +7,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.evidence import needed
+from sfumato.core.fields import Document, Fields
 from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.words import join_words
@@ -292,7 +293,7 @@ class LocalPlan(ClassRecoding):
         """That the lattice it started from was too large to decide."""
         return warnings_of(self.notes)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """The plan as plain data: no data values."""
         warned = {"warning": self.warnings[0]} if self.warnings else {}
         return {**ClassRecoding.describe(self), "columns": list(self.losses), **warned}
@@ -387,7 +388,7 @@ def plan_of(
     columns: Mapping[str, RegionColumn],
     *,
     method: str,
-    notes: Mapping[str, Any],
+    notes: Fields,
     weights: Mapping[str, float],
 ) -> LocalPlan:
     """The plan that releases these regions and drops what they do not hold."""
@@ -478,7 +479,7 @@ def respecialise(
             p for p in (ground.proposal(parts) for parts in _local(ground, goal)) if p is not None
         ]
     best = min(proposals, key=lambda proposal: proposal.cost)
-    notes: dict[str, Any] = {
+    notes: Document = {
         "global_score": float(search.best.score),
         "lattice_nodes": lattice.size,
         **search.notes,

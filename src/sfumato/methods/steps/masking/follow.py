@@ -83,7 +83,9 @@ class Follow(ColumnStep):
         }
         if len(present) == len(self.columns):
             return self
-        return dataclasses.replace(self, columns=present) if present else None
+        if not present:
+            return None
+        return dataclasses.replace(self, columns=present)
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Take over the labels."""

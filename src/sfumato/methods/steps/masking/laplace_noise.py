@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
+from sfumato.core.fields import Document
 from sfumato.core.mechanism import Mechanism
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Schema, checked_bounds
@@ -212,7 +213,7 @@ class LaplaceNoise(ColumnStep):
             attributes[name] = dataclasses.replace(attribute, hierarchy=None, bounds=None)
         return attributes
 
-    def _public_facts(self, draws: Draws) -> dict[str, Any]:
+    def _public_facts(self, draws: Draws) -> Document:
         claim = facts(
             draws,
             epsilon=self.epsilon,

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
+from sfumato.core.fields import Document
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Marks
 from sfumato.core.step import Clue, ColumnStep, Goal, Learner, Masked, NoiseAdded, Preserved, Span
@@ -239,7 +240,7 @@ class _Adding:
         self.covariances = {
             int(rows[0]): self._covariance(int(groups[rows[0]])) for rows in self.parts
         }
-        self.owner: dict[str, Any] = {}
+        self.owner: Document = {}
         self.mended = self.clipped = 0
 
     def _covariance(self, group: int) -> Array:

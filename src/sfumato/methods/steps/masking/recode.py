@@ -69,7 +69,7 @@ def _knows(hierarchy: Any, labels: Sequence[str]) -> bool:
     return True
 
 
-def _as_labels(mapping: Any) -> Any:
+def _as_labels(mapping: object) -> Any:
     """Keys and values as the text under which a column's values are known: 1 and 1.0 are ``1``."""
     if not isinstance(mapping, Mapping):
         return mapping
@@ -182,7 +182,7 @@ class Recode(ColumnStep):
             return Span.CELLS
         return Span.TABLE
 
-    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+    def learner(self, goal: Goal, facts: object) -> Learner | None:
         """Which values occur, or which ranges have any."""
         return _Occurring(self) if facts is None else None
 

@@ -20,6 +20,7 @@ from sfumato.core.design import (
     weights_of,
 )
 from sfumato.core.encoding import numbers_of
+from sfumato.core.fields import Fields
 from sfumato.core.groups import places_in_groups
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Keyed, Marks, canonical_order
@@ -284,9 +285,7 @@ class Sample(Step):
         """Release the sample."""
         return plan.applied(dataset)
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That other rows were drawn than the share of all rows that is asked for; of persons and
         households nobody knows how many there were.
         """

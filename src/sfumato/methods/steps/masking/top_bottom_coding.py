@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -184,7 +184,7 @@ class TopBottomCoding(ColumnStep):
             return Span.CELLS
         return Span.TABLE
 
-    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+    def learner(self, goal: Goal, facts: object) -> Learner | None:
         """How many values lie in the tails, and how many stay."""
         if facts is None and self.span is Span.CELLS:
             return _Tails(self)

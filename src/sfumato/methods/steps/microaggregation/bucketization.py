@@ -7,11 +7,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.model import TOLERANCE
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
@@ -203,9 +204,7 @@ class Bucketize(Step):
         """Release the buckets and the classes."""
         return plan.applied(dataset)
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That another grid was used."""
         return contradict_grid(self.name, plan_section, self.grid)
 
@@ -252,7 +251,7 @@ class Bucketize(Step):
 
     def _classes(
         self, points: Points, buckets: Sequence[Labels], goal: Goal
-    ) -> tuple[Labels, dict[str, Any]]:
+    ) -> tuple[Labels, Document]:
         if self.assignment == "halving" or self.separate:
             return halved(points, buckets, self.k, self.t), {"assignment": "halving"}
         bucket_plan = plan_buckets(len(points), self.k, self.t, buckets=self.buckets)
@@ -289,7 +288,7 @@ class Bucketize(Step):
         words = dict.fromkeys(quasi, f"released as {self.release_quasi} of {of}")
         return words | dict.fromkeys(self.sensitive, f"released as {form} of a bucket")
 
-    def _facts(self, count: int, groups: Labels, distance: float) -> dict[str, Any]:
+    def _facts(self, count: int, groups: Labels, distance: float) -> Document:
         bridge = implied_epsilon(distance)
         return {
             "t": self.t,

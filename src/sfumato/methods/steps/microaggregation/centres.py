@@ -68,9 +68,8 @@ def means(values: Array, groups: Labels, weights: Array) -> Array:
     high = np.full(len(mean_of), -np.inf)
     np.minimum.at(low, of, own)
     np.maximum.at(high, of, own)
-    mean_of = np.where(
-        low == high, low, np.clip(mean_of, low, high)
-    )  # equal values stay what they are to the last digit
+    # equal values stay what they are to the last digit
+    mean_of = np.where(low == high, low, np.clip(mean_of, low, high))
     released = values.copy()
     released[inside] = mean_of[of]
     return released

@@ -5,11 +5,12 @@ that makes sure.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.fields import Document
 from sfumato.core.groups import group_starts
 from sfumato.core.model import TOLERANCE
 from sfumato.errors import InternalError
@@ -62,7 +63,7 @@ class RecordLine:
 
 def close_classes(
     points: Points, line: RecordLine, *, k: int, t: float, method: Method
-) -> tuple[Labels, dict[str, Any]]:
+) -> tuple[Labels, Document]:
     """Classes of at least k that are within t of the table, and how they were found."""
     n = len(points)
     if method == "t_closeness_first":

@@ -10,10 +10,11 @@ assignment, and the sum of squared errors never rises from round to round.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.fields import Document
 from sfumato.errors import InternalError, MissingExtra, require
 from sfumato.methods.steps.microaggregation.inputs import error_of
 
@@ -40,7 +41,7 @@ def improved(
     rounds: int,
     near: int,
     progress: Progress,
-) -> tuple[Labels, dict[str, Any]]:
+) -> tuple[Labels, Document]:
     """Classes with a smaller squared error, and how they were found. ``near`` classes can be
     reached by each record.
     """

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.classes import count_classes, remap_to
 from sfumato.core.design import weights_of
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError
@@ -53,7 +54,7 @@ def require_ranges(step: str, grid: Collection[str], ranges: Collection[str]) ->
         )
 
 
-def grids_of(columns: Mapping[str, BucketColumn]) -> dict[str, Any]:
+def grids_of(columns: Mapping[str, BucketColumn]) -> Document:
     """The grids on which numbers and dates of these columns are labelled, as a plan tells them."""
     grids: dict[str, object] = {}
     for column in columns.values():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.fields import Fields
 from sfumato.core.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Found:
     """
 
     groups: Labels
-    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: Fields = dataclasses.field(default_factory=dict)
 
 
 def by_part(ground: PointGround, method: Callable[[Points, int], Labels]) -> Labels:

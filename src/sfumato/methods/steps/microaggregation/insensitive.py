@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from sfumato.core.fields import Document
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Role, Schema, checked_bounds
 from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked
@@ -210,7 +211,7 @@ class InsensitiveMicroaggregate(ColumnStep):
         unit_scale = len(self.columns) / (self.k * self.epsilon)
         return {name: times * scale.width * unit_scale for name, scale in scales.items()}
 
-    def _public_facts(self, draws: Draws, broken: str | None) -> dict[str, Any]:
+    def _public_facts(self, draws: Draws, broken: str | None) -> Document:
         own_facts = {"method": self.method, "k": self.k, "columns_share_epsilon": len(self.columns)}
         claim = facts(
             draws,

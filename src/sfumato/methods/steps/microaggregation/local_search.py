@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.fields import Document
 from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, error_of
 from sfumato.methods.steps.microaggregation.mdav import mdav
 
@@ -136,7 +137,7 @@ class AnnealingSearch:
         cell_work = PER_CELL * self.k * int(self.made.points.shape[1])
         return 1.0 / (PER_CHANGE + cell_work)
 
-    def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
+    def _notes(self, stopped: str | None, spent: float) -> Document:
         return {
             "start_error": self.start_error,
             "effort": self.tried,

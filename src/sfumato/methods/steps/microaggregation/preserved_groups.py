@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Fields
 from sfumato.core.step import Preserved
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable
 from sfumato.methods.steps.microaggregation.inputs import error_of, total_of
@@ -26,7 +27,7 @@ class KeptFacts:
 
     preserved: tuple[Preserved, ...]
     groups: int
-    owner: Mapping[str, Any]
+    owner: Fields
 
 
 def preserved_facts(

@@ -5,12 +5,13 @@ stay.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
@@ -147,9 +148,7 @@ class TClosenessMicroaggregate(Step):
         """Release the groups."""
         return plan.applied(dataset)
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That another grid was used."""
         return contradict_grid(self.name, plan_section, self.grid)
 
@@ -201,7 +200,7 @@ class TClosenessMicroaggregate(Step):
         ranks[np.argsort(distinct, kind="stable")] = np.arange(len(line))
         return ranks
 
-    def _facts(self, groups: Labels, attained: float) -> dict[str, Any]:
+    def _facts(self, groups: Labels, attained: float) -> Document:
         groups_made = int(groups.max()) + 1
         return {
             "method": self.method,
@@ -212,7 +211,7 @@ class TClosenessMicroaggregate(Step):
             "distance_of": self.distance,
         }
 
-    def _bounds(self, n: int) -> dict[str, Any]:
+    def _bounds(self, n: int) -> Document:
         """What the theory says about ranks."""
         size = needed_size(n, self.t, self.k)
         low, high = distance_bounds(n, size)

@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from sfumato.core.encoding import SEPARATOR, encode_column, joint_label
+from sfumato.core.fields import Document, Fields
 from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import COLUMNS, FILE, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
@@ -82,9 +83,8 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
     for name in columns[:1] if together else columns:
         identities[name] = _encoded(dataset, columns if together else (name,))
     lists = [[text for text in texts if text is not None] for texts, _ in identities.values()]
-    every = sorted(
-        lists[0] if len(lists) == 1 else set().union(*lists)
-    )  # quick where one list is sorted already
+    # quick where one list is sorted already
+    every = sorted(lists[0] if len(lists) == 1 else set().union(*lists))
     rows = {}
     for name, (texts, codes) in identities.items():
         if texts[: len(every)] != every:
@@ -159,11 +159,11 @@ class Given:
     codes: Any
     preserved: tuple[Preserved, ...] = ()
     warnings: tuple[str, ...] = ()
-    owner: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    owner: Fields = dataclasses.field(default_factory=dict)
     key: bytes = b""
     storing: Storing | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Document:
         """What workers elsewhere need: the vault is not their business, nor is the key where
         pseudonyms are listed.
         """
@@ -447,7 +447,7 @@ class Pseudonymize(ColumnStep):
         """Cell by cell, once it is known who is there."""
         return Span.CELLS
 
-    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+    def learner(self, goal: Goal, facts: object) -> Learner | None:
         """Who is in the table, and which pseudonym each gets."""
         return People(self, goal) if facts is None else None
 
@@ -462,7 +462,9 @@ class Pseudonymize(ColumnStep):
     @property
     def second_source(self) -> str | None:
         """The vault, which remembers people of earlier tables."""
-        return None if self.vault is None else "a vault, which remembers other people"
+        if self.vault is None:
+            return None
+        return "a vault, which remembers other people"
 
     def plan(self, dataset: Table, goal: Goal) -> Pseudonymized:
         """Give every identity a pseudonym; reads key and vault, writes nothing."""
@@ -570,7 +572,7 @@ class Pseudonymize(ColumnStep):
             return pl.Int64()
         return pl.String()
 
-    def _public(self) -> dict[str, Any]:
+    def _public(self) -> Document:
         options = {
             name: getattr(self, name)
             for name in ("method", "together", "length", "encoding", "algorithm", "kind")
@@ -621,7 +623,7 @@ def _preserved_equality(columns: tuple[str, ...], codes: Sequence[str]) -> Prese
     return Preserved("which values are equal", columns, not shared, shared)
 
 
-def _changes(attribute: Attribute) -> dict[str, Any]:
+def _changes(attribute: Attribute) -> Document:
     roles = attribute.roles
     if attribute.has(Role.DROP):
         roles = (Role.KEEP,)

@@ -18,8 +18,9 @@ import itertools
 import math
 import time
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.core.fields import Document
 from sfumato.core.objective import Tally
 from sfumato.core.progress import Progress, silent
 from sfumato.methods.steps.recoding.crowd_bound import CrowdBound
@@ -369,8 +370,8 @@ class Anytime:
         ):
             self.closest = candidate
 
-    def _notes(self, stopped: str | None) -> dict[str, Any]:
-        notes: dict[str, Any] = {"proved_optimal": self.decided, "stopped_by": stopped}
+    def _notes(self, stopped: str | None) -> Document:
+        notes: Document = {"proved_optimal": self.decided, "stopped_by": stopped}
         if self.best is not None:
             score = float(self.best.score)
             lower = score

@@ -147,7 +147,10 @@ def incognito(lattice: Lattice, progress: Progress = silent) -> Outcome:
     # Samarati's preferences choose among k-minimal nodes only.
     candidates = tags.minimal() if lattice.objective.minimal else admissible
     nodes = [tags.judge(node) for node in candidates]
-    minimal = minimal_notes(lattice, nodes) if lattice.objective.minimal else {}
+    if lattice.objective.minimal:
+        minimal = minimal_notes(lattice, nodes)
+    else:
+        minimal = {}
     notes = {"admissible_nodes": len(admissible), **minimal}
     return Outcome(best_of(lattice, nodes), closest_of(tags.judged.values()), tags.looked_at, notes)
 
@@ -200,7 +203,10 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
         nodes.append(lattice.judge(classes))
         tell(progress, len(nodes), lattice.size, "evaluating every node")
     feasible = [j for j in nodes if j.feasible]
-    notes = minimal_notes(lattice, k_minimal(feasible)) if lattice.objective.minimal else {}
+    if lattice.objective.minimal:
+        notes = minimal_notes(lattice, k_minimal(feasible))
+    else:
+        notes = {}
     return Outcome(best_of(lattice, nodes), closest_of(nodes), len(nodes), notes)
 
 
@@ -288,7 +294,10 @@ def samarati(lattice: Lattice, progress: Progress = silent) -> Outcome:
             candidates = []
         else:
             candidates = [tags.judge(node) for node in tags.nodes(height=height)]
-    notes = minimal_notes(lattice, candidates) if lattice.objective.minimal else {}
+    if lattice.objective.minimal:
+        notes = minimal_notes(lattice, candidates)
+    else:
+        notes = {}
     return Outcome(
         best_of(lattice, candidates), closest_of(tags.judged.values()), tags.looked_at, notes
     )

@@ -193,7 +193,8 @@ class Lattice:
         Classes that only a population has hold no records: no model sees them, and they count as
         failing.
         """
-        models = self.models if models is None else models
+        if models is None:
+            models = self.models
         if classes.population is None:
             return self._failing(classes, models, 0)
         failing: NDArray[np.bool_] = classes.records == 0
@@ -337,7 +338,8 @@ class Lattice:
         """
         n = self.records
         decided = len(levels)
-        lowest = self.low if lowest is None else lowest
+        if lowest is None:
+            lowest = self.low
         # Mean cost per record: kept cells cost what the level says, suppressed ones 1.
         cells = []
         for a in range(decided):

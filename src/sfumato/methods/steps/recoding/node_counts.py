@@ -272,7 +272,8 @@ class NodeCounts:
         """The records of every cell, from those at a lower level: the one below if no other is
         named.
         """
-        finer = level - 1 if finer is None else finer
+        if finer is None:
+            finer = level - 1
         fine_size = self._size(a, finer)
         size = self._size(a, level)
         coarse = np.zeros(counts.size // fine_size * size, dtype=np.int32)

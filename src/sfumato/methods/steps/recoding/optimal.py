@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Protocol
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.objective import Tally
 from sfumato.core.progress import Progress, silent
 from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
@@ -58,9 +59,8 @@ class Search:
     looked_at: int = 0
     decided: int = 0
     feasible: list[Judged] = dataclasses.field(default_factory=list)
-    _below: list[int] = dataclasses.field(
-        default_factory=list
-    )  # nodes that share the levels of the columns up to one
+    # nodes that share the levels of the columns up to one
+    _below: list[int] = dataclasses.field(default_factory=list)
 
     def run(self) -> Search:
         """Walk the whole lattice."""
@@ -333,7 +333,7 @@ class Outcome:
     best: Judged | None
     closest: Judged | None
     looked_at: int
-    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: Fields = dataclasses.field(default_factory=dict)
     algorithm: str | None = None
 
 
@@ -374,7 +374,7 @@ def tell(progress: Progress, steps: int, work: int, words: str) -> None:
         progress(min(1.0, steps / work), words)
 
 
-def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> dict[str, Any]:
+def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> Document:
     """How many k-minimal nodes there are, and every one of them: its levels, what it suppresses,
     and its score.
 

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.encoding import encode
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import ValueByValue, is_fixed
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
@@ -370,7 +371,7 @@ class SafeAnonymize(Step):
             return rows[np.lexsort(codes.T[::-1])]
         return rows
 
-    def _public_facts(self, draws: Draws, schema: Schema) -> dict[str, Any]:
+    def _public_facts(self, draws: Draws, schema: Schema) -> Document:
         claims = facts(
             draws,
             epsilon=self.epsilon,

@@ -10,9 +10,8 @@ clock.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
+from sfumato.core.fields import Fields
 from sfumato.core.progress import Progress, silent
 from sfumato.methods.steps.recoding.anytime import EFFORT, anytime
 from sfumato.methods.steps.recoding.lattice import Lattice
@@ -82,7 +81,7 @@ def warning(lattice: Lattice, outcome: Outcome) -> str:
     )
 
 
-def warnings_of(notes: Mapping[str, Any]) -> tuple[str, ...]:
+def warnings_of(notes: Fields) -> tuple[str, ...]:
     """The warning that a search left in the notes of a plan, if any."""
     if "warning" in notes:
         return (str(notes["warning"]),)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
-def _true_to_the_data(method: Any) -> Any:
+def _true_to_the_data(method: object) -> Any:
     if method == "isl":
         raise ValueError(
             "isl adds items to records, which in a table would be false values; use dsr, 2a or "

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from sfumato.core.classes import count_classes
 from sfumato.core.evidence import needed
+from sfumato.core.fields import Document
 from sfumato.core.groups import group_starts
 from sfumato.core.step import Goal, Plan
 from sfumato.errors import InternalError, ParameterError, Unsatisfiable
@@ -106,7 +107,7 @@ def fewest_cells(
     incumbent: SuppressedParts,
     effort: int,
     record_limit: int,
-) -> tuple[SuppressedParts, dict[str, Any]]:
+) -> tuple[SuppressedParts, Document]:
     """The cheapest suppression that hits at most so many records, and how far from the optimum it
     can be at most.
 
@@ -462,7 +463,7 @@ class CellSuppression:
         return math.floor(self.budget * records + 1e-9)
 
 
-def _notes(solution: SuppressedParts, demands: tuple[Demand, ...]) -> dict[str, Any]:
+def _notes(solution: SuppressedParts, demands: tuple[Demand, ...]) -> Document:
     """What the owner should know of a suppression."""
     return {
         "suppressed_cells": sum(solution.cells().values()),
@@ -508,7 +509,7 @@ class RecodedCells(Plan):
         """The same plan that warns of something more."""
         return dataclasses.replace(self, recoding=self.recoding.warning_of(message))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """Both plans as plain data: no data values."""
         return {
             **self.recoding.describe(),
@@ -517,7 +518,7 @@ class RecodedCells(Plan):
             "cells": self.cells.describe(),
         }
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """How both plans were found, for the owner; the score is that of the levels, rare records
         counting as lost.
         """

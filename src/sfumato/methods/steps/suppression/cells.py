@@ -22,6 +22,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Placement
 from sfumato.core.evidence import count_compatible, field_mask, missing_cells, wildcard_columns
+from sfumato.core.fields import Fields
 from sfumato.core.groups import group_starts
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Missing, Schema
@@ -256,7 +257,7 @@ class SuppressedParts:
             rare |= frequencies[len(keys) :] < demand.k
         return int(self.amounts[hit][rare].sum())
 
-    def recoding(self, method: str, notes: Mapping[str, Any]) -> ClassRecoding:
+    def recoding(self, method: str, notes: Fields) -> ClassRecoding:
         """The plan that releases the table so."""
         patterns, regions = np.unique(self.hidden, return_inverse=True)
         hidden = {}

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 
 from sfumato.core.classes import Placement
 from sfumato.core.evidence import needed
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import Ladder, all_or_nothing, ends_of
 from sfumato.core.objective import Objective, Tally, objective_named
 from sfumato.core.parameters import COLUMNS, parameters
@@ -57,7 +58,7 @@ class DroppedColumns(Plan):
 
     objective = "importance_dropped"
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """The plan as plain data: no data values."""
         return {
             "kind": "attribute suppression",
@@ -69,7 +70,7 @@ class DroppedColumns(Plan):
         """The objective and what it came to."""
         return {self.objective: self.score}
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """How the plan was found, for the owner."""
         return {"objective": self.objective, "score": self.score, "nodes_looked_at": self.looked_at}
 
@@ -299,9 +300,7 @@ class Suppress(Step):
             dataset = written_alike(dataset, name)
         return dataset
 
-    def contradicted(
-        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
-    ) -> str | None:
+    def contradicted(self, plan_section: Fields, schema: Schema, records: int | None) -> str | None:
         """That cells were chosen by another method, or that more records are suppressed than its
         budget allows.
         """
@@ -320,7 +319,9 @@ class Suppress(Step):
         """
         if self.what == "attribute":
             return schema.without([name for name in schema.quasi if name not in columns])
-        return with_wildcards(schema) if self.what == "cell" else schema
+        if self.what != "cell":
+            return schema
+        return with_wildcards(schema)
 
 
 def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:

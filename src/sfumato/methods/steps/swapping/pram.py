@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 Matrix = dict[Value, dict[Value, float]]
 
 
-def _without_values(matrices: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+def _without_values(matrices: object, validate: ValidatorFunctionWrapHandler) -> Any:
     """Validate, but do not say where: the path to a mistake is made of data values."""
     try:
         return validate(matrices)
@@ -191,7 +191,7 @@ class Pram(ColumnStep):
         """Record by record, once the frequencies are known."""
         return Span.RECORDS
 
-    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+    def learner(self, goal: Goal, facts: object) -> Learner | None:
         """Counts of the answers in every stratum."""
         if facts is not None:
             return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.declared import DeclaredTable, declared
+from sfumato.core.fields import Fields
 from sfumato.core.schema import Kind, Role, Schema
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
@@ -138,7 +139,7 @@ class Public:
     bins: Mapping[str, int]
     usual_bins: int
     decimals: Mapping[str, int]
-    other: Mapping[str, Any]
+    other: Fields
     leaves: Sequence[str]
 
 

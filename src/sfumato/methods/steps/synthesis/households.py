@@ -307,7 +307,7 @@ def _permitted(allowed: Callable[[str, str], bool]) -> Callable[[Any, Any], bool
     that they could.
     """
 
-    def may(name: Any, key: Any) -> bool:
+    def may(name: Any, key: object) -> bool:
         if name == SIZE or key in (SIZE, POSITION):
             return True
         predictor = key[1] if isinstance(key, tuple) else key

@@ -295,9 +295,8 @@ def _numbers(
     else:
         lowest, highest = (0.0, 0.0)
     # The least and greatest value may be one person's.
-    if (
-        bounds is not None
-    ):  # declared bounds say more than the data: what is reflected at them shows nobody's value
+    # declared bounds say more than the data: what is reflected at them shows nobody's value
+    if bounds is not None:
         lowest = min(bounds[0], lowest)
         highest = max(bounds[1], highest)
     return Material(

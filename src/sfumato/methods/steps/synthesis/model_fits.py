@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sfumato.core.fields import Document
 from sfumato.errors import FittingFailed, MissingExtra
 from sfumato.methods.steps.synthesis import worker
 
@@ -156,9 +157,7 @@ class ModelWorker(Fitter):
     def _numbers(self, cliques: Sequence[Clique]) -> list[list[int]]:
         return [[self._place[name] for name in clique] for clique in cliques]
 
-    def _ask(
-        self, header: dict[str, Any], arrays: Sequence[Any] = ()
-    ) -> tuple[dict[str, Any], list[Any]]:
+    def _ask(self, header: Document, arrays: Sequence[Any] = ()) -> tuple[Document, list[Any]]:
         """Ask and wait; whatever went wrong on the other side is an error here."""
         try:
             worker.send(self._process.stdin, header, arrays)  # type: ignore[arg-type]

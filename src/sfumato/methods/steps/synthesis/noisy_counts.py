@@ -6,12 +6,13 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.core.budget import Budget, PrivacyLoss
 from sfumato.core.declared import Relation
+from sfumato.core.fields import Document
 from sfumato.core.ledger import Ledger, Terms
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class PrivateTable:
         merged_table.ledger = self.ledger
         return merged_table
 
-    def spent(self) -> list[dict[str, Any]]:
+    def spent(self) -> list[Document]:
         """Every look and what it cost, for the owner and the certificate."""
         with self.ledger.hold() as book:
             costs = [float(loss.as_rho) for loss in book.losses]

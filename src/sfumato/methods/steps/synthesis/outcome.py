@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sfumato.core.fields import Document
 from sfumato.core.step import Preserved
 from sfumato.methods.steps.synthesis.material import ColumnForm
 from sfumato.methods.steps.synthesis.table_draws import Groundwork, reappearing
@@ -109,7 +110,7 @@ class ToldOfDraws:
     """
 
     warnings: list[str]
-    owner: dict[str, Any]
+    owner: Document
     kept_rules: int
 
 
@@ -132,7 +133,7 @@ def summarize_draws(
     # Rules of the recipe always hold; learnt ones (number 0) may give way to them.
     given_way = [_broken(rule, ground, copies) for rule in ground.rules if not rule.number]
     lost = sum(bool(records) for records in given_way)
-    owner: dict[str, Any] = {"rare_cells": rare, "unique_numbers_again": reappearing_shares}
+    owner: Document = {"rare_cells": rare, "unique_numbers_again": reappearing_shares}
     if lost:
         owner["learnt_rules_given_way"] = sum(given_way)
     partly_reappearing = [

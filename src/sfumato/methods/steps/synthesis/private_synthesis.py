@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from pydantic import Field
 
 from sfumato.core.budget import SAFETY, PrivacyLoss, epsilon_of_rho, rho_of_budget
 from sfumato.core.declared import ROW, Relation, declared, require_declared
+from sfumato.core.fields import Document
 from sfumato.core.ledger import Ledger
 from sfumato.core.parameters import COLUMNS, FILE, parameters
 from sfumato.core.randomness import canonical_order
@@ -481,7 +482,7 @@ class SynthesizePrivately(Step):
 
     def _public_facts(
         self, draws: Draws, relation: Relation, draws_made: DrawnCells, rows: int
-    ) -> dict[str, Any]:
+    ) -> Document:
         public_facts = facts(
             draws,
             epsilon=self.epsilon,

@@ -435,9 +435,8 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
             run = 0
         if run == 0:
             continue
-        while (
-            run and values[run - 1] == values[run]
-        ):  # a value that occurs on both sides belongs to neither
+        # a value that occurs on both sides belongs to neither
+        while run and values[run - 1] == values[run]:
             run -= 1
         if run >= LEAST_ROWS:
             premises = (_up_to(premise, sign, values[run - 1]),)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from pydantic import Field
 
 from sfumato.core.classes import count_rows
 from sfumato.core.design import marks_by, strata_of
+from sfumato.core.fields import Document
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import UNITS, Attribute, Kind, Role
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 USUAL_HOLDOUT = 0.2
 FEWEST = 5
 """Tables with fewer records are refused, whatever the size of leaves."""
-BY_TREES: dict[str, Any] = {
+BY_TREES: Document = {
     "columns": None,
     "order": None,
     "smoothing": "auto",
@@ -299,7 +300,7 @@ class _Run:
         self.dataset = dataset
         self.goal = goal
         self.warnings: list[str] = []
-        self.owner: dict[str, Any] = {}
+        self.owner: Document = {}
         self.partly = not step.draws_anew
         # In an order that depends on the records alone: shuffled rows give the same result.
         self.canonical = canonical_order(dataset)
@@ -745,7 +746,7 @@ class _Run:
                 f"{all_actions.get(name, 'kept')}; multiplied, so that the sum equals that of the "
                 "whole table"
             )
-        public: dict[str, Any] = {
+        public: Document = {
             "method": step.method,
             "synthetic": "partly" if self.partly else "fully",
             "copies": step.copies,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Groundwork:
     method: str
     exact: bool
 
-    def allowed(self, name: str, predictor: Any) -> bool:
+    def allowed(self, name: str, predictor: object) -> bool:
         """Whether a column may be predicted from another."""
         return name not in self.predictors or predictor in self.predictors[name]
 

@@ -18,11 +18,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from sfumato.core.fields import Document
+
 LENGTH = struct.Struct("<Q")
 ITERATIONS = 1000
 
 
-def send(to: BinaryIO, header: dict[str, Any], arrays: Sequence[Any] = ()) -> None:
+def send(to: BinaryIO, header: Document, arrays: Sequence[Any] = ()) -> None:
     """Write one message."""
     text = io.BytesIO()
     np.savez(
@@ -34,7 +36,7 @@ def send(to: BinaryIO, header: dict[str, Any], arrays: Sequence[Any] = ()) -> No
     to.flush()
 
 
-def receive(source: BinaryIO) -> tuple[dict[str, Any], list[Any]]:
+def receive(source: BinaryIO) -> tuple[Document, list[Any]]:
     """Read one message; EOFError where there will be none."""
     length = LENGTH.unpack(_exactly(source, LENGTH.size))[0]
     # Arrays only: pickles could run code.
@@ -43,7 +45,7 @@ def receive(source: BinaryIO) -> tuple[dict[str, Any], list[Any]]:
         return header, [content[f"array{i}"] for i in range(len(content.files) - 1)]
 
 
-def _numbered(arrays: Sequence[Any]) -> dict[str, Any]:
+def _numbered(arrays: Sequence[Any]) -> Document:
     return {f"array{i}": np.asarray(array) for i, array in enumerate(arrays)}
 
 
@@ -66,9 +68,7 @@ class Modeller:
         self.domain = mbi.Domain(tuple(names), tuple(sizes))
         self.model: Any = None
 
-    def fit(
-        self, header: dict[str, Any], arrays: Sequence[Any]
-    ) -> tuple[dict[str, Any], list[Any]]:
+    def fit(self, header: Document, arrays: Sequence[Any]) -> tuple[Document, list[Any]]:
         """Fit a model to noisy counts; of every clique the counts, and the variances of its cells
         as multiples of σ².
         """
@@ -86,7 +86,7 @@ class Modeller:
         return {}, []
 
     def _measurement(
-        self, clique: tuple[str, ...], counts: Any, cells_merged: Any, sigma: float
+        self, clique: tuple[str, ...], counts: object, cells_merged: Any, sigma: float
     ) -> Any:
         if (cells_merged == 1).all():
             return self.mbi.LinearMeasurement(counts, clique, stddev=sigma)
@@ -95,9 +95,7 @@ class Modeller:
         query = self.mbi.marginal_loss.WeightedQuery(weights)
         return self.mbi.LinearMeasurement(counts * weights, clique, stddev=sigma, query=query)
 
-    def marginals(
-        self, header: dict[str, Any], _: Sequence[Any]
-    ) -> tuple[dict[str, Any], list[Any]]:
+    def marginals(self, header: Document, _: Sequence[Any]) -> tuple[Document, list[Any]]:
         """What the model thinks of some cliques."""
         return {}, [self._marginal(_clique(clique)) for clique in header["cliques"]]
 
@@ -122,7 +120,7 @@ class Modeller:
             return np.asarray(self.model.project(clique).datavector(), dtype=np.float64)
         return counts * (float(self.model.total) / whole)
 
-    def sizes(self, header: dict[str, Any], _: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+    def sizes(self, header: Document, _: Sequence[Any]) -> tuple[Document, list[Any]]:
         """Megabytes of the model if one more clique were measured, for every one of several."""
         from mbi import junction_tree
 
@@ -135,7 +133,7 @@ class Modeller:
             ]
         }, []
 
-    def draw(self, header: dict[str, Any], _: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+    def draw(self, header: Document, _: Sequence[Any]) -> tuple[Document, list[Any]]:
         """Rows of the model, by columns; the library draws from numpy's global stream, which is
         ours here.
         """

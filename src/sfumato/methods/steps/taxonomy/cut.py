@@ -13,7 +13,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ import polars as pl
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout, Placement, pack_rows, remap_to
 from sfumato.core.evidence import needed
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.objective import objective_named
 from sfumato.core.population import count_needed
@@ -70,12 +71,12 @@ class CutRecoding(Plan):
     suppressed: int
     score: float
     method: str
-    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: Fields = dataclasses.field(default_factory=dict)
     grid: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
 
     objective = "loss"
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Document:
         """The plan as plain data: no data values."""
         columns = {}
         for c in self.columns:
@@ -97,7 +98,7 @@ class CutRecoding(Plan):
         """The objective and what it came to."""
         return {self.objective: self.score}
 
-    def effort(self) -> dict[str, Any]:
+    def effort(self) -> Document:
         """How the plan was found, for the owner."""
         return {"objective": self.objective, "score": self.score, **self.notes}
 
@@ -109,9 +110,8 @@ def recode_columns(dataset: Table, plan: CutRecoding) -> Table:
         dataset = dataset.take(np.flatnonzero(kernels.keys.lie_outside(plan.dropped, keys)))
     for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
         encoded = dataset.encoded(name)
-        codes = remap_to(
-            ladder, encoded
-        )  # refuses values that were not planned for, in columns that stay as well
+        # refuses values that were not planned for, in columns that stay as well
+        codes = remap_to(ladder, encoded)
         if name not in plan.changed:
             dataset = written_alike(dataset, name)
             continue
@@ -184,7 +184,7 @@ def cut_recoding(
     gone: NDArray[np.bool_],
     *,
     method: str,
-    notes: Mapping[str, Any],
+    notes: Fields,
 ) -> CutRecoding:
     """The plan that releases these cuts without the classes that must go."""
     cells = {axis.column: cells_of_cut(axis, cut) for axis, cut in zip(axes, cuts, strict=True)}
@@ -463,7 +463,7 @@ class Ground:
         )
 
 
-def _as_trees(schema: Schema, grid: Mapping[str, Any]) -> Schema:
+def _as_trees(schema: Schema, grid: Fields) -> Schema:
     """Columns with a hierarchy are cut along it, even numbers, unless the recipe declares a grid
     for them.
     """
