@@ -766,13 +766,15 @@ def test_what_is_nothing_of_its_kind_is_refused(announced, kind, value):
     members = {"formats": formats.FORMATS, "policy_languages": dialects.ALL, "engines": ENGINES}[
         kind
     ]
-    with pytest.raises(ParameterError, match=f"plug-in '{value}' is no "):
+    with pytest.raises(ParameterError, match=f"plug-in '{value}' does not define a usable "):
         members["theirs"]
 
 
 def test_what_is_no_shape_of_data_is_refused(announced):
     announced(("sfumato.shapes", "theirs", "json"))
-    with pytest.raises(ParameterError, match="plug-in 'json' is no shape of data"):
+    with pytest.raises(
+        ParameterError, match="plug-in 'json' does not define a usable shape of data"
+    ):
         registry.family("models", Shape("theirs"))
 
 
@@ -895,7 +897,7 @@ def test_what_cannot_be_loaded_is_named(announced, value):
 @pytest.mark.parametrize("value", ["json:dumps", "json:JSONDecoder", "sfumato.core.model:Facts"])
 def test_what_is_nothing_of_the_family_is_refused(announced, family, value):
     announced((f"sfumato.{family}", "theirs", value))
-    with pytest.raises(ParameterError, match=f"plug-in '{value}' is no "):
+    with pytest.raises(ParameterError, match=f"plug-in '{value}' does not define a usable "):
         registry.family(family)
 
 
@@ -914,7 +916,7 @@ def test_what_does_not_say_all_it_must_is_refused(package, announced, family, fi
         encoding="utf-8",
     )
     announced((f"sfumato.{family}", "theirs", f"their_package.{file}"))
-    with pytest.raises(ParameterError, match="is no "):
+    with pytest.raises(ParameterError, match="does not define a usable "):
         registry.family(family)
 
 

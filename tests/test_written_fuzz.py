@@ -267,7 +267,7 @@ def test_a_column_that_is_constant_in_the_file_hides_nothing_there():
 def test_texts_that_excel_leaves_out_are_refused_before_the_search():
     table = pl.DataFrame({"q": ["a"] * 4, "s": ["x" * 32_768] * 4})
     people = sf.read(table).with_roles(quasi=["q"], keep=["s"])
-    with pytest.raises(OutputError, match="column 's': 4 cells of more than 32767 signs"):
+    with pytest.raises(OutputError, match="column 's': 4 cells of more than 32767 characters"):
         sf.anonymize(
             people,
             [sf.KAnonymity(2)],

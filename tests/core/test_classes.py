@@ -295,7 +295,7 @@ def test_weights_must_be_numbers():
 @pytest.mark.parametrize("levels", [{"c0": 0}, {"c0": 3}])
 def test_there_is_no_way_down_and_none_beyond_the_top(levels):
     table = RandomTable([("a",), ("b",)], [{v: (v, "1.0", "*") for v in "ab"}])
-    with pytest.raises(InternalError, match="has no path from level"):
+    with pytest.raises(InternalError, match="there is no way up from level"):
         count_classes(table.dataset()).roll_up({"c0": 1}).roll_up(levels)
 
 

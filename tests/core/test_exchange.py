@@ -254,7 +254,7 @@ def test_ctrl_c_while_the_folder_is_moved_waits_and_is_told(tmp_path, monkeypatc
         with pytest.raises(KeyboardInterrupt):
             write(tmp_path / "out", "new", force=force)
         assert interrupts.pressed() and interrupts.finished_acts() == (
-            f"the release stands in {tmp_path / 'out'}",
+            f"the release is in {tmp_path / 'out'}",
         )
     assert held(tmp_path / "out") == "new" and names(tmp_path) == {"out"}
 

@@ -98,7 +98,7 @@ def test_a_damaged_head_is_a_sentence(tmp_path, head: bytes) -> None:
     beside = {"head_file": tmp_path / "head", "head_beside": True}
     path = begin(tmp_path, **beside)
     (tmp_path / "head").write_bytes(head)
-    with pytest.raises(UnreadableInput, match="gone or damaged"):
+    with pytest.raises(UnreadableInput, match="missing or damaged"):
         taken(path, **beside)
 
 

@@ -56,7 +56,7 @@ def test_text_labels_read_like_a_tuple(names, missing, others):
         if label in plain:
             assert text.index(label) == plain.index(label)
         else:
-            with pytest.raises(ValueError, match="no such label"):
+            with pytest.raises(ValueError, match="this label does not exist"):
                 text.index(label)
     assert text == as_text(plain) and (text == as_text((*plain, "new"))) is False
     assert "*" not in repr(text) and "a" not in repr(text).replace("labels", "")

@@ -212,7 +212,7 @@ def test_a_torn_last_line_counts_or_was_never_answered(complete, tmp_path_factor
 def test_what_is_no_ledger_is_refused(tmp_path, content):
     path = tmp_path / "people.ledger"
     path.write_bytes(content)
-    with pytest.raises(UnreadableInput, match="not as it was written"):
+    with pytest.raises(UnreadableInput, match="was changed after it was written"):
         Ledger.at(path)
 
 

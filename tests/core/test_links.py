@@ -31,7 +31,7 @@ def test_the_shared_report_says_renumbered(tmp_path):
     assert (
         RENUMBERED in page
         and "can no longer be linked" in page
-        and page.count("released as it is") == 1
+        and page.count("released unchanged") == 2
     )
     assert sf.verify(folder / "share").holds
 

@@ -84,7 +84,7 @@ def test_anything_else_does_not(steps):
 
 
 def test_drawn_rows_passed_no_mechanism():
-    with pytest.raises(SfumatoError, match="drawn anew"):
+    with pytest.raises(SfumatoError, match="rows are synthetic"):
         sf.anonymize(people(), [CLOSE], [RANDOM, sf.Synthesize()], seed=3)
 
 

@@ -103,7 +103,7 @@ def test_steps_are_named_once(step, arguments, told):
 def test_positions_and_names():
     assert Sample(3, 0.1) == Sample(k=3, share=0.1)
     assert Sample(3, strict=True).strict is True
-    with pytest.raises(ParameterError, match="at most 6 parameters, 7 given"):
+    with pytest.raises(ParameterError, match="at most 6 parameters, but 7 were given"):
         Sample(1, 0.1, (), {}, False, None, 7)
     with pytest.raises(TypeError):
         Sample(1, k=2)

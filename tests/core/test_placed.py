@@ -116,7 +116,7 @@ def test_no_method_of_tables_has_a_field_that_says_where_it_applies(family):
         (
             "models",
             {"k_anonymity": 5},
-            "'k_anonymity' is about one table, and there are several; say which",
+            "'k_anonymity' is about one table, and the data have several; say which",
         ),
         ("models", "k_anonymity", "say which: 'k_anonymity: {…, table: NAME}'"),
         ("models", {"k_anonymity": {"k": 5, "table": "visits", "aim": []}}, "no parameter 'aim'"),
@@ -156,7 +156,7 @@ def test_data_of_another_shape_have_no_table_to_name(shape):
 
 
 def test_what_is_no_method_of_its_family_is_not_placed():
-    with pytest.raises(ParameterError, match="it takes a step of ordinary tables"):
+    with pytest.raises(ParameterError, match="the method must be a step of ordinary tables"):
         PlacedStep(KAnonymity(2), "visits")
     with pytest.raises(ParameterError, match="aim lists promises"):
         PlacedStep(GlobalRecoding(), "visits", aim=(GlobalRecoding(),))
@@ -179,7 +179,7 @@ def test_a_model_is_asked_for_with_its_table():
 def test_only_data_of_several_tables_give_one_by_itself():
     assert isinstance(examples.clinic(), SupportsTables)
     assert not isinstance(examples.patients(), SupportsTables)
-    with pytest.raises(ParameterError, match="k_anonymity: the data are not several tables"):
+    with pytest.raises(ParameterError, match="k_anonymity: these data are not several tables"):
         OBJECTS["models"].judge(Evidence(examples.patients()))
 
 
@@ -205,7 +205,7 @@ def test_a_placed_metric_can_be_limited():
     release = sf.run(examples.clinic_tables(), recipe, seed=1, seconds=0)
     assert [(limit.name, limit.holds) for limit in release.limits] == [("means", True)]
     assert recipe_files.to_dict(recipe)["limits"] == limits
-    with pytest.raises(RecipeError, match="'loss' is about one table, and there are several"):
+    with pytest.raises(RecipeError, match="'loss' is about one table, and the data have several"):
         recipe_files.any_from_dict({"tables": TABLES, "limits": {"loss": 0.3}})
 
 

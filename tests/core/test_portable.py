@@ -44,7 +44,7 @@ def windows(monkeypatch):
 
 @pytest.fixture
 def without_locks(monkeypatch):
-    """A file system that knows no locks, as some network folders."""
+    """A file system that does not support locks, as some network folders."""
 
     def refuse(handle, how):
         raise OSError(errno.ENOLCK, "No locks available")
@@ -121,7 +121,7 @@ def test_a_vault_waits_by_a_byte(windows, tmp_path):
 
 def test_a_vault_is_not_written_on_a_disk_without_locks(without_locks, tmp_path):
     with (
-        pytest.raises(OutputError, match="knows no locks"),
+        pytest.raises(OutputError, match="does not support locks"),
         vault.only_one(tmp_path / "people.vault"),
     ):
         pass

@@ -115,7 +115,7 @@ def test_a_first_row_that_may_be_a_record_is_not_shown():
         )
     told = str(refused.value)
     assert "Alice" not in told and "53711" not in told
-    assert "has no columns 'age', 'zip'" in told and "--no-header" in told
+    assert "lacks columns 'age', 'zip'" in told and "--no-header" in told
     assert "columns 1, 2, 3 of visits.csv have no role" in told
 
 

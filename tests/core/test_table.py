@@ -235,10 +235,10 @@ def test_everything_wrong_is_said_at_once():
         (lambda d: d.with_kinds(age="nummeric"), ParameterError, "Did you mean 'numeric'?"),
         (lambda d: d.with_missing(age="wild"), ParameterError, "Did you mean 'wildcard'?"),
         (lambda d: d.with_kinds(name="text"), SchemaError, "column 'name' has no role yet"),
-        (lambda d: d.with_hierarchies(zip=suppress()), SchemaError, "lacks column 'zip'"),
+        (lambda d: d.with_hierarchies(zip=suppress()), SchemaError, "has no column 'zip'"),
         (lambda d: d.with_roles(drop="age", quasi="age"), ParameterError, "cannot be combined"),
         (lambda d: d.column("nme"), SchemaError, "Did you mean 'name'?"),
-        (lambda d: d.require([1]), SchemaError, "lacks column 1"),
+        (lambda d: d.require([1]), SchemaError, "has no column 1"),
     ],
 )
 def test_wrong_calls(call, error, told):

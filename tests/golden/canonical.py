@@ -14,6 +14,7 @@ masked                 why
 ``seconds``            how long something took; in sentences, seconds with their sign: ``0.02 s``
 numbers                with a decimal point are rounded to nine significant digits: sums, logarithms and products of matrices
                        may differ in their last digits (in JSON, pages and released values alike)
+the panel that checks  in shared pages: it is the same in all of them, and has tests in a browser
 digests elsewhere      64 hexadecimal digits in texts, pages, logs and databases, for the same reason
 =====================  ====================================================================================================
 
@@ -126,6 +127,14 @@ def page_text(text: str) -> str:
     return plain_text(SECONDS.sub("<seconds>", DIGEST.sub("<digest>", text)))
 
 
+PANEL = re.compile(
+    r'<section id="check">.*?</section>\n|<li><a href="#check">.*?</li>|<script>.*?</script>\n'
+    r"|; script-src 'sha256-[^']+'; worker-src blob:",
+    re.DOTALL,
+)
+"""What the panel that checks a release puts into a page."""
+
+
 def frame_text(frame: pl.DataFrame) -> str:
     """The columns of a table with their types, then its rows as JSON."""
     lines = [json.dumps({name: str(dtype) for name, dtype in frame.schema.items()})]
@@ -208,5 +217,5 @@ def text_of(path: Path, *, text_input: bool) -> str:
     if path.suffix == ".json":
         return json_text(content, text_input=text_input)
     if path.suffix in PAGES:
-        return page_text(content)
+        return page_text(PANEL.sub("", content))
     return plain_text(content)

@@ -54,7 +54,7 @@ def test_run_refuses_what_is_about_tables(shape: str, option: str) -> None:
         "memory": {"options": sf.RunOptions(memory=AnyRegister())},
     }[option]
     with pytest.raises(
-        ParameterError, match=f"^{option} is not known for data of shape {shape}; leave it out"
+        ParameterError, match=f"^{option} is not available for data of shape {shape}; leave it out"
     ):
         sf.run(data, recipe_of(data), **keywords)
 
@@ -67,7 +67,7 @@ def test_run_refuses_what_is_not_about_tables(option: str) -> None:
         "seconds": {"seconds": 3.0},
     }[option]
     with pytest.raises(
-        ParameterError, match=f"^{option} is not known for data of shape table; leave it out"
+        ParameterError, match=f"^{option} is not available for data of shape table; leave it out"
     ):
         sf.run(data, recipe_of(data), **keywords)
 
@@ -77,7 +77,9 @@ def test_run_refuses_what_is_not_about_tables(option: str) -> None:
     ("option", "value"), [("population", sf.examples.ancona), ("threshold", lambda: 0.1)]
 )
 def test_assess_refuses_what_is_about_tables(shape: str, option: str, value: Any) -> None:
-    with pytest.raises(ParameterError, match=f"^{option} is not known for data of shape {shape}"):
+    with pytest.raises(
+        ParameterError, match=f"^{option} is not available for data of shape {shape}"
+    ):
         sf.assess(DATA[shape](), **{option: value()})
 
 
@@ -94,7 +96,7 @@ def test_attack_refuses_what_is_about_tables(shape: str, option: str) -> None:
     if option != "sample":
         keywords = {"context": sf.AttackContext(**{option: 5})}
     with pytest.raises(
-        ParameterError, match=f"{option} is known for attacks on tables only; leave it out"
+        ParameterError, match=f"{option} is for attacks on tables only; leave it out"
     ):
         sf.attack(data, data, **keywords)
 
@@ -103,7 +105,7 @@ def test_attack_refuses_what_is_about_tables(shape: str, option: str) -> None:
 @pytest.mark.parametrize("verb", [sf.attack, sf.evaluate])
 def test_who_is_who_is_not_said_of_other_data(shape: str, verb: Any) -> None:
     data = DATA[shape]()
-    with pytest.raises(ParameterError, match=f"^align is not known for data of shape {shape}"):
+    with pytest.raises(ParameterError, match=f"^align is not available for data of shape {shape}"):
         verb(data, data, align="order")
 
 
@@ -167,7 +169,7 @@ def test_commands_refuse_what_is_about_tables(
         VALUES.get(option, "x"),
     ]
     said = refusal(capsys, monkeypatch, command, *words)
-    assert f"--{option} is not known for data of shape {shape}; leave it out" in said
+    assert f"--{option} is not available for data of shape {shape}; leave it out" in said
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_commands_refuse_what_is_not_about_tables(
     output = ["-o", recipes / "out"] if command == "run" else []
     words = [recipes / "nothing.csv", "-r", recipes / "table.yaml", *output, f"--{option}", "3"]
     said = refusal(capsys, monkeypatch, command, *words)
-    assert f"--{option} is not known for data of shape table; leave it out" in said
+    assert f"--{option} is not available for data of shape table; leave it out" in said
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,8 @@ def test_a_table_that_is_not_there_is_refused_when_the_recipe_is_read(
     text = f"tables: {{people: {{key: id, columns: {{age: quasi}}}}, {visits}}}\n{section}\n"
     (tmp_path / "recipe.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(
-        sf.errors.RecipeError, match=r"names a table 'vsits'. Did you mean 'visits'"
+        sf.errors.RecipeError,
+        match=r"names a table 'vsits', which the recipe lacks. Did you mean 'visits'",
     ):
         sf.run(None, tmp_path / "recipe.yaml")
 

@@ -151,7 +151,7 @@ def test_a_changed_store_is_noticed(tmp_path):
     assert (tmp_path / "answered.jsonl").stat().st_mode & 0o077 == 0
     lines = (tmp_path / "answered.jsonl").read_text().splitlines()
     (tmp_path / "answered.jsonl").write_text("\n".join(lines[1:]) + "\n")
-    with pytest.raises(UnreadableInput, match="not as it was written"):
+    with pytest.raises(UnreadableInput, match="was changed after it was written"):
         store.stored(asked(people))
 
 
@@ -319,10 +319,10 @@ def test_marks_that_were_changed_or_lost_are_noticed(tmp_path):
     store.record(asked(towns()), {"mean": 1.0}, "study")
     [rows] = tmp_path.glob("*.rows")
     rows.write_bytes(rows.read_bytes()[:-8])
-    with pytest.raises(UnreadableInput, match="not as it was written"):
+    with pytest.raises(UnreadableInput, match="was changed after it was written"):
         store.require_new(asked(towns(NUMBERS[:-1])), Rules())
     rows.unlink()
-    with pytest.raises(UnreadableInput, match="not as it was written"):
+    with pytest.raises(UnreadableInput, match="was changed after it was written"):
         store.require_new(asked(towns(NUMBERS[:-1])), Rules())
 
 

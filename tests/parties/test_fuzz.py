@@ -219,7 +219,7 @@ def case_counts(rng, least):
             return (
                 answer["counts"] == table
                 and answer["chi_square"] is None
-                and "not told" in answer["why"]
+                and "withheld" in answer["why"]
             )
         return answer["counts"] == table and close(answer["chi_square"], plain.chi_square(table))
 

@@ -24,7 +24,7 @@ from tests.parties.test_statistics import QUESTIONED
     [
         ({"order": "loss"}, "depends on the records"),
         ({"order": "entropy"}, "depends on the records"),
-        ({"order": "hight"}, "no order 'hight'"),
+        ({"order": "hight"}, "order 'hight' of nodes does not exist"),
         ({"budget": "2"}, "from 0 to 1"),
         ({"budget": "much"}, "from 0 to 1"),
         ({"k": 1}, "greater than or equal to 2"),
@@ -32,7 +32,7 @@ from tests.parties.test_statistics import QUESTIONED
         ({"assemble": "pieces"}, "collector"),
         ({"candidates": 2}, "give t"),
         ({"candidates": 4}, "less than or equal to 3"),
-        ({"levels": {"size": 1}}, "no quasi-identifier"),
+        ({"levels": {"size": 1}}, "not a quasi-identifier"),
         ({"levels": {"age": (3, 3)}}, "ends at 2"),
         ({"attributes": {"age": {"role": "quasi"}}}, "public domain"),
         ({"attributes": {"age": {"role": "drop", "domain": ["1"]}}}, "column 'age'"),

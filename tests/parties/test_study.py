@@ -85,7 +85,7 @@ def test_who_is_no_party_cannot_sign(folder, tmp_path):
     from sfumato.parties.keys import new_keys
 
     path = written(folder, document(folder), name="stranger.yaml", signers=())
-    with pytest.raises(ParameterError, match="no party"):
+    with pytest.raises(ParameterError, match="not the key of a party"):
         sign(path, new_keys(tmp_path, "stranger").signing)
 
 
@@ -126,7 +126,7 @@ def test_unknown_parts_are_named_with_what_may_be_meant(folder):
         ({"limits": {"connect": 0}}, "greater than or equal to 1"),
         ({"valid": {"from": "2026-12-31", "until": "2026-01-01"}}, "before it begins"),
         ({"valid": {"from": "tomorrow"}}, "2026-12-31"),
-        ({"signatures": {"hospital_x": "eA=="}}, "no party"),
+        ({"signatures": {"hospital_x": "eA=="}}, "is not a party"),
         ({"control": {"least_parties": 5}}, "two_parties"),
     ],
 )

@@ -384,7 +384,7 @@ def test_people_s_policies_need_the_column_that_names_them():
     policies = Policies.of(three_policies())
     with pytest.raises(SchemaError, match="the column that identifies the person"):
         enforce(policies, people(), **USE)
-    with pytest.raises(SchemaError, match=f"no column '{COLUMN}'"):
+    with pytest.raises(SchemaError, match=f"lacks the column '{COLUMN}'"):
         compile_policies(policies, people(), **USE)
     with pytest.raises(SchemaError, match="has no column 'Nam'"):
         enforce(policies, people(), by="Nam", **USE)

@@ -150,7 +150,7 @@ def test_pseudonyms_weaker_than_asked_for_do_not_comply(tmp_path):
     with_pseudonyms("Counter").enforce(people(), **USE).write(tmp_path / "out")
     assert with_pseudonyms("Counter").comply(tmp_path / "out" / "share", **USE).holds
     reasons = with_pseudonyms("Random table").comply(tmp_path / "out" / "share", **USE).reasons
-    assert any("weaker than the random table" in reason for reason in reasons)
+    assert any("weaker than the required random table" in reason for reason in reasons)
     assert errors(with_pseudonyms("Deletion")) == ["unknown_method"]
     attributes = study(
         pseudonymizations=(Pseudonymization("HMAC", ("Name",), "", (("rounds", "9"),)),)

@@ -79,7 +79,7 @@ def test_safe_harbor_on_a_release(tmp_path):
     nothing = comply(
         tmp_path / "out" / "share", Policies.load("preset:hipaa_safe_harbor"), Use("x")
     )
-    assert "say which columns" in nothing.reasons[0]
+    assert "name the columns" in nothing.reasons[0]
     young = table(age=[30] * 6, zip=["537**"] * 6).with_roles(quasi=["age", "zip"])
     sf.anonymize(young, [sf.KAnonymity(6)], [sf.GlobalRecoding()]).write(tmp_path / "young")
     fine = comply(

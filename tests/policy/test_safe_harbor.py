@@ -69,8 +69,8 @@ def test_safe_harbor_numbers(kind, values, wrong):
 
 
 def test_safe_harbor_says_when_nothing_was_named():
-    assert "say which columns" in check_numbers(table(x=[1]), {}, year=2026)[0]
-    assert "say which columns" in check_numbers(table(x=[1]), {"age": []}, year=2026)[0]
+    assert "name the columns" in check_numbers(table(x=[1]), {}, year=2026)[0]
+    assert "name the columns" in check_numbers(table(x=[1]), {"age": []}, year=2026)[0]
     assert check_numbers(table(x=[1]), {"zip": ["not released"]}, year=2026) == []
     with pytest.raises(ParameterError, match="not a kind of number"):
         check_numbers(table(x=[1]), {"height": ["x"]}, year=2026)

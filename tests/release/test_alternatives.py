@@ -110,10 +110,10 @@ def test_the_reasons_are_sentences_with_the_numbers(found):
     sentence = told.neighbours[found.neighbours.index(coarser)]
     more = found.chosen.suppressed - coarser.option.suppressed
     assert (
-        f"would keep {more:,} more records and raise loss from {found.chosen.score:.4f} to"
+        f"would suppress {more:,} fewer records and raise loss from {found.chosen.score:.4f} to"
         in sentence
     )
-    assert told.choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes: proved")
+    assert told.choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes, proved")
     assert "none of them has less loss" in told.choice
     assert told.outlook[0].startswith(
         "A budget of 4 % (32 records) instead of 5 % (40 records) would "
@@ -190,7 +190,7 @@ def test_too_large_a_lattice_tells_only_about_the_neighbours(made, found):
     assert not near.front and not near.budgets and near.plot() is None
     choice = near.reasons().choice
     assert choice.startswith(
-        f"This is the best of all {found.lattice_nodes:,} nodes: proved by the search."
+        f"This is the best of all {found.lattice_nodes:,} nodes, proved by the search."
     )
     assert "below are its neighbours only" in choice and not near.reasons().outlook
     unsure = dataclasses.replace(near, proved=False, gap=0.25).reasons().choice

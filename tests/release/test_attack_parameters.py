@@ -194,7 +194,7 @@ def test_python_takes_the_objects_themselves(table):
         ("{interval_disclosure: []}", "has no limit"),
         ("{interval_disclosure: [0.2, {kind: rank, at_most: 0.1}]}", "limited twice"),
         ("{composition: {confidence: 0.5, at_most: 0.1}}", "computed from a register"),
-        ("{validity: {rules: {age: [3, 99]}, at_least: 0.1}}", "under contract"),
+        ("{validity: {rules: {age: [3, 99]}, at_least: 0.1}}", "in the section contract"),
         ("{interval_disclosure: many}", "must be a number"),
         ("{7: 0.1}", "limits: no risk, attack or utility"),
     ],

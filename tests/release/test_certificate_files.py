@@ -120,11 +120,11 @@ def changed(key: str, value: Any, inside: str | None = None):
         (changed("implied", None), "implied should be"),
         (lambda c: c.pop("plan"), "lacks plan"),
         (lambda c: c.pop("files"), "lacks files"),
-        (changed("suppressed_records", float("nan")), "a number that is none"),
+        (changed("suppressed_records", float("nan")), "a number that is not valid"),
         (changed("x", "\ud800"), "not Unicode"),
         (changed("file", "certificate.json", "data"), "does not name a data file"),
         (changed("file", "a\0b", "data"), "cannot be read"),
-        (changed("file", "..", "data"), "no plain file"),
+        (changed("file", "..", "data"), "not a plain file"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(share, change, said):
@@ -142,10 +142,10 @@ def test_what_is_wrong_is_said_in_one_sentence(share, change, said):
         ("[" * 100_000, "not valid JSON"),
         (
             '{"sfumato_certificate": 3, "x": ' + "[" * 100 + "]" * 100 + "}",
-            "nested more than 64 deep",
+            "nested more than 64 levels deep",
         ),
-        ('{"sfumato_certificate": 3, "x": 1e999}', "a number that is none"),
-        ('{"sfumato_certificate": 3, "x": ' + "9" * 5000 + "}", "a number that is none"),
+        ('{"sfumato_certificate": 3, "x": 1e999}', "a number that is not valid"),
+        ('{"sfumato_certificate": 3, "x": ' + "9" * 5000 + "}", "a number that is not valid"),
         ("\ufeff{}", "not valid JSON"),
         ("[]", "not a certificate"),
         ("", "not valid JSON"),
@@ -285,7 +285,16 @@ JSON = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=8)
     | st.sampled_from(
-        ["quasi", "*", "kept by the owner", "../x", "k_anonymity", "l_diversity", "csv", "parquet"]
+        [
+            "quasi",
+            "*",
+            "stays with the owner",
+            "../x",
+            "k_anonymity",
+            "l_diversity",
+            "csv",
+            "parquet",
+        ]
     ),
     lambda inner: (
         st.lists(inner, max_size=3)

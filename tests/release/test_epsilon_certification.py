@@ -118,15 +118,15 @@ BROKEN = {
         [sf.TopBottomCoding(["age"], top=25, replacement="mean"), SAFE],
         "mean of its values",
     ),
-    "random rounding": ({}, [sf.Round(["age"], base=5, method="random"), SAFE], "round looks"),
+    "random rounding": ({}, [sf.Round(["age"], base=5, method="random"), SAFE], "round reads"),
     "kept values": (
         {},
         [sf.Recode(["sex"], mapping={"f": "w"}, unmapped="keep"), SAFE],
         "depends on all values",
     ),
-    "sample": ({}, [sf.Sample(0.5), SAFE], "sample looks"),
-    "cells": ({}, [sf.Suppress("cell"), SAFE], "suppression looks"),
-    "pram": ({}, [sf.Pram(["sex"], retain=0.7, invariant="none"), SAFE], "pram looks"),
+    "sample": ({}, [sf.Sample(0.5), SAFE], "sample reads"),
+    "cells": ({}, [sf.Suppress("cell"), SAFE], "suppression reads"),
+    "pram": ({}, [sf.Pram(["sex"], retain=0.7, invariant="none"), SAFE], "pram reads"),
     "between": (
         {},
         [
@@ -134,7 +134,7 @@ BROKEN = {
             sf.Mondrian(),
             SAFE,
         ],
-        "mondrian looks",
+        "mondrian reads",
     ),
 }
 
@@ -291,7 +291,7 @@ def test_the_certificate_says_what_the_owner_keeps(tmp_path):
     private = told["differential_privacy"]
     assert private["certified"] and private["epsilon"] == 1.0 and told["contract"] == []
     assert (
-        told["plan"][0] == {"step": "recode", "plan": "kept by the owner"}
+        told["plan"][0] == {"step": "recode", "plan": "stays with the owner"}
         and told["suppressed_records"] is None
     )
     assert [part["effect"] for part in private["steps"]] == ["data_independent", "accounted"]

@@ -90,4 +90,4 @@ def test_utility_that_the_file_does_not_have_is_noticed(tmp_path):
         (share / "report.html").write_text(draw_page(edited), encoding="utf-8")
         seal_certificate(share, edited, None)
         found = sf.verify(share, original=people, owner=tmp_path / "out" / "owner")
-        assert any("tells otherwise: utility" in claim.detail for claim in found.claims), name
+        assert any("gives other figures: utility" in claim.detail for claim in found.claims), name

@@ -41,7 +41,7 @@ def release(people):
 
 
 def towns(n: int = 40) -> Table:
-    """Everyone is unique by age; released as it is, everyone is found."""
+    """Everyone is unique by age; released unchanged, everyone is found."""
     frame = pl.DataFrame(
         {
             "id": [f"p{i}" for i in range(n)],

@@ -103,7 +103,15 @@ def test_the_commands_take_a_release_in_parts(written: Path, command: Any) -> No
         == 0
     )
     done = command(
-        "attack", written, "--original", original, "--attack", "linkage", "--seconds", "5"
+        "attack",
+        written,
+        "--original",
+        original,
+        "--attack",
+        "linkage",
+        "--seconds",
+        "5",
+        "--certify",
     )
     assert done.code == 0, done.err
     assert "attacks" in json.loads((share / "certificate.json").read_text())
@@ -115,7 +123,7 @@ def test_the_commands_take_a_release_in_parts(written: Path, command: Any) -> No
 def test_a_policy_is_not_held_against_parts(written: Path) -> None:
     from sfumato.policy.comply import read_released
 
-    with pytest.raises(ParameterError, match="a policy needs the rows of data, which polars holds"):
+    with pytest.raises(ParameterError, match="a policy needs the rows of data, which polars reads"):
         read_released(written / "share")
 
 

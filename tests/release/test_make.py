@@ -95,7 +95,7 @@ def test_a_recipe_of_another_shape_makes_nothing(shape):
         sf.examples.ancona().schema, meet=(sf.KAnonymity(2),), steps=(sf.Mondrian(),)
     )
     with pytest.raises(
-        sf.errors.ParameterError, match=f"the recipe is about data of shape table, not {shape}"
+        sf.errors.ParameterError, match=f"the recipe is for data of shape table, not {shape}"
     ):
         make_release(PEOPLE[shape](), recipe, Context(Seed(1)))
 

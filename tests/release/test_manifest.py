@@ -67,7 +67,7 @@ def test_a_column_that_is_gone_or_has_another_name(share, table):
     assert f"1 column of {table} are not in the recipe: other" in failing(share)[COLUMNS]
     sealed_again(share, lambda said: changed(share, said, table, lambda frame: frame.drop("other")))
     assert (
-        f"1 column of {table} are missing, and no step left them out: {last}"
+        f"1 column of {table} are missing, and no step removed them: {last}"
         in failing(share)[COLUMNS]
     )
 

@@ -90,7 +90,7 @@ def test_a_promise_about_drawn_records_is_of_the_file(table):
     assert "of the file, not of persons" in verdict.sentence
     assert release.headline.text.startswith("1-anonymity holds of the file, not of persons")
     assert (
-        "nobody's" in str(release)
+        "synthetic record" in str(release)
         and "suppressed" not in str(release)
         and "marketer" not in str(release)
     )
@@ -172,7 +172,7 @@ def test_a_written_release_says_that_its_records_are_nobodys(written):
         "inference",
         "membership",
     } == tried
-    # rows that are nobody's cannot be followed; of 300 people too few are set aside to tell whether
+    # rows that are synthetic record cannot be followed; of 300 people too few are set aside to tell whether
     # they are recognised
     unknown = {
         one["attack"]

@@ -247,7 +247,7 @@ def test_work_decides_whom_an_attack_is_tried_on_whatever_the_clock_says(monkeyp
     assert 0 < found[0]["trials"] < everybody
     assert found[0]["trials"] <= 2 * AT_LEAST
     if name != "near_copies":
-        assert "to bound the work" in found[0]["sentence"]
+        assert "to limit the work" in found[0]["sentence"]
 
 
 def test_worst_case_linkage_draws_fewer_people_by_work():

@@ -95,6 +95,12 @@ CHECKS = (
     ),
     check(
         "release.file_checks",
+        "verifier",
+        "The checker beside the data is the one of this version.",
+        "tests/release/test_certificate_vectors.py::test_a_checker_beside_the_data_is_that_of_this_version",
+    ),
+    check(
+        "release.file_checks",
         "report",
         "Page and pictures are drawn from the certificate.",
         "tests/release/test_recipe_checks.py::test_a_page_that_says_something_else",

@@ -111,7 +111,7 @@ SENTENCES = (
     said(
         "release.report.wording",
         "An intruder may know it, but the promises hold with its exact values.",
-        "The promises hold although the column is released as it is.",
+        "The promises hold although the column is released unchanged.",
         WRITTEN,
         EVERY_NODE,
     ),

@@ -42,7 +42,7 @@ def load_plug_in(
         problem = f"{describe_plug_in(point)} cannot be loaded ({type(error).__name__})"
         raise ParameterError(f"{problem}; repair or uninstall it") from error
     if not belongs(plug_in):
-        problem = f"{describe_plug_in(point)} is not a {noun}"
+        problem = f"{describe_plug_in(point)} does not define a usable {noun}"
         raise ParameterError(
             f"{problem}; see 'A plug-in of one file' in the documentation, or uninstall it"
         )

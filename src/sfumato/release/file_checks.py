@@ -23,6 +23,7 @@ from sfumato.release.manifest import (
 )
 from sfumato.release.signatures import digest_of, signature_holds
 from sfumato.release.table_sections import sections
+from sfumato.release.verifier_file import VERIFIER, read_verifier
 
 if TYPE_CHECKING:
     from sfumato.release.replay import Original
@@ -134,7 +135,7 @@ def listed_files_judged(
     certificate: Fields, shared: SharedFolder, original: Original
 ) -> Claim | None:
     """Every file of the folder is judged, but for the page and its pictures."""
-    checked_files = {REPORT}
+    checked_files = {REPORT, VERIFIER}
     for file in shared.files.values():
         checked_files.add(file.name)
         if file.is_dir():
@@ -168,6 +169,20 @@ def report_page(certificate: Fields, shared: SharedFolder, original: Original) -
         # An edited certificate may hold anything, and a page is drawn of all of it.
         return Claim("report", "fails", "this certificate cannot be shown as a page: it was edited")
     return page_claim(different)
+
+
+def verifier_of_version(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
+    """The checker that lies beside the data is the one of this version; nothing is said where none
+    does.
+    """
+    if VERIFIER not in certificate["files"] or shared.listed.status == "fails":
+        return None
+    if (shared.folder / VERIFIER).read_bytes() == read_verifier():
+        return Claim("verifier", "holds", f"{VERIFIER} is the one of this version")
+    words = f"{VERIFIER} is not the one of this version; do not run it, take it from the project"
+    return Claim("verifier", "needs original", words)
 
 
 def page_claim(different: list[str]) -> Claim:

@@ -30,8 +30,8 @@ def describe_labels(released: Table, kinds: Mapping[str, str]) -> dict[str, Docu
         return {}
     facts: dict[str, Document] = {}
     for name in released.schema.quasi:
-        # Numbers and dates that still are such were not recoded.
-        if released.dtype(name) != pl.String:
+        # Numbers and dates that still are such were not recoded. Categories are text in most files.
+        if released.dtype(name) not in (pl.String, pl.Categorical, pl.Enum):
             continue
         # The labels of an encoded column, without a pass over its rows.
         labels = [label for label in released.encoded(name).labels if label is not None]

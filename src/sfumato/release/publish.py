@@ -84,6 +84,10 @@ def publish(
         )
         if options.more is not None:
             options.more(owner)
+        if options.with_verifier:
+            from sfumato.release.verifier_file import write_verifier
+
+            write_verifier(share)
         seal(draft, files.certificate, files.record, sign=sign, pictures=options.pictures)
         keep_pseudonyms(release)
     return files
@@ -119,6 +123,7 @@ def drafted(
             owner_record(release, summary=summary, input_digest=input_digest),
             sign=None,
             pictures=False,
+            checks=False,
         )
         public, private = (
             (folder_of_page / REPORT).read_text(encoding="utf-8")

@@ -56,7 +56,8 @@ class WriteOptions:
 
     ``defuse`` puts an apostrophe before the cells of a CSV that a spreadsheet would run as
     formulas. With ``pictures`` both folders get the pictures of their report as PNG, each with what
-    its own reader may see. ``into`` and ``into_table`` name a database and a table of it that the
+    its own reader may see. ``with_verifier`` puts the checker without dependencies beside the data.
+    ``into`` and ``into_table`` name a database and a table of it that the
     release is written into as well, all or nothing. ``more`` writes what else the owner keeps, into
     the owner's folder, which it is given before anybody sees it.
     """
@@ -68,6 +69,9 @@ class WriteOptions:
     pictures: Annotated[bool, CommandOption("pictures of reports as PNG too", ("--pictures",))] = (
         False
     )
+    with_verifier: Annotated[
+        bool, CommandOption("put sfumato_verify.py beside the data", ("--with-verifier",))
+    ] = False
     into: Annotated[str | None, CommandOption("a database for the table, too")] = None
     into_table: Annotated[str | None, CommandOption("the name of the table there")] = None
     more: Callable[[Path], None] | None = None

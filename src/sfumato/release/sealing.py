@@ -7,6 +7,7 @@ file of the folder is listed in it, and only then it gets its digest and signatu
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,12 +32,19 @@ Document = Mapping[str, Any]
 
 
 def seal(
-    folder: Path, body: Document, record: Document, *, sign: Path | None, pictures: bool
+    folder: Path,
+    body: Document,
+    record: Document,
+    *,
+    sign: Path | None,
+    pictures: bool,
+    checks: bool = True,
 ) -> None:
     """Write reports, certificate and the owner's record into a folder that nobody sees yet.
 
     ``body`` is what the certificate says and the words for it, ``record`` what the owner may see
-    besides.
+    besides. Without ``checks`` the shared page lacks the panel that checks the release: it is a
+    draft, of which there are no files.
     """
     share, owner = folder / "share", folder / "owner"
     # words are left out: only fields are certified and compared
@@ -45,6 +53,7 @@ def seal(
     page = describe_certificate(
         fields if sign is None else {**fields, "signature": public_half(sign)}
     )
+    page = dataclasses.replace(page, checks=page.checks and checks)
     replace_file(share / REPORT, render_page(page).encode())
     if pictures:
         write_pictures(share / PICTURES, charts_of(page.blocks))

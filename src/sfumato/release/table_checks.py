@@ -58,12 +58,14 @@ def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
 
 
 def labels_of_file(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """Number, width and overlap of labels are those of the file; nothing where no column has labels
-    and none are told.
+    """Number, width and overlap of labels are those of the file; no claim where the certificate
+    describes none, as those of the first releases of version 3 do.
     """
+    if "labels" not in certificate:
+        return None
     kinds = {name: spec.get("kind", "") for name, spec in certificate["recipe"]["columns"].items()}
     counted = describe_labels(shared.judged, kinds)
-    certified = certificate.get("labels", {})
+    certified = certificate["labels"]
     if not counted and not certified:
         return None
     wrong = [name for name in {**counted, **certified} if not _same(counted, certified, name)]

@@ -37,7 +37,7 @@ DATA_FILES: tuple[Check, ...] = (
 CHECKS: dict[str, tuple[Check, ...]] = {
     # of every certificate
     "digest": (file_checks.certificate_unedited, file_checks.signature),
-    "files": (file_checks.folder_as_listed,),
+    "files": (file_checks.folder_as_listed, file_checks.verifier_of_version),
     # of the released files alone
     "data": DATA_FILES,
     "tables": DATA_FILES,

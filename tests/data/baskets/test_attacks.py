@@ -174,7 +174,7 @@ def test_nothing_to_attack():
     for attack in (KnownItems(), RareItems(), Scoreboard(), ItemAttackCost()):
         assert isinstance(attack.applies(scene(empty)), NothingToAttack)
         reason = attack.applies(scene(examples.baskets(), apart))
-        assert "taken apart" in reason
+        assert "disassociated" in reason
         assert not isinstance(reason, NothingToAttack)  # unknown, and no pass
         assert attack.applies(scene(examples.baskets())) is None
 

@@ -154,7 +154,12 @@ def test_secret_items_stay_with_the_owner(sfumato, tmp_path):
 
 
 BAD = {
-    "k above people": (RECIPE.replace("k: 2, m: 2", "k: 11, m: 1"), rows(), 4, "fewer than the 11"),
+    "k above people": (
+        RECIPE.replace("k: 2, m: 2", "k: 11, m: 1"),
+        rows(),
+        4,
+        "fewer than the k = 11",
+    ),
     "a hierarchy that misses items": (RECIPE.replace("a1, a2, a3", "a1"), rows(), 2, "not covered"),
     "no item at all": (
         RECIPE,

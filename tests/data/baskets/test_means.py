@@ -72,7 +72,7 @@ MEANS = [
 @pytest.mark.parametrize(("step", "model"), MEANS, ids=lambda one: getattr(one, "name", ""))
 def test_too_few_people_are_refused(step, model):
     people = people_of([{"a1"}, {"a1"}, {"b1"}, set()], ["x"] * 4)
-    with pytest.raises(Unsatisfiable, match="3 people have an item, fewer than the 4"):
+    with pytest.raises(Unsatisfiable, match="3 people have an item, fewer than the k = 4"):
         step.plan(people, Goal(models=(model,)))
     with pytest.raises(Unsatisfiable, match="1 people"):
         step.plan(people_of([{"a1"}], ["x"]), Goal(models=(model,)))

@@ -167,7 +167,7 @@ def test_too_many_closed_sets_are_no_pass():
     verdict = models.RhoUncertainty(1, ["c1"], most=3).judge(Evidence(examples.baskets()))
     assert not verdict.holds
     assert verdict.attained is None
-    assert "not known" in verdict.sentence
+    assert "unknown:" in verdict.sentence
 
 
 def test_nobody_with_an_item_is_no_pass():
@@ -219,7 +219,7 @@ def test_own_columns_that_a_promise_does_not_look_at_are_told():
         models.RhoUncertainty(1, ["c1"]),
     ):
         assert model.judge(Evidence(people)).sentence.endswith(
-            "(what is known of own besides is not covered)"
+            "(knowledge of own besides is not covered)"
         )
         assert "not covered" not in model.judge(Evidence(silent)).sentence
     for model in (models.KKmAnonymity(1, 1), models.OwnColumnsK(1)):

@@ -64,7 +64,10 @@ def test_worked_example(method, lost, ghosts):
     measured = ItemRuleSideEffects(support=2 / 6, confidence=0.7, hidden="b -> c").measure(
         Pair(people, released)
     )
-    assert measured.raw == lost + ghosts and "0 of 1 are still found" in measured.meaning
+    assert (
+        measured.raw == lost + ghosts
+        and "0 of 1 hidden rules can still be found" in measured.meaning
+    )
     assert bool(plan.describe()["occurrences_added"]) == (method == "isl")
 
 
@@ -86,7 +89,7 @@ def test_the_order_of_people_does_not_matter():
 
 
 def test_what_is_refused():
-    with pytest.raises(ParameterError, match="effort is for the method exact"):
+    with pytest.raises(ParameterError, match="effort belongs to the method exact"):
         HideItemRules(effort=3)
     with pytest.raises(ParameterError, match="rule 1"):
         HiddenItemRules("bread ->", 2, 0.5)

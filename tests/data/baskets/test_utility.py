@@ -120,7 +120,7 @@ def test_what_was_taken_apart_is_measured_when_put_together():
     people, step = examples.baskets(), Disassociation(5)
     apart = step.apply(people, step.plan(people, Goal(models=(DisassociatedKm(2, 2),))))
     for metric in (ItemNcp(), ItemsetSurvival(), PairSupportError()):
-        assert "put together" in metric.applies(Pair(people, apart))
+        assert "reconstructed" in metric.applies(Pair(people, apart))
         assert metric.applies(Pair(people, people)) is None
     again = reconstructed(apart, np.random.default_rng(3))
     assert 0 <= PairSupportError().measure(Pair(people, again)).value <= 1

@@ -140,4 +140,4 @@ def test_a_group_that_holds_a_private_item_is_no_pass(run, tmp_path, promise):
     recipe.write_text(RECIPE.format(tree=TREE, sex="quasi", promise=promise, step="suppress_items"))
     code, said = run("check", tmp_path / "data.csv", "-r", recipe)
     assert code == 1
-    assert "hold a private one" in said
+    assert "include a private item" in said

@@ -90,7 +90,7 @@ def test_bad_rows_are_named_with_counts(data, people, words):
         ({"from": "a", "to": "b", "keep": "w"}, "describe single ties"),
         ({"from": ["a", "b"], "drop": "w"}, "role to"),
         ({"from": "a", "to": "b"}, "has no role"),
-        ({"from": "a", "to": "b", "drop": "w", "keep": "z"}, "lacks column 'z'"),
+        ({"from": "a", "to": "b", "drop": "w", "keep": "z"}, "has no column 'z'"),
     ],
 )
 def test_columns_that_do_not_fit_are_named(roles, words):
@@ -148,9 +148,9 @@ def test_the_column_directed_says_it_of_all_ties():
 
 def test_who_sees_no_direction_refuses_a_directed_graph_and_the_other_way_round():
     directed = graph(3, [(0, 1), (1, 2)]).with_arcs(np.array([0, 1]), np.array([1, 2]))
-    with pytest.raises(ParameterError, match="k_degree: the ties of ties have a direction"):
+    with pytest.raises(ParameterError, match="k_degree: the ties of ties are directed"):
         directed.seen("k_degree")
-    with pytest.raises(ParameterError, match="have no direction"):
+    with pytest.raises(ParameterError, match="are undirected"):
         graph(3, [(0, 1)]).with_edges(np.array([0]), np.array([1])).seen("k_degree", directed=True)
 
 

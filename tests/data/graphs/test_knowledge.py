@@ -105,7 +105,7 @@ def test_attributes_count_with_the_place(people, values):
     assert KDegree(2).judge(Evidence(labelled)).attained == smallest(both)
     verdict = KDegree(2, with_attributes=False).judge(Evidence(labelled))
     assert verdict.attained == smallest(degrees)
-    assert "what is known of sex is not covered" in verdict.sentence
+    assert "knowledge of sex is not covered" in verdict.sentence
     known = list(zip(h(as_networkx(people), 2).values(), values, strict=False))
     assert HRefinement(2).judge(Evidence(labelled)).attained == smallest(known)
 
@@ -155,7 +155,7 @@ def test_pairs_of_degrees_tell_more_than_degrees():
     people = graph(4, [(0, 1), (0, 2), (1, 2), (3, 2), (3, 0)])
     assert sum(1 for c in Counter(people.out.degrees.tolist()).values() if c == 1) == 2
     verdict = KDegree(2, directed=True).judge(Evidence(people))
-    assert verdict.sentence.startswith("4 of 4 people are alone")
+    assert verdict.sentence.startswith("4 of 4 people are unique")
 
 
 @given(graphs(most=6), st.integers(1, 3))

@@ -131,11 +131,11 @@ def test_propagation_over_arcs():
     arcs = network.with_arcs(*network.arcs.astype(np.int64))
     finding = SeedAndPropagate(directed=True, known_ties=1.0).attack(naive(arcs))
     assert finding.value > 0.9
-    with pytest.raises(ParameterError, match="have a direction"):
+    with pytest.raises(ParameterError, match="are directed"):
         SeedAndPropagate(directed=False).attack(naive(arcs))
 
 
 def test_when_time_runs_out_it_says_so(monkeypatch):
     monkeypatch.setattr("sfumato.data.graphs.propagation.BLOCK", 10)
     scene = dataclasses.replace(naive(examples.social_network(100, 3)), seconds=0.0)
-    assert "for want of time" in SeedAndPropagate().attack(scene).sentence
+    assert "because time was short" in SeedAndPropagate().attack(scene).sentence

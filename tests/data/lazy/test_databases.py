@@ -325,7 +325,7 @@ def test_a_release_is_written_into_the_database_it_comes_from(
     assert (
         held.digest == release.original.source.digest
     )  # the original is still there, and read again
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="already exists"):
         release.write_table(uri, "visits_released")
     release.write_table(uri, "visits_released", force=True)
     assert sf.read(uri, table="visits_released").records == release.released.records

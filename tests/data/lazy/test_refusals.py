@@ -334,5 +334,7 @@ def test_a_table_that_changes_while_it_is_released_is_refused(
 
     write = large.write_parts
     monkeypatch.setattr(large, "write_parts", changed)
-    with pytest.raises(UnreadableInput, match=r"changed while it was released|could not read"):
+    with pytest.raises(
+        UnreadableInput, match=r"changed while it was being released|could not read"
+    ):
         sf.anonymize(table, [sf.KAnonymity(3)], STEPS, seed=5)

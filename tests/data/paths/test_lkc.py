@@ -88,7 +88,7 @@ def test_wrong_parameters():
         LkcPrivacy(2, sensitive="illness")
     with pytest.raises(ParameterError, match="30min, 4h"):
         KWindows(2, tau="four hours")
-    with pytest.raises(SchemaError, match="none of the 1 value"):
+    with pytest.raises(SchemaError, match="none of the 1 listed value"):
         LkcPrivacy(2, c=0.5, values=("nothing",)).judge(Evidence(examples.small_paths()))
     with pytest.raises(SchemaError, match="say which"):
         LkcPrivacy(2, c=0.5).judge(

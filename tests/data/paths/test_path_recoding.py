@@ -60,7 +60,7 @@ def test_recoding_takes_the_least_loss_of_all_levels(paths, promise, value):
     ]
     holding = [loss for loss, at in nodes if promise.judge(Evidence(at)).holds]
     if not holding:
-        with pytest.raises(Unsatisfiable, match="not even the coarsest"):
+        with pytest.raises(Unsatisfiable, match="even the coarsest levels do not reach"):
             step.plan(people, Goal(models=(promise,)))
         return
     plan = step.plan(people, Goal(models=(promise,)))

@@ -116,7 +116,7 @@ def test_people_in_a_table_of_their_own():
 
 
 WRONG = {
-    "no rows": (rows()[:0], "nobody in it"),
+    "no rows": (rows()[:0], "contains no persons"),
     "a time missing": (rows(hour=[8, None, 9]), "1 of 3 rows have no time"),
     "a time unreadable": (
         rows(hour=["8 o'clock", "2024-01-01", "2024-01-02"]),
@@ -169,7 +169,7 @@ def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():
         guessed.clock.kind == "hours"
         and "times are whole numbers without a unit, taken as" in guessed.notes[0]
     )
-    with pytest.raises(SchemaError, match="has unit hours, but holds days"):
+    with pytest.raises(SchemaError, match="has a unit hours, but holds days"):
         sf.read_paths(
             frame.with_columns(t=pl.Series(["2024-02-28"] * 2)),
             roles,

@@ -332,8 +332,8 @@ def test_orphans_are_dropped_and_counted_where_the_recipe_says_so():
     )
     along = TABLES["prescriptions"].height - given_there.height
     assert (
-        f"table 'prescriptions': {along} row(s) belong to rows of 'visits' that were dropped, and"
-        " went with them" in people.notes
+        f"table 'prescriptions': {along} row(s) belong to dropped rows of 'visits' and were"
+        " dropped too" in people.notes
     )
 
 
@@ -341,7 +341,7 @@ def test_a_table_that_is_not_given_or_not_known():
     with pytest.raises(ParameterError, match=", which was not given"):
         sf.read_tables({name: TABLES[name] for name in ("people", "prescriptions")}, CLINIC)
     with pytest.raises(
-        ParameterError, match=r"no table 'visit' in the recipe\. Did you mean 'visits'"
+        ParameterError, match=r"table 'visit' is not in the recipe\. Did you mean 'visits'"
     ):
         sf.read_tables({**TABLES, "visit": TABLES["visits"]}, CLINIC)
     with pytest.raises(ParameterError, match="read_tables"):

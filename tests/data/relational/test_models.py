@@ -262,7 +262,9 @@ def test_what_does_not_go_together(spec, words):
 
 
 def test_columns_that_are_not_there():
-    with pytest.raises(SchemaError, match=r"no sensitive column 'diagnosis'.*people\.diagnosis"):
+    with pytest.raises(
+        SchemaError, match=r"sensitive column 'diagnosis' does not exist.*people\.diagnosis"
+    ):
         PersonsLDiversity("diagnosis", 2).judge(Evidence(CLINIC))
     with pytest.raises(SchemaError, match="several values"):
         PersonsLDiversity("prescriptions.drug", 2, "entropy").judge(Evidence(CLINIC))

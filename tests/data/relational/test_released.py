@@ -195,7 +195,7 @@ def test_keys_that_name_nobody_are_found_out(out):
 
 def test_keys_that_come_twice_are_found_out(out):
     found = edited(out, "people", lambda f: pl.concat([f, f.head(1)]))
-    assert any("another row has too" in claim.detail for claim in found.claims)
+    assert any("another row" in claim.detail for claim in found.claims)
     assert not found.holds
 
 

@@ -143,7 +143,9 @@ def test_means_that_make_no_sense_are_refused(spec, told):
 
 
 def test_tables_that_are_not_there_or_are_the_peoples_are_refused():
-    with pytest.raises(ParameterError, match=r"no table 'visit'\. Did you mean 'visits'"):
+    with pytest.raises(
+        ParameterError, match=r"table 'visit' does not exist\. Did you mean 'visits'"
+    ):
         after(examples.clinic(), {"cap_rows": {"table": "visit", "at_most": 2}})
     with pytest.raises(ParameterError, match="'people' is the table of the people"):
         after(examples.clinic(), {"cap_rows": {"table": "people", "at_most": 2}})

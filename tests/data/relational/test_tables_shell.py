@@ -141,7 +141,7 @@ def test_a_file_is_no_folder(folder, sfumato):
         "run", folder / "people.csv", "-r", folder / "recipe.yaml", "-o", folder / "out"
     )
     assert code == 5
-    assert "is no folder" in talk
+    assert "is not a folder" in talk
     code, _, talk = sfumato(
         "run",
         folder,

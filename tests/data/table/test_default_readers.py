@@ -71,7 +71,7 @@ def test_the_refusal_says_what_to_do_and_shows_no_value(tmp_path):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "excel"])
 def test_every_format_of_text_is_looked_at(tmp_path, form):
-    with pytest.raises(ReleaseRefused, match="pandas takes several values"):
+    with pytest.raises(ReleaseRefused, match="pandas reads several values"):
         made(["00501", "501"] * 3, format=form).write(tmp_path / "out", format=form)
 
 
@@ -112,7 +112,7 @@ def test_check_counts_as_a_default_reader_does(tmp_path):
     )
     recipe.write_text(text)
     (verdict,) = sf.check(file, recipe)
-    assert not verdict.holds and "takes several values of code for one" in verdict.sentence
+    assert not verdict.holds and "reads several values of code as the same" in verdict.sentence
     recipe.write_text(text + "accept: {code: text only}\n")
     assert all(sf.check(file, recipe))
 

@@ -114,7 +114,7 @@ def test_a_sheet_that_is_not_there_is_refused_without_telling_the_others():
     for wrong in (2, "", True):
         with pytest.raises(ParameterError, match="name of a sheet"):
             read(two_sheets(), sheet=wrong)
-    with pytest.raises(ParameterError, match="sheet means nothing for csv files"):
+    with pytest.raises(ParameterError, match="sheet has no effect on csv files"):
         read(b"a,b\n1,2\n", sheet="one")
 
 

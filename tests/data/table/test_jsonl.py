@@ -45,10 +45,10 @@ def test_byte_order_mark():
 
 BAD = {
     "empty": (b"", "empty"),
-    "no JSON": (b'{"a":1}\n{"a":\n', "line 2: no JSON"),
+    "not valid JSON": (b'{"a":1}\n{"a":\n', "line 2: not valid JSON"),
     "an array": (b'[{"a":1},{"a":2}]', "line 1: a JSON array"),
     "a number": (b'{"a":1}\n7\n', "line 2: a JSON number"),
-    "one object over several lines": (b'{\n"a":1\n}\n', "line 1: no JSON"),
+    "one object over several lines": (b'{\n"a":1\n}\n', "line 1: not valid JSON"),
     "a list": (b'{"a":1,"tags":[1]}\n', "'tags' holds nested values"),
     "an object": (b'{"a":1,"home":{"street":"x"}}\n', "'home' holds nested values"),
     "a list beside text": (b'{"a":"x"}\n{"a":[1]}\n', "line 2: column 'a' holds nested values"),

@@ -77,7 +77,7 @@ def test_open_files(tmp_path):
 def test_a_folder_and_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UnreadableInput, match="folder"):
         read_table(tmp_path)
-    with pytest.raises(UnreadableInput, match="no such file"):
+    with pytest.raises(UnreadableInput, match="this file does not exist"):
         read_table(tmp_path / "absent.csv")
     with pytest.raises(UnreadableInput, match="not a valid path"):
         read_table("a\0b.csv")

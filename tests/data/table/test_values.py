@@ -31,7 +31,7 @@ def test_numbers_lose_blanks_wherever_they_are():
     frame, source = read("a,b\n1, 2\n3,4\n 5 ,6 \n")
     assert frame.to_dict(as_series=False) == {"a": [1, 3, 5], "b": [2, 4, 6]}
     assert [note for note in source.notes if "blanks" in note] == [
-        "blanks around the values of columns 1, 2 were left out"
+        "blanks around the values of columns 1, 2 were removed"
     ]
 
 
@@ -71,7 +71,7 @@ def test_what_is_said_goes_before_the_recipe_and_formats_take_what_they_understa
     assert source.intake == Intake(delimiter=";", header=True, missing_values=("?",))
     pl.DataFrame({"a": ["NA", "b"]}).write_parquet(tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet", otherwise=intake)[0]["a"].to_list() == [None, "b"]
-    with pytest.raises(ParameterError, match="delimiter means nothing for parquet"):
+    with pytest.raises(ParameterError, match="delimiter has no effect on parquet"):
         read_table(tmp_path / "t.parquet", delimiter=";")
 
 

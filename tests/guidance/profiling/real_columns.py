@@ -363,7 +363,7 @@ def is_unsafe(expected: str, proposed: str) -> bool:
     """Whether people could be found by a column because of what was proposed for it.
 
     A name or number of a person must be dropped or asked about; what others can know must not be
-    released as it is.
+    released unchanged.
     """
     if expected == "drop":
         return proposed not in ("drop", "ask", "person")

@@ -24,9 +24,11 @@ def test_census_extract(reference_data):
 def test_household_survey(reference_data):
     _, schema = proposed(reference_data / "survey" / "testdata.csv")
     assert {"urbrur", "relat", "sex", "age", "hhcivil"} <= set(schema.quasi)
-    assert schema.sensitive == ("expend", "income", "savings")
+    assert {"expend", "income", "savings"} <= set(schema.sensitive)
     assert schema["ori_hid"].identifies == "household"
-    assert schema["sampling_weight"].roles == ("weight",)
+    assert schema["household_weights"].roles == ("weight",)
+    # The same in every record, so it weighs nothing.
+    assert schema["sampling_weight"].roles == ("keep",)
 
 
 def test_records_of_people(reference_data):

@@ -209,7 +209,7 @@ class TestWeights:
         )
         release = sf.anonymize(people, [sf.KAnonymity(5)], [sf.GlobalRecoding()])
         assert len(release.warnings) == warned
-        assert all("60 of 60 records stand alone" in warning for warning in release.warnings)
+        assert all("60 of 60 records are the only ones" in warning for warning in release.warnings)
 
 
 class TestQuestions:
@@ -331,7 +331,7 @@ class TestFreeText:
 @pytest.mark.parametrize("seed", range(40))
 def test_no_unknown_column_is_proposed_as_plain(seed):
     """Names nobody knows and values of any kind: each is quasi, asked about or dropped; only a
-    constant is released as it is.
+    constant is released unchanged.
     """
     draw = drawn(seed)
     kinds = (

@@ -146,7 +146,7 @@ def test_decisions_name_a_role():
     assert roles_of("household", "home") == (Role.HOUSEHOLD,)
     with pytest.raises(ParameterError, match="role 'unit' is now called 'person' or 'household'"):
         roles_of("unit", "home")
-    with pytest.raises(ParameterError, match="decides nothing"):
+    with pytest.raises(ParameterError, match="does not decide a role"):
         decisions(["patient"])
     with pytest.raises(ParameterError, match="is not a role"):
         roles_of("ask", "home")

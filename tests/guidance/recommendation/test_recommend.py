@@ -175,7 +175,7 @@ def test_a_recipe_of_your_own_is_a_candidate_too():
 
 def test_nothing_holds_is_told_with_every_reason():
     people = sf.read(pl.DataFrame({"age": [20, 30, 40]})).with_roles(quasi=["age"])
-    with pytest.raises(Unsatisfiable, match="no candidate keeps the promises"):
+    with pytest.raises(Unsatisfiable, match="no candidate satisfies the promises"):
         sf.recommend(people)
 
 

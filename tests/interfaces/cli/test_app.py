@@ -21,10 +21,10 @@ meet: [k-anonymity]
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["run"], "<data> must be given"),
-        (["run", "x.csv"], "--output or -o must be given"),
+        (["run"], "<data> is missing"),
+        (["run", "x.csv"], "--output or -o is missing"),
         (["run", "x.csv", "-o", "out"], "give a recipe with -r recipe"),
-        (["check", "x.csv"], "--recipe or -r must be given"),
+        (["check", "x.csv"], "--recipe or -r is missing"),
         (["chek"], "command 'chek' does not exist. Did you mean 'check'?"),
         (
             ["run", "x.csv", "--recpe", "r"],
@@ -36,7 +36,7 @@ meet: [k-anonymity]
             ["assess", "x.csv", "--threshold", "5"],
             "--threshold: it should be less than or equal to 1",
         ),
-        (["list", "models", "steps"], "more words than sfumato list takes: steps"),
+        (["list", "models", "steps"], "sfumato list takes fewer arguments; remove steps"),
         (["policy", "foo"], "command 'foo' does not exist. There are: lint, compile"),
     ],
 )
@@ -64,7 +64,9 @@ def test_wrong_usage_is_told_in_our_words(sfumato, words, told):
 def test_an_old_name_is_answered_with_the_new_one(sfumato, old, new):
     found = sfumato(*old.split())
     assert found.code == 2 and not found.out
-    assert found.err.count("\n") == 1 and found.err.endswith(f"is called sfumato {new} now\n")
+    assert found.err.count("\n") == 1 and found.err.endswith(
+        f"is now called sfumato {new}; use that\n"
+    )
 
 
 def test_anonymize_is_run():
@@ -206,10 +208,7 @@ def test_choose_k_with_a_table(sfumato, tmp_path):
     )
     found = sfumato("explain", "k_anonymity", table, "-r", recipe, "--risk", "0.1", "-q")
     assert found.code == 0, found.err
-    assert (
-        "k = 10: 0 of 20 records stand in smaller classes today; reached with 0 suppressed"
-        in found.out
-    )
+    assert "k = 10: 0 of 20 records" in found.out
     assert "Choose k = 10" in found.out
     assert sfumato("explain", "k_anonymity", table).code == 2
     assert sfumato("explain", "k_anonymity", table, "-r", recipe, "--k", "5").code == 2

@@ -78,13 +78,13 @@ CASES = {
         TABLE,
         RECIPE.replace("meet: [{k_anonymity: {k: 2}}]", "meet: []"),
         2,
-        "what must hold",
+        "name a promise",
     ),
     "no step": (
         TABLE,
         RECIPE.replace("steps: [{global_recoding: {budget: 0.0}}]", "steps: []"),
         2,
-        "how to get there",
+        "name a step",
     ),
     "level bounds of an unknown column": (
         TABLE,

@@ -57,12 +57,12 @@ def test_a_recipe_with_nothing_but_synthesize_is_released_attacked_and_told(run,
     found = run("  - synthesize", limits=ANYWAY)
     assert found.code == 0, found.err
     assert (
-        "records, compared" in found.out
+        "synthetic records" in found.out
         and "closest record" in found.out
         and "suppressed" not in found.out
     )
     worth = sfumato("evaluate", "out", "--original", "t.csv")
-    assert worth.code == 0 and "marginal error" in worth.out and "drawn anew" in worth.out
+    assert worth.code == 0 and "marginal error" in worth.out and "synthetic" in worth.out
     told = sfumato("explain", "out")
     assert "none is the record of a person" in told.out
     verified = sfumato("verify", "out/share", "--original", "t.csv", "--owner", "out/owner")

@@ -52,7 +52,7 @@ def test_what_is_not_covered_is_counted(sfumato, table):
     assert "not covered: 1 distinct values, 1 records" in done.out
     assert "x1" not in done.out + done.err
     assert "62.01" not in done.out  # the lowest level is counted, not listed
-    assert "owner's eyes" in done.err
+    assert "for the owner only" in done.err
     assert all(len(line) <= 80 for line in done.out.splitlines())
 
 
@@ -91,7 +91,7 @@ def test_it_is_written_down_and_read_back(sfumato, table, tmp_path):
     ("arguments", "code", "why"),
     [
         (["nace"], 2, "give either a recipe"),
-        (["nix", "--rule", "suppress"], 2, "no column 'nix'"),
+        (["nix", "--rule", "suppress"], 2, "lacks column 'nix'"),
         (["nace", "--rule", "sup: {"], 2, "not valid YAML"),
         (["nace", "--rule", "clasification: nace"], 2, "Did you mean 'classification'"),
         (["nace", "--rule", "grouped: age"], 2, "distinct values are not numbers"),

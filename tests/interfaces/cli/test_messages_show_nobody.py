@@ -64,7 +64,7 @@ def test_not_even_as_columns_without_a_role_or_as_notes(sfumato, headless, recip
     assert done.code == 2 and not shown(done)
     assert (
         "columns 1, 2, 3 of people.csv have no role" in done.err
-        and "0 of the 3 asked for are among its 3" in done.err
+        and "0 of the 3 columns asked for are among its 3" in done.err
     )
 
 
@@ -121,7 +121,7 @@ def test_a_population_that_is_no_table(sfumato, table, shadow, tmp_path):
     for options in (("-r", named), ("-r", plain, "--population", shadow)):
         done = sfumato("run", table, *options, "-o", tmp_path / "out")
         assert (
-            done.code in (2, 5) and silent_about(done) and "shadow has no column 'town'" in done.err
+            done.code in (2, 5) and silent_about(done) and "shadow lacks column 'town'" in done.err
         )
 
 

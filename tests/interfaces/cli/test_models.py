@@ -382,7 +382,7 @@ def test_a_population_is_found_from_the_recipe(sfumato, stays, tmp_path, monkeyp
     (out / "share" / "report.html").write_text(draw_page(certificate), encoding="utf-8")
     seal_certificate(out / "share", certificate, None)
     forged = sfumato("verify", out / "share", "--original", stays, "--json")
-    assert forged.code == 1 and "tells otherwise: recipe" in forged.out
+    assert forged.code == 1 and "gives other figures: recipe" in forged.out
     (tmp_path / "sub" / "everyone" / "people.csv").unlink()
     assert sfumato("run", stays, "-r", recipe, "-o", tmp_path / "again").code == 5
 

@@ -88,7 +88,9 @@ def test_a_release_is_read_the_same_way_by_run_lock_and_verify(sfumato, tmp_path
     )  # a column's codes replace the general ones
     page = (tmp_path / "out" / "share" / "report.html").read_text()
     assert "The codes ?, -9 were read as missing values." in page
-    assert "Text was compared after Unicode normalisation (NFC) and removing outer blanks." in page
+    assert (
+        "Text was compared after Unicode normalisation (NFC) and leaving out outer blanks." in page
+    )
     verified = sfumato("verify", tmp_path / "out" / "share", "--original", table)
     assert verified.code == 0, verified.out
     assert "produced again from recipe and seed, row for row" in verified.out

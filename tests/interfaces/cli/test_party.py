@@ -103,7 +103,7 @@ def test_without_the_others_there_is_no_answer(place, sfumato):
     told = sfumato(
         "party", place / "study.yaml", place / "a.csv", "--as", "a", "--keys", place / "a"
     )
-    assert told.code == 6 and "did not come" in told.err
+    assert told.code == 6 and "did not connect" in told.err
     assert not list(place.glob("study.*.json"))
 
 
@@ -115,10 +115,10 @@ def _hurried(place):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("nowhere.yaml", "a.csv", "--as", "a"), 5, "no such file"),
+        (("nowhere.yaml", "a.csv", "--as", "a"), 5, "does not exist"),
         (("study.yaml",), 2, "--as"),
         (("study.yaml", "a.csv", "--as", "d"), 2, "no party 'd'"),
-        (("study.yaml", "a.csv", "--az", "a"), 2, "no option"),
+        (("study.yaml", "a.csv", "--az", "a"), 2, "does not exist"),
         (("sgin", "study.yaml"), 2, "Did you mean 'sign'?"),
         (("study.yaml", "a.csv", "--as", "a", "--keys", "b"), 5, "lacks a.crt, a.key"),
         (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "b"), 2, "is a folder"),
@@ -130,7 +130,7 @@ def _hurried(place):
         (
             ("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "a.yaml"),
             2,
-            "no result of this study",
+            "not a result of this study",
         ),
         (
             ("study.yaml", "a.csv", "--as", "a", "--keys", "a", "--release", "t.csv"),
@@ -221,7 +221,7 @@ def test_a_result_of_another_study_is_not_replaced(place, sfumato, tmp_path):
     from sfumato.interfaces.cli.party import _write_result
     from sfumato.parties.conduct import StudyResult
 
-    with pytest.raises(OutputError, match="no result of this study"):
+    with pytest.raises(OutputError, match="not a result of this study"):
         _write_result(tmp_path / "other.json", StudyResult({"study": {"digest": "ours"}}))
 
 

@@ -17,7 +17,7 @@ def test_the_command_says_how_many_rows_it_looked_at(sfumato, tmp_path):
     ).write_parquet(file)
     done = sfumato("profile", file)
     assert done.code == 0 and "in 200,000 of these rows at most" in done.out
-    assert "200,001 rows, 2 columns looked at, together in 200,000 of the rows" in done.err
+    assert "200,001 rows, 2 columns examined, together in 200,000 of the rows" in done.err
 
 
 def test_warnings_of_rows_go_to_stderr_and_into_the_header(sfumato, tmp_path):

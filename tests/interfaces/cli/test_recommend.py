@@ -35,7 +35,7 @@ def test_one_command_from_a_file_to_a_release_that_verifies(sfumato, visits, tmp
     ]
     done = sfumato("recommend", visits, *where, *answers, "--decide", "patient=person")
     assert done.code == 0, done.err
-    assert "population is unknown" in done.err and "taken as small" in done.err
+    assert "population is unknown" in done.err and "counts as small" in done.err
     assert (
         "5-anonymity" in done.out and "Why not the others" in done.out and "Not known" in done.out
     )

@@ -75,7 +75,7 @@ def test_two_releases_each_5_anonymous_that_single_people_out_together_are_refus
         sfumato("run", "grid.csv", "-r", "a0.yaml", "-o", "one", "--register", "r.db", "--to", "x")
     )
     assert first.code == 0
-    assert "release 1 of the register" in first.err
+    assert "as release 1" in first.err
     second = shows_nobody(
         sfumato("run", "grid.csv", "-r", "b0.yaml", "-o", "two", "--register", "r.db", "--to", "y")
     )

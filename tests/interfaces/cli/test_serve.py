@@ -39,7 +39,7 @@ def test_what_cannot_be_read_is_named_before_anything_is_made(
     serve: Callable[..., Any], tmp_path: Path
 ) -> None:
     missing = serve(tmp_path / "none.csv")
-    assert missing.code == 5 and "none.csv: there is no such file" in missing.err
+    assert missing.code == 5 and "none.csv: this file does not exist" in missing.err
     folder = serve(tmp_path)
     assert (
         folder.code == 5
@@ -137,7 +137,7 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
         (
             ("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", tmp_path / "no"),
             5,
-            "no such file",
+            "this file does not exist",
         ),
         (
             ("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", key),

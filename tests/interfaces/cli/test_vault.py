@@ -86,7 +86,7 @@ def test_rotates(place, sfumato, monkeypatch):
             "the new key is the old one",
         ),
         (("reidentify", "v", "X1", "--key-file", "k"), 2, "--reason"),
-        (("reidentify", "v", "X1", "--key-file", "k", "--reason", " "), 2, "say why"),
+        (("reidentify", "v", "X1", "--key-file", "k", "--reason", " "), 2, "give a reason"),
         (
             ("reidentify", "v", "X1", "--key-file", "k", "--reason", "r", "--domain", "d"),
             2,

@@ -171,7 +171,7 @@ def test_a_project_is_opened_by_a_click_or_says_why_not(
         page.get_by_text("the project no longer exists").wait_for()
         for name, why in (
             ("held", "open in another workbench"),
-            ("damaged", "is not as it was written, from line 1 on"),
+            ("damaged", "was changed after it was written, from line 1 on"),
         ):
             page.get_by_role("button", name=f"in {tmp_path / name}").click()
             page.get_by_text(why).first.wait_for()

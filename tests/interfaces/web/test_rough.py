@@ -91,7 +91,8 @@ def test_a_project_that_was_damaged_by_hand_is_refused_not_crashed_on(
     name, words = DAMAGED[how]
     (folder / name).write_text(words)
     with pytest.raises(
-        UnreadableInput, match="damaged" if name == "project.json" else "not as it was written"
+        UnreadableInput,
+        match="damaged" if name == "project.json" else "was changed after it was written",
     ):
         Project.open(folder)
     (folder / name).write_text(state() if name == "project.json" else chained(LINE))

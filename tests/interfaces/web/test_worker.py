@@ -105,7 +105,7 @@ def test_work_is_answered_stopped_ended_and_survives_its_process(
             assert fresh == [True] and process._process.pid != first
             assert await process.ask("count") == 1
 
-            # one that dies is said to have died, and replaced
+            # one that dies is said to have ended, and replaced
             with pytest.raises(TaskFailed, match="ended, perhaps because memory"):
                 await process.ask("die")
             assert fresh == [True, False] and await process.ask("count") == 1
@@ -119,7 +119,7 @@ def test_work_is_answered_stopped_ended_and_survives_its_process(
     run(story)
 
 
-def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_process_died(
+def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_process_ended(
     tmp_path: Path,
 ) -> None:
     table = tmp_path / "visits.csv"
@@ -162,7 +162,7 @@ def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_proces
             running = asyncio.ensure_future(workbench.do("nap", "Sleeping", seconds=3600))
             await until(lambda: workbench.job is not None and workbench.job.words == "sleeping")
             os.kill(workbench.worker._process.pid, signal.SIGKILL)
-            with pytest.raises(TaskFailed, match="died"):
+            with pytest.raises(TaskFailed, match="ended"):
                 await running
             await until(lambda: workbench.opened is not None)
             assert workbench.opened["records"] == 140 and project.version == 2
@@ -221,7 +221,7 @@ def test_a_table_that_kills_its_process_is_not_opened_for_ever(
             await until(lambda: workbench.job is not None and workbench.worker._asked)
             os.kill(workbench.worker._process.pid, signal.SIGKILL)
             await opening
-            assert "died" in workbench.trouble and workbench.opened is None and len(starts) == 2
+            assert "ended" in workbench.trouble and workbench.opened is None and len(starts) == 2
             await asyncio.sleep(0.3)
             assert len(starts) == 2 and workbench.job is None
 
@@ -231,7 +231,7 @@ def test_a_table_that_kills_its_process_is_not_opened_for_ever(
             assert workbench.opened is not None and not workbench.trouble
             for _ in range(2):
                 await until(lambda: workbench.opened is not None and workbench.job is None)
-                with pytest.raises(TaskFailed, match="died"):
+                with pytest.raises(TaskFailed, match="ended"):
                     await workbench.do("die", "Dying")
             assert "3 times" in workbench.trouble
             await asyncio.sleep(0.3)

@@ -121,7 +121,7 @@ def test_masked_values_make_an_intruder_unsound():
         and finding.details["sound"] == 0
         and finding.details["work_per_found"] is None
     )
-    assert "in vain" in finding.sentence
+    assert "without success" in finding.sentence
 
 
 def test_many_facts_are_tried_in_drawn_orders():
@@ -137,7 +137,7 @@ def test_many_facts_are_tried_in_drawn_orders():
 def test_no_value_and_no_row_in_what_is_told():
     report = attack_release(scene_of(bought()).pair, only=["attack_cost"])
     text = json.dumps(report.to_dict(), allow_nan=False)
-    assert len(report.tried) == 3 and '"yes"' not in text and "measurement of ours" in text
+    assert len(report.tried) == 3 and '"yes"' not in text and "a measurement, not a promise" in text
 
 
 # --- the ladder ---

@@ -104,7 +104,7 @@ def test_generalised_columns_are_compared_as_they_were_released():
 def test_nobody_unique_is_nothing_copied():
     both = pl.DataFrame({"a": ["x", "x", "y", "y"]})
     found = CopiedRecords().attack(scene_of(pair_of(both, both, [0, 2])))
-    assert found.value == 0.0 and "nobody" in found.sentence
+    assert found.value == 0.0 and "no person" in found.sentence
 
 
 def test_names_of_units_are_no_part_of_a_copy():
@@ -329,7 +329,7 @@ def test_the_rows_of_a_pair_that_is_not_aligned_cannot_be_asked_for():
     pair = pair_of(people().to_polars(), people(seed=2).to_polars(), range(10))
     assert not pair.aligned and pair.suppressed == 0
     for asking in (lambda: pair.rows, lambda: pair.joint("age"), lambda: pair.truthful("age")):
-        with pytest.raises(sf.errors.SchemaError, match="nobody's"):
+        with pytest.raises(sf.errors.SchemaError, match="rows are synthetic"):
             asking()
     assert TablePair.of(people(), people()).aligned
 
@@ -337,7 +337,7 @@ def test_the_rows_of_a_pair_that_is_not_aligned_cannot_be_asked_for():
 def test_a_promise_about_originals_cannot_be_judged_on_drawn_rows():
     table = people()
     drawn = DrawColumns()
-    with pytest.raises(sf.errors.SchemaError, match="nobody's"):
+    with pytest.raises(sf.errors.SchemaError, match="rows are synthetic"):
         sf.anonymize(
             table,
             sf.KConcealment(2),

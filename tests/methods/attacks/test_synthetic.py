@@ -52,7 +52,7 @@ def test_the_default_is_judged_and_released():
 def test_with_few_people_set_aside_it_is_unknown_and_not_a_pass():
     with pytest.raises(
         ReleaseRefused,
-        match=r"recognised members is unknown: with \d+ people set aside chance alone",
+        match=r"recognised members is unknown: with \d+ people set aside, chance alone",
     ):
         sf.anonymize(continuous(60), meet=[], steps=[sf.Synthesize()], seed=1)
 

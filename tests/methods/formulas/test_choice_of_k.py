@@ -93,7 +93,7 @@ def test_everybody_in_the_file_is_no_sample():
 
 def test_a_population_needs_records_and_must_hold_them():
     for wrong in ({"population": 10}, {"records": 10}):
-        with pytest.raises(ParameterError, match="go together"):
+        with pytest.raises(ParameterError, match="together"):
             sf.choose_k(0.1, **wrong)
     for population, records in ((10, 11), (10, 0)):
         with pytest.raises(ParameterError, match="at most the population"):

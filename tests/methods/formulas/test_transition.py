@@ -109,8 +109,8 @@ def test_what_was_randomised_exactly_is_estimated_back(chance, n):
         ([[float("nan"), 1], [0, 1]], "negative or missing"),
         ([[0.5, 0.5]], "square"),
         ([], "square"),
-        ([[1, 0], [1]], "holds numbers"),
-        ([["a"]], "holds numbers"),
+        ([[1, 0], [1]], "must hold numbers"),
+        ([["a"]], "must hold numbers"),
     ],
 )
 def test_what_is_no_transition_matrix(matrix, told):

@@ -126,7 +126,7 @@ def test_no_label_is_shown(written):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UnreadableInput, match=r"gone.csv: there is no such file"):
+    with pytest.raises(UnreadableInput, match=r"gone.csv: this file does not exist"):
         hierarchy_file(tmp_path / "gone.csv").paths(["a"], [1])
     with pytest.raises(UnreadableInput, match="this is a folder; name one file in it"):
         read_hierarchy(tmp_path)

@@ -40,7 +40,7 @@ def test_values_that_are_not_listed_are_counted():
 @pytest.mark.parametrize(
     ("values", "sizes", "said"),
     [
-        (PAIN, (2, 3), "3 is none of 2"),
+        (PAIN, (2, 3), "3 is not a multiple of 2"),
         (PAIN, (4, 2), "growing multiples"),
         (PAIN, (1,), "greater than or equal to 2"),
         ([], (2,), "at least 1 entry"),

@@ -139,7 +139,7 @@ def test_blocks_need_their_extra(monkeypatch):
 def test_what_is_no_code_is_counted_and_not_shown(of, wrong):
     assert classification(of).uncovered(wrong) == len(wrong)
     with pytest.raises(
-        SchemaError, match=f"{of}: {len(wrong)} of {len(wrong)} distinct values are no codes"
+        SchemaError, match=f"{of}: {len(wrong)} of {len(wrong)} distinct values are not codes"
     ) as caught:
         classification(of).paths(wrong, [1] * len(wrong))
     assert not any(f" {w} " in str(caught.value) for w in wrong if len(w) > 3)
@@ -157,7 +157,7 @@ def test_other_adopts_what_is_no_code():
 def test_wrong_parameters():
     with pytest.raises(ParameterError, match="Did you mean 'nace'"):
         classification("nacs")
-    with pytest.raises(ParameterError, match=r"version '2.1' of nace is not built in, '2' is"):
+    with pytest.raises(ParameterError, match=r"version '2.1' of nace is not built in, but '2' is"):
         classification("nace", version="2.1")
     with pytest.raises(ParameterError, match="does not go with ages"):
         classification("ages", other="x")

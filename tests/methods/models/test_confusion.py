@@ -53,7 +53,7 @@ def test_the_worst_attack_counts():
     both = model.judge(gather(table(3), [model], posteriors=[even, sure]))
     assert (both.attained, both.records) == (1, 3)
     assert ", not guaranteed" in both.sentence
-    assert "no guarantee" in model.judge(gather(table(3), [model], posteriors=[even])).sentence
+    assert "not guaranteed" in model.judge(gather(table(3), [model], posteriors=[even])).sentence
 
 
 def test_k_anonymous_classes_as_an_attack():

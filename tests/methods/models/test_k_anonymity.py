@@ -83,7 +83,7 @@ def test_sentences():
     verdict = judged(pair.dataset(), 2)
     assert (
         verdict.sentence
-        == "1 of 3 records (33.3 %) stand in a class of fewer than 2 records; the smallest has 1"
+        == "1 of 3 records (33.3 %) belong to a class of fewer than 2 records; the smallest has 1"
     )
     assert repr(verdict).startswith("✗ 2-anonymity: ")
     assert (

@@ -186,7 +186,7 @@ def test_population_must_have_one_row_a_person():
         quasi=["zip"], person="id"
     )
     register = people(zip=[1, 1], id=["a", "a"])
-    with pytest.raises(SchemaError, match="one row a person") as raised:
+    with pytest.raises(SchemaError, match="one row per person") as raised:
         gather(table, [KMap(1)], population=register)
     assert "'a'" not in str(raised.value)
 

@@ -155,7 +155,7 @@ def test_sentences_count_records_and_name_no_value():
     verdict = verdict_of([[3, 0], [2, 2]], LDiversity("secret", l=2))
     assert (
         verdict.sentence
-        == "3 of 7 records (42.9 %) stand in a class with fewer than 2 values of secret; the least"
+        == "3 of 7 records (42.9 %) belong to a class with fewer than 2 values of secret; the least"
         " diverse has 1"
     )
     assert (

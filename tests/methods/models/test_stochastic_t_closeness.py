@@ -300,7 +300,7 @@ def test_parameters_out_of_range(arguments):
 
 
 def test_bad_tables():
-    with pytest.raises(SchemaError, match="no column 'pay'"):
+    with pytest.raises(SchemaError, match="column 'pay' is not in the schema"):
         laplace().needs(examples.torra().schema)
     with pytest.raises(SchemaError, match="kind numeric"):
         laplace().needs(classes_of([["a"]], kind="nominal").schema)

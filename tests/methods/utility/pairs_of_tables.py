@@ -38,7 +38,7 @@ def nothing(dataset):
 
 
 def itself(dataset):
-    """A table released as it is."""
+    """A table released unchanged."""
     return TablePair.of(dataset, dataset)
 
 

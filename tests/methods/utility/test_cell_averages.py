@@ -28,7 +28,7 @@ def test_blanks_cost_as_much_as_records():
 def test_weights_of_columns():
     pair = patients("single")
     assert sf.Loss(["age", "sex"], weights={"age": 3}).measure(pair).value == pytest.approx(0.75)
-    with pytest.raises(sf.errors.SchemaError, match="'zip' is not looked at"):
+    with pytest.raises(sf.errors.SchemaError, match="'zip' is not compared"):
         sf.Loss(["age"], weights={"zip": 1}).measure(pair)
     with pytest.raises(sf.errors.ParameterError, match="above 0"):
         sf.Loss(["age"], weights={"age": 0}).measure(pair)

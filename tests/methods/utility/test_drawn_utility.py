@@ -152,7 +152,7 @@ def test_every_metric_is_measured_on_drawn_rows_or_says_why_not():
     } <= measured
     for metric in default_metrics():
         assert metric.follows_rows == (found.skipped.get(metric.name) == NOBODYS), metric.name
-    assert "nobody's" in str(found) and "of 400 records released" not in str(found)
+    assert "rows are synthetic" in str(found) and "of 400 records released" not in str(found)
 
 
 def test_a_contract_on_what_needs_originals_does_not_survive():
@@ -162,4 +162,4 @@ def test_a_contract_on_what_needs_originals_does_not_survive():
     kept = Agreement(SquaredError(), at_most=1.0).judge(
         pair_of(people().to_polars(), people().to_polars(), None)
     )
-    assert not kept.holds and "nobody's" in kept.sentence
+    assert not kept.holds and "rows are synthetic" in kept.sentence

@@ -73,7 +73,10 @@ def test_labels_that_are_none():
         == "no released column is left to predict from"
     )
     few = people.take(np.array([0]))
-    assert sf.PredictiveAccuracy("rich").applies(itself(few)) == "too few records to set some aside"
+    assert (
+        sf.PredictiveAccuracy("rich").applies(itself(few))
+        == "there are too few records to set some aside"
+    )
 
 
 def test_seeded():

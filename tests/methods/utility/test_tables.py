@@ -100,7 +100,7 @@ def test_a_contract_is_written_and_read_back_and_its_values_stay_with_the_owner(
     recipe = recipes.parse(TEXT % ", refuse: true")
     assert recipes.from_dict(recipes.to_dict(recipe)) == recipe
     public = recipes.public_dict(recipe)["contract"]
-    assert public[1] == {"count": {"where": "kept by the owner", "at_most": 0.5}}
+    assert public[1] == {"count": {"where": "stays with the owner", "at_most": 0.5}}
 
 
 @pytest.mark.parametrize(

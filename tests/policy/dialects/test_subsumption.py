@@ -186,7 +186,7 @@ def test_what_is_not_said_is_not_allowed():
         use("dpv:Marketing", "dpv:Organisation", 1),
         built_in(),
     )
-    assert answer.reason == "hasStorage is not said"
+    assert answer.reason == "hasStorage is missing"
 
 
 @pytest.mark.slow

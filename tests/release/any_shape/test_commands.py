@@ -24,7 +24,7 @@ def test_run_tells_counts_promises_attacks_and_what_is_unknown(sfumato, data, re
     assert code == 0 and "share" in err and "keep" in err
     for part in (
         "company of 2",
-        "1 of 6 people left out",
+        "1 of 6 people removed",
         "letters",
         "100 %",
         "60 %",
@@ -124,12 +124,12 @@ def test_list_and_explain_name_the_shape(sfumato, out):
         and "judged on: the release alone" in shown
     )
     code, shown, _ = sfumato("explain", out)
-    assert code == 0 and "5 people, 3 letters are shared; 1 people were left out" in shown
+    assert code == 0 and "5 people, 3 letters are shared; 1 people were removed" in shown
 
 
 def test_what_is_about_tables_is_refused_by_name(sfumato, data, recipe, out, tmp_path):
     code, _, err = sfumato("compare", data, recipe)
-    assert code == 2 and "about data of shape baskets" in err
+    assert code == 2 and "for data of shape baskets" in err
     code, _, err = sfumato(
         "run",
         data,
@@ -160,7 +160,7 @@ def test_what_is_about_tables_is_refused_by_name(sfumato, data, recipe, out, tmp
 
 def test_bad_input_is_named(sfumato, data, recipe, tmp_path):
     cases = {
-        "letter\na\n": (2, "no column"),
+        "letter\na\n": (2, "lacks columns"),
         "name,who,letter,extra\nA,1,a,2\n": (2, "has no role"),
         "name,who,letter\nA,1,\nB,2,a\n": (2, "are empty"),
         "name,who,letter\n": (5, ""),

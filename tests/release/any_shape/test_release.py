@@ -142,7 +142,9 @@ def test_limits_are_measured_and_an_unknown_attack_keeps_none(data):
         sf.anonymize(people(data), **made, limits={"blind": 1})
     with pytest.raises(ParameterError, match="second does not apply"):
         sf.anonymize(people(data), **made, limits={"second": 1})
-    with pytest.raises(ParameterError, match="no risk, attack or utility 'marketer_risk'"):
+    with pytest.raises(
+        ParameterError, match="no risk, attack or utility is called 'marketer_risk'"
+    ):
         sf.anonymize(people(data), **made, limits={"marketer_risk": 0.5})
 
 
@@ -308,7 +310,7 @@ def test_values_that_a_promise_lists_stay_with_the_owner(data, tmp_path):
     )
     folder = release.write(tmp_path / "out")
     told = json.loads((folder / "share" / "certificate.json").read_text())["recipe"]["meet"][1]
-    assert told == {"listed": {"letters": "kept by the owner"}}
+    assert told == {"listed": {"letters": "stays with the owner"}}
     assert statuses(sf.verify(folder / "share"))["listed"] == "needs original"
     assert sf.verify(folder / "share", original=data, owner=folder / "owner").holds
 
@@ -318,7 +320,7 @@ def test_pages_show_attacks_curves_and_unknowns(written, release, tmp_path):
     for page in (public, owner):
         assert "company of 2" in page
         assert (
-            "unknown is not a pass" in page
+            "Unknown is not a pass" in page
             and "letters known" in page
             and "http" not in page.replace("http-equiv", "")
         )
@@ -630,11 +632,13 @@ def test_what_serves_another_shape_is_refused_by_name(data, release):
     ):
         sf.judge(found, "k_anonymity:2")
     with pytest.raises(
-        ParameterError, match="no attack 'singling_out' for data of shape baskets; it serves table"
+        ParameterError,
+        match="attack 'singling_out' does not exist for data of shape baskets; it serves table",
     ):
         sf.attack(found, release.released, only="singling_out")
     with pytest.raises(
-        ParameterError, match="no metric 'loss' for data of shape baskets; it serves table"
+        ParameterError,
+        match="metric 'loss' does not exist for data of shape baskets; it serves table",
     ):
         sf.evaluate(found, release.released, "loss")
 

@@ -39,7 +39,7 @@ Visit = tuple[int, str]
 
 
 def pair_of(visits: list[Visit]) -> TablePair:
-    """A table that was released as it is."""
+    """A table that was released unchanged."""
     frame = pl.DataFrame(
         {
             "person": [f"p{person}" for person, _ in visits],

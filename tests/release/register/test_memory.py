@@ -209,7 +209,7 @@ def test_masked_values_leave_only_bounds(register, masked_first):
     registered(register, first, k=5)
     found = Newcomer.of(register, second).together()
     assert (found.bounds, found.earlier) == ({}, ())
-    assert "changed or drawn" in found.unknown
+    assert "changed or are synthetic" in found.unknown
     assert not Remembered(register).kept(1, second)
 
 

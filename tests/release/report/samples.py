@@ -5,6 +5,7 @@ eye.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 from sfumato.release.report.page_html import render_page
@@ -138,8 +139,8 @@ def owner_record() -> dict[str, Any]:
         ("patient_name", ["drop"], "dropped: its role is drop", None, None, 23, None),
         ("age", ["quasi"], "generalised to level 2 of 4", 2, 4, 19, 6),
         ("sex", ["quasi"], "kept exact (level 0 of 1)", 0, 1, 2, 2),
-        ("illness", ["sensitive"], "released as it is", None, None, 7, 7),
-        ("ward", ["keep"], "released as it is", None, None, 5, 5),
+        ("illness", ["sensitive"], "released unchanged", None, None, 7, 7),
+        ("ward", ["keep"], "released unchanged", None, None, 5, 5),
     ]
     keys = ("name", "roles", "action", "level", "top", "distinct_before", "distinct_after")
     return {
@@ -307,9 +308,12 @@ def full_record() -> dict[str, Any]:
     }
 
 
-def public_page(certificate: dict[str, Any]) -> str:
-    """The page that goes with the released files, as HTML."""
-    return render_page(describe_shared_page(certificate))
+def public_page(certificate: dict[str, Any], *, panel: bool = False) -> str:
+    """The page that goes with the released files, as HTML; without the panel that checks them,
+    which has tests of its own.
+    """
+    page = describe_shared_page(certificate)
+    return render_page(dataclasses.replace(page, checks=page.checks and panel))
 
 
 def owner_page(record: dict[str, Any]) -> str:

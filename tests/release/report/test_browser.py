@@ -100,7 +100,7 @@ def shades(png: bytes) -> int:
 
 PAGES = {
     "owner": lambda: owner_page(samples.full_record()),
-    "public": lambda: public_page(samples.full_record()["certificate"]),
+    "public": lambda: public_page(samples.full_record()["certificate"], panel=True),
     "comparison": lambda: comparison_page(THREE),
 }
 

@@ -61,15 +61,15 @@ def test_promises(holds, text, state):
             "the only attack tried does not go beyond the usual 20 %; 1 attack is unknown",
             "broken",
         ),
-        ({"limits": [GOOD, BAD]}, "1 of 2 limits is not kept; not attacked yet", "broken"),
+        ({"limits": [GOOD, BAD]}, "1 of 2 limits does not hold; not attacked yet", "broken"),
         (
             {"limits": [GOOD], "contract": [GOOD]},
-            "every limit is kept; every agreement is kept; not attacked yet",
+            "every limit holds; every agreement holds; not attacked yet",
             "holds",
         ),
         (
             {"contract": [REPORTED, REPORTED, GOOD]},
-            "2 of 3 agreements are not kept; not attacked yet",
+            "2 of 3 agreements do not hold; not attacked yet",
             "mixed",
         ),
         ({"differential_privacy": {"certified": True}}, "", "holds"),
@@ -123,8 +123,8 @@ def test_the_headline_of_random_records():
         assert found.text.startswith("Every promise holds") == kept["verdicts"]
         of_file = any(not one["of_persons"] for one in verdicts)
         assert ("of the file, not of persons" in found.text) == (kept["verdicts"] and of_file)
-        assert ("every limit is kept" in found.text) == kept["limits"]
-        assert ("every agreement is kept" in found.text) == kept["contract"]
+        assert ("every limit holds" in found.text) == kept["limits"]
+        assert ("every agreement holds" in found.text) == kept["contract"]
         everything = all(one["holds"] for part in record.values() for one in part)
         assert (found.state == "holds") == (
             bool(verdicts) and everything and not skipped and set(map(id, tried)) <= {id(FINE)}

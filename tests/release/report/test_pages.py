@@ -115,7 +115,7 @@ def test_public_page_tells_what_the_certificate_says(public):
         "patient_name": "dropped",
         "age": "level 2 of 4",
         "sex": "exact",
-        "illness": "released as it is",
+        "illness": "released unchanged",
     }.items():
         assert re.search(rf"{column} .*{story}", text)
     assert "Prosecutor risk 33.3 %" in text
@@ -263,7 +263,7 @@ def test_many_plain_columns_stand_in_one_line():
         told = {
             "name": name,
             "roles": ["keep"],
-            "action": "released as it is",
+            "action": "released unchanged",
             "level": None,
             "top": None,
         }

@@ -14,8 +14,8 @@ def test_columns_in_the_order_of_the_original_with_their_fate():
         ("patient_name", "dropped"),
         ("age", "level 2 of 4"),
         ("sex", "exact"),
-        ("illness", "released as it is"),
-        ("ward", "released as it is"),
+        ("illness", "released unchanged"),
+        ("ward", "released unchanged"),
     ]
     assert all(s.why for s in stories)
     assert stories[1].hierarchy == "intervals"
@@ -25,7 +25,7 @@ def test_a_column_that_another_step_changes_is_not_said_to_be_as_it_is():
     certificate = samples.certificate()
     certificate["plan"].append({"step": "rank_swap", "kind": "row program", "columns": ["illness"]})
     assert outcome(certificate, "illness").outcome == "changed by rank swap"
-    assert outcome(certificate, "ward").outcome == "released as it is"
+    assert outcome(certificate, "ward").outcome == "released unchanged"
 
 
 def test_a_step_that_does_not_name_its_columns_may_have_changed_any():

@@ -107,7 +107,7 @@ def test_a_later_process_compares_with_what_is_kept(people, tmp_path):
     for file in kept.iterdir():  # numbers of records, and no values
         assert b"61" not in file.read_bytes() or file.suffix in (".bits", ".cells")
     (kept / "001.cells").write_bytes((kept / "001.cells").read_bytes()[:-2] + b"xx")
-    with pytest.raises(sf.errors.UnreadableInput, match="not as it was written"):
+    with pytest.raises(sf.errors.UnreadableInput, match="was changed after it was written"):
         again.check(table)
 
 
@@ -144,7 +144,7 @@ def test_cells_that_nearly_agree_are_for_review_whatever_they_tell(people, tmp_p
         rounded = people.group_by("pensioner").agg((pl.col("age").median() / 10).round() * 10)
         verdict = session.check(rounded, tells={"age": "median(age)"})
         assert told(verdict, "review") == [
-            "a cell of it and one of output 1 are of the same records but for fewer than 10 persons"
+            "a cell of it and one of output 1 have the same records except for fewer than 10 persons"
         ]
         line = session.regression("income", ["age"], where=pl.col("age") < 62)
         assert line.status == "review"
@@ -235,7 +235,7 @@ def test_an_output_that_was_refused_is_compared_when_it_shall_leave_after_all(pe
     assert shown.exit_code == 1
     assert json.loads(shown.stdout)["together"] == [[1, 2]]
     assert (
-        "tell of few persons together" in CliRunner().invoke(build_app(["outputs"]), words).output
+        "describe few persons together" in CliRunner().invoke(build_app(["outputs"]), words).output
     )
     with pytest.raises(ReleaseRefused, match="was not known when they were checked"):
         release_outputs(log, tmp_path / "released")

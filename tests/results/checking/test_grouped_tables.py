@@ -294,7 +294,7 @@ def test_where_chooses_the_records():
     assert sf.check_output(table, people, tells={"n": "count"}).status == "review"
     with pytest.raises(ParameterError, match="true or false for each"):
         sf.check_output(table, people, where=[True])
-    with pytest.raises(ParameterError, match="does not fit"):
+    with pytest.raises(ParameterError, match="does not match"):
         sf.check_output(table, people, where=pl.col("nothing") > 1)
 
 

@@ -88,7 +88,7 @@ def test_pivot_tables(visits):
     theirs = pl.from_pandas(visits)
     wide = theirs.pivot("sex", index="site", values="cost", aggregate_function="mean")
     assert sf.check_output(wide, theirs, unit="who").tells == ("mean(cost)",)
-    with pytest.raises(sf.errors.ParameterError, match="which column"):
+    with pytest.raises(sf.errors.ParameterError, match="name the column"):
         sf.check_output(one * 1.1, visits, tells="mean")
 
 

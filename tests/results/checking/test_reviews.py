@@ -76,7 +76,7 @@ def test_one_output_is_opened(folder):
     for words in ("fewer than 10 persons", "comment: annex", "regions are public", "region,n"):
         assert words in text
     assert json.loads(call("review", folder, "--show", 3, "--json")[1])["content"].startswith("{")
-    assert call("review", folder, "--show", 9) == (2, "there is no output 9; there are 3")
+    assert call("review", folder, "--show", 9) == (2, "output 9 does not exist; there are 3")
 
 
 def test_decisions_are_kept_with_who_when_and_why(folder):
@@ -99,10 +99,10 @@ def test_decisions_are_kept_with_who_when_and_why(folder):
     [
         (("--approve", "1"), "a reason: give --because"),
         (("--approve", "1", "--because", "x"), "a name: give --by"),
-        (("--approve", "1", "--because", " ", "--by", "Cy"), "why"),
+        (("--approve", "1", "--because", " ", "--by", "Cy"), "a reason"),
         (("--because", "x"), "goes with --approve or --refuse"),
         (("--approve", "one", "--because", "x", "--by", "Cy"), "by their numbers"),
-        (("--approve", "1-9", "--because", "x", "--by", "Cy"), "there is no output 4"),
+        (("--approve", "1-9", "--because", "x", "--by", "Cy"), "output 4 does not exist"),
         (("--approve", "1-2", "--refuse", "2", "--because", "x", "--by", "Cy"), "not both"),
     ],
 )

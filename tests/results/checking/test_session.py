@@ -244,7 +244,7 @@ def test_changes_are_noticed(people, tmp_path):
         [],
     ):
         (folder / "session.jsonl").write_text("\n".join(changed) + "\n")
-        with pytest.raises(UnreadableInput, match="not as it was written"):
+        with pytest.raises(UnreadableInput, match="was changed after it was written"):
             OutputLog.at(folder)
     (folder / "session.jsonl").write_text(
         "\n".join(lines) + "\n" + '{"output": {"numb'

@@ -248,7 +248,7 @@ def test_tables_that_do_not_fit():
     with pytest.raises(ParameterError, match="fewer digits"):
         sf.integral_privacy(table(x=[1 / 3 + i for i in range(200)]), sf.MeanOf("x"), 2, size=20)
     several = table(who=["a", "a", "b"], x=[1, 2, 3]).with_roles(person="who", keep="x")
-    with pytest.raises(SchemaError, match="one row a person"):
+    with pytest.raises(SchemaError, match="one row per person"):
         sf.integral_privacy(several, sf.MeanOf("x"), 2, size=2)
 
 

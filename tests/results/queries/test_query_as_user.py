@@ -166,7 +166,7 @@ def test_a_refusal_says_the_same_whatever_the_data(ask, tmp_path, case):
 def test_a_table_whose_name_sql_cannot_say_is_quoted(ask):
     start = ("--epsilon", "0.1", "--budget", "1", "--name", "my-people")
     unsaid = ask("sex,cost\nf,1\n", "SELECT COUNT(*) FROM my-people", *start)
-    assert unsaid.code == 2 and 'the table is written "my-people"' in unsaid.err
+    assert unsaid.code == 2 and 'the table is called "my-people"' in unsaid.err
     assert ask("sex,cost\nf,1\n", 'SELECT COUNT(*) FROM "my-people"', *start).code == 0
     assert ask("sex,cost\nf,1\n", 'SELECT COUNT(*) FROM "my-people"', "--epsilon", "0.1").code == 0
 
@@ -186,4 +186,4 @@ def test_a_damaged_ledger_answers_nothing(ask, tmp_path, damage):
     }
     ledger.write_text(damaged[damage])
     done = ask(text, COUNT, "--epsilon", "0.1")
-    assert done.code == 5 and "not as it was written" in done.err and not done.out
+    assert done.code == 5 and "was changed after it was written" in done.err and not done.out

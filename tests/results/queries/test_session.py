@@ -176,7 +176,7 @@ def test_the_schema_names_the_person():
         sf.dp.session(visits, budget=1.0, protects="row")
     with pytest.raises(SchemaError, match="may split them; protect"):
         sf.dp.session(visits, budget=1.0, protects="zip", contributions=1)
-    with pytest.raises(ParameterError, match="how many rows of one patient"):
+    with pytest.raises(ParameterError, match="the number of rows of one patient"):
         sf.dp.session(visits, budget=1.0)
 
 

@@ -337,7 +337,7 @@ def test_a_missing_extra_is_named(monkeypatch):
 def test_statements_that_the_parser_passes_on_are_refused_in_our_words(statement, caplog, capfd):
     word = statement.split()[0].upper()
     with pytest.raises(
-        ParameterError, match=f"^{word} is outside the SQL that is answered here: give one SELECT"
+        ParameterError, match=f"^{word} is not supported in SQL here; give one SELECT"
     ):
         questions(statement, declared(Schema({})), "people")
     assert not caplog.records and not capfd.readouterr().err

@@ -132,6 +132,6 @@ def test_only_what_cells_tell_is_known_to_who_is_alone_in_it(register, tmp_path)
 def test_one_cell_and_one_person_are_said_as_such():
     frame = frame_of(a_y=1)
     with pytest.raises(
-        Unsatisfiable, match=r"^the only cell of the table is sensitive: .* holds 1 person \("
+        Unsatisfiable, match=r"^the only cell of the table is sensitive, .* holds 1 person \("
     ):
         sf.tabulate(frame, ["region"]).protect([sf.Threshold(3)])

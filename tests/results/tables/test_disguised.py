@@ -186,7 +186,7 @@ def test_steps_are_counted_again():
     assert rules_of(sf.check_output(moved, lives)) == {"records"}
     kept.event_observed = 1 - kept.event_observed
     assert "recomputed" in rules_of(sf.check_output(kept, lives))
-    with pytest.raises(sf.errors.ParameterError, match="how long"):
+    with pytest.raises(sf.errors.ParameterError, match="the duration"):
         sf.check_output(curve, lives, features=["days"])
 
 

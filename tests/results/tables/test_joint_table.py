@@ -99,7 +99,10 @@ def test_verify_finds_what_an_earlier_version_told(tmp_path, monkeypatch):
         for one in sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner").claims
         if one.name == "audit"
     ]
-    assert claim.status == "fails" and "narrowed down too far (all tables together)" in claim.detail
+    assert (
+        claim.status == "fails"
+        and "can be estimated too closely (all tables together)" in claim.detail
+    )
 
 
 def test_a_lock_whose_joint_table_was_changed_is_noticed(tmp_path):

@@ -264,7 +264,7 @@ def test_one_who_knows_too_much_is_named(people):
 @pytest.mark.parametrize("values", [{"slide": 2.0}, {"prior": 50.0}])
 def test_widths_and_priors_go_with_suppression(people, values):
     options = sf.ProtectOptions(**values)
-    with pytest.raises(ParameterError, match="go with suppression"):
+    with pytest.raises(ParameterError, match="belong to suppression"):
         sf.tabulate(people, ["region"]).protect(
             [sf.Threshold(5)], method="rounding", options=options
         )

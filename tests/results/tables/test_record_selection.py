@@ -159,7 +159,7 @@ WRONG = [
 @pytest.mark.parametrize("where", WRONG)
 def test_what_is_no_condition_is_an_error_with_the_grammar(where):
     people = pl.DataFrame({"y": ["2023", "2024"] * 20, "n": [2023, 2024] * 20})
-    with pytest.raises(ParameterError, match=r"COLUMN OPERATOR VALUE.*not in.*quotes"):
+    with pytest.raises(ParameterError, match=r"COLUMN OPERATOR VALUE.*not in"):
         sf.tabulate(people, ["n"], where=where)
 
 

@@ -120,7 +120,7 @@ def test_a_lock_of_another_table_is_found(copy, frame, tmp_path):
 def test_other_commands_say_that_there_are_no_records(copy):
     from sfumato.release.certificate_files import read_certificate
 
-    with pytest.raises(ParameterError, match="shape aggregates; this takes table only"):
+    with pytest.raises(ParameterError, match="shape aggregates, but this takes table only"):
         read_certificate(copy / "share", "table")
 
 
@@ -170,7 +170,7 @@ def test_the_command_says_what_is_sensitive(file, what):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["regio: count"], 2, "no column 'regio'"),
+        (["regio: count"], 2, "lacks column 'regio'"),
         (["region: average(cost)"], 2, "sum"),
         ([":"], 2, "say what to tabulate"),
         (["region: count", "-o", "out"], 2, "--protect"),

@@ -283,9 +283,7 @@ def run(
     notes(cannot_promise("modes", "locks", *exchange), quiet=files.quiet)
 
 
-def _run_all(
-    policies: Policies, dataset: Table, files: PolicyRunFiles, options: dict[str, Any]
-) -> None:
+def _run_all(policies: Policies, dataset: Table, files: PolicyRunFiles, options: Document) -> None:
     """Make every release, and show who gets what; exit code as of a refused release where an
     allowed use has none.
     """

@@ -162,13 +162,21 @@ def run(
     if target is not None:
         places += f"\ntable  {escape(target.shown)}: written and judged there"
     tell(places, quiet=quiet)
-    _tell_next(release, folder, data, quiet=quiet)
+    _tell_next(release, folder, data, with_verifier=write.with_verifier, quiet=quiet)
     exchange = ("exchange",) if force else ()
     notes(cannot_promise("modes", "locks", *exchange), quiet=quiet)
 
 
-def _tell_next(release: Release, folder: Path, data: str, *, quiet: bool) -> None:
-    """What to do before the release is shared: let intruders try it, or verify it."""
+def _tell_next(
+    release: Release, folder: Path, data: str, *, with_verifier: bool, quiet: bool
+) -> None:
+    """What a checker beside the data is worth, and what to do before the release is shared: let
+    intruders try it, or verify it.
+    """
+    if with_verifier:
+        from sfumato.release.verifier_file import CAVEAT
+
+        notes((CAVEAT,), quiet=quiet)
     original = f"--original {shlex.quote(data)}"
     if release.attacks is None and release.certified is None:
         tell_next(f"sfumato attack {shlex.quote(str(folder))} {original}", quiet=quiet)

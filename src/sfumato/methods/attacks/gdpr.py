@@ -739,7 +739,7 @@ class Membership(Attack):
     ] = 0.01
 
     name: ClassVar[str] = "membership"
-    line: ClassVar[str] = "Membership of a person in the table is detected"
+    line: ClassVar[str] = "Whether a person is in the table at all is detected"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
 
     def applies(self, scene: Scene) -> str | None:

@@ -59,7 +59,7 @@ def headline(record: Fields) -> Headline:
         bounds = record.get(key) or ()
         broken = sum(not bound["holds"] for bound in bounds)
         if broken:
-            verb = inflect(broken, "is", "are")
+            verb = inflect(broken, "does", "do")
             clauses.append(f"{broken} of {count_of(len(bounds), word)} {verb} not hold")
         elif bounds:
             clauses.append(f"every {word} holds")

@@ -1,4 +1,6 @@
-"""Pages: blocks in a single file that needs no network and no script."""
+"""Pages: blocks in a single file that needs no network; only the panel that checks a release has a
+script.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,15 @@ FEWEST_SECTIONS = 4
 @dataclasses.dataclass(frozen=True)
 class ReportPage:
     """A title, a line above everything, blocks, and a line below. Blocks up to the first heading of
-    level 2 introduce the page; each such heading begins a section.
+    level 2 introduce the page; each such heading begins a section. ``checks`` adds the panel that
+    checks the release.
     """
 
     title: str
     above: str
     blocks: Sequence[Block]
     below: str
+    checks: bool = False
 
 
 def render_page(page: ReportPage) -> str:
@@ -44,14 +48,24 @@ def render_page(page: ReportPage) -> str:
             sections[-1][1].append(block)
         else:
             introduction.append(block)
-    contents, body = "", ""
+    contents, body, policy, script = "", "", "", ""
     for number, (title, blocks) in enumerate(sections, 1):
         contents += f'<li><a href="#part-{number}">{inline(title)}</a></li>'
         body += (
             f'<section id="part-{number}"><h2>{inline(title)}</h2>'
             f"<div>{render_html(blocks)}</div></section>\n"
         )
-    if len(sections) < FEWEST_SECTIONS:
+    if page.checks:
+        from sfumato.release.report import check_panel
+
+        contents += f'<li><a href="#check">{check_panel.TITLE}</a></li>'
+        body += (
+            f'<section id="check"><h2>{check_panel.TITLE}</h2>'
+            f"<div>{check_panel.panel_html()}</div></section>\n"
+        )
+        policy = check_panel.script_policy()
+        script = f"<script>{check_panel.read_script()}</script>\n"
+    if len(sections) + page.checks < FEWEST_SECTIONS:
         contents = ""
     else:
         contents = f'<nav aria-label="On this page"><ul>{contents}</ul></nav>\n'
@@ -59,11 +73,11 @@ def render_page(page: ReportPage) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta http-equiv="Content-Security-Policy"'
-        " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f" content=\"default-src 'none'; style-src 'unsafe-inline'{policy}\">\n"
         f"<title>{escape(page.title)}</title>\n<style>\n{_style()}</style>\n</head>\n"
         f'<body>\n<main>\n<p class="above">{inline(page.above)}</p>\n'
         f"<header>{render_html(introduction)}</header>\n{contents}{body}"
-        f"<footer>{inline(page.below)}</footer>\n</main>\n</body>\n</html>\n"
+        f"<footer>{inline(page.below)}</footer>\n</main>\n{script}</body>\n</html>\n"
     )
 
 

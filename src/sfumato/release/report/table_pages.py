@@ -110,6 +110,7 @@ def shared_page(certificate: Mapping[str, Any], decision: Sequence[Block]) -> Re
         ),
         blocks=blocks,
         below=certificate_footer(certificate),
+        checks=True,
     )
 
 

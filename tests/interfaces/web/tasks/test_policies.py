@@ -116,7 +116,7 @@ def test_what_a_policy_asks_of_the_table_is_computed_only_for_so_long(
     monkeypatch.setattr(policies, "compile_policies", endless)
     monkeypatch.setattr(policies, "hold_against", endless)
     before = threading.active_count()
-    with pytest.raises(ParameterError, match=f"'sfumato policy {task}' work on it"):
+    with pytest.raises(ParameterError, match=f"'sfumato policy {task}', which has no limit"):
         ask(silent)
     assert turns[0] and threading.active_count() == before
     monkeypatch.setattr(policies, "SECONDS_ON_THE_TABLE", 1e9)

@@ -23,7 +23,7 @@ def test_a_release_is_kept_and_told_as_on_the_command_line(bench: Bench) -> None
     assert told["blocks"][: len(told_again)] == told_again
     headings = [block.text for block in told["blocks"] if isinstance(block, Heading)]
     assert headings[-3:] == [
-        "Why this and not another",
+        "Why this and not another?",
         "One level finer or coarser",
         "Another budget, or less risk",
     ]

@@ -215,7 +215,7 @@ def test_same_seed_same_finding_whatever_the_order():
 
 def test_bad_input():
     table = {"n0": [1.0, 2.0]}
-    with pytest.raises(SchemaError, match="knows no column"):
+    with pytest.raises(SchemaError, match="knows no released column"):
         LearnedLinkage().attack(scene_of(table, table, knows=[]))
     many = {f"c{k}": ["a", "b"] for k in range(31)}
     assert "more than 30 columns" in LearnedLinkage().applies(scene_of(many, many))

@@ -215,7 +215,7 @@ def test_order_does_not_matter_nor_does_a_sample_of_pairs_much(simulated, monkey
 
 def test_bad_input():
     table = {"n0": [1.0, 2.0]}
-    with pytest.raises(SchemaError, match="knows no column"):
+    with pytest.raises(SchemaError, match="knows no released column"):
         ProbabilisticLinkage().attack(scene_of(table, table, knows=[]))
     many = {f"c{k}": ["a", "b"] for k in range(28)}
     assert "more than 27 columns" in ProbabilisticLinkage().applies(scene_of(many, many))

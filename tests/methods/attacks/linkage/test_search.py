@@ -127,4 +127,4 @@ def test_where_everybody_is_too_much_work_a_sample_is_linked_and_said_to_be_one(
     assert finding.value == 1.0 and finding.trials == 20
     low, high = finding.interval
     assert 0.8 < low < high == pytest.approx(1.0)
-    assert "random sample of 20, to bound the work" in finding.sentence
+    assert "random sample of 20, to limit the work" in finding.sentence

@@ -51,7 +51,9 @@ MODELS = [
 
 # A range on the grid may end beyond the largest value (50-59 where 55 is the largest): its loss is
 # 9/55 by the step, and the oracle seems to end at 55. To be settled; the promise itself holds.
-BEYOND_LARGEST = pytest.mark.xfail(reason="loss of a range that ends beyond the largest value")
+BEYOND_LARGEST = pytest.mark.xfail(
+    reason="loss of a range that ends beyond the largest value", strict=False
+)
 
 
 @pytest.mark.slow

@@ -110,9 +110,9 @@ def test_units_rows_and_missing_units():
 
 
 def test_few_shifts_are_warned_of():
-    assert "only 6 possible shifts" in run(sf.ShiftDates(["seen"], 3), people())[0].warnings[0]
+    assert "only 6 shifts are possible" in run(sf.ShiftDates(["seen"], 3), people())[0].warnings[0]
     assert (
-        "only 2 possible"
+        "only 2 shifts are possible"
         in run(sf.ShiftDates(["seen"], 13, keep_weekday=True), people())[0].warnings[0]
     )
     assert run(sf.ShiftDates(["seen"], 30), people())[0].warnings == ()

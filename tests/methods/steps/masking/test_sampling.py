@@ -144,7 +144,7 @@ def test_a_whole_sample_is_warned_of():
 
 
 def test_bad_tables():
-    with pytest.raises(ParameterError, match="41 rows are asked for, the table has 40"):
+    with pytest.raises(ParameterError, match="41 rows are asked for, but the table has 40"):
         run(sf.Sample(size=41), numbered())
     with pytest.raises(ParameterError, match="cannot cover 3 strata"):
         run(sf.Sample(size=2, method="stratified"), numbered())
@@ -156,7 +156,7 @@ def test_bad_tables():
         run(sf.Sample(0.5, method="stratified", within=["sex"]), people(60, gaps=False))
     with pytest.raises(ParameterError, match="leave weight out"):
         run(sf.Sample(0.5, weight="w"), people())
-    with pytest.raises(ParameterError, match="a column 'number' already"):
+    with pytest.raises(ParameterError, match="already has a column 'number'"):
         run(sf.Sample(0.5, weight="number"), numbered())
     assert len(run(sf.Sample(0.001), numbered())[1]) == 1
     assert len(run(sf.Sample(), numbered())[1]) == 4  # a tenth

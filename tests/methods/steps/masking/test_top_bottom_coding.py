@@ -136,7 +136,7 @@ def test_nothing_coded_is_warned_of_and_nothing_left_is_refused():
         and not plan.actions
     )
     for options in ({"top": 1}, {"bottom": 3}, {"top": 2, "bottom": 2}, {"top_quantile": 0.2}):
-        with pytest.raises(ParameterError, match="would stay as it is"):
+        with pytest.raises(ParameterError, match="would stay unchanged"):
             coded([1, 2, 3], **options)
     with pytest.raises(ParameterError, match="would stay"):
         coded([4, 4, 4], top_quantile=0.9)
@@ -147,7 +147,7 @@ def test_bad_columns():
         run(sf.TopBottomCoding(["x"], top=1), Table(pl.DataFrame({"x": [None, None]})))
     with pytest.raises(SchemaError, match="must hold numbers"):
         run(sf.TopBottomCoding(["x"], top=1), Table(pl.DataFrame({"x": ["a", "b"]})))
-    with pytest.raises(ParameterError, match="must be one"):
+    with pytest.raises(ParameterError, match="must be a number"):
         coded([1, 2], top="high")
 
 

@@ -157,7 +157,7 @@ def test_missing_values_and_words():
         gaps, Goal(seed=Seed(1))
     )
     assert plan.columns["huge"].null_count() == 4 and any(
-        "left as they are" in warning for warning in plan.warnings
+        "are unchanged" in warning for warning in plan.warnings
     )
     with pytest.raises(SchemaError, match="columns of numbers"):
         sf.HybridMicrodata(["town"], k=6).plan(data, Goal(seed=Seed(1)))

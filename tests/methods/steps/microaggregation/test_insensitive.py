@@ -165,7 +165,7 @@ def test_wrong_tables():
         (Table(pl.DataFrame({"y": [1, 2, 3]})), "has no column 'x'"),
         (
             table([0.1] * 3, person=["p", "p", "q"]).with_roles(person="person", keep="x"),
-            "one row a person",
+            "one row per person",
         ),
     ):
         with pytest.raises(SchemaError, match=words):

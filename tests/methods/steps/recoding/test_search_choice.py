@@ -67,7 +67,7 @@ def test_thirty_columns_of_five_levels_end_by_themselves(short, step):
         assert (
             "2.21e+23 nodes" in warning
             and "the gap is" in warning
-            and "of 300 looked at" in warning
+            and "of 300 evaluated nodes" in warning
         )
         assert plan.describe()["warning"] == warning
 

@@ -93,7 +93,7 @@ def test_side_effects_as_the_metric_measures_them():
     told = plan.owner["side_effects"]
     found = sf.RuleSideEffects(5, 0.2, hidden=rules).measure(TablePair.of(homes, made))
     assert found.raw == told["lost"] + told["ghosts"] > 0
-    assert "0 of 1 are still found" in found.meaning
+    assert "0 of 1 hidden rules can still be found" in found.meaning
 
 
 def test_quasi_identifiers_with_gaps_count_as_wildcards():

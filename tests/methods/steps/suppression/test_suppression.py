@@ -46,7 +46,7 @@ def test_tuples_of_small_classes_go_and_no_others(table, k):
     dataset, step = numbered(table), Suppress("tuple")
     gone = oracle.suppressed_rows(table.rows, k)
     if all(gone):
-        with pytest.raises(Unsatisfiable, match="some must be left"):
+        with pytest.raises(Unsatisfiable, match="some must remain"):
             step.plan(dataset, goal(KAnonymity(k)))
         return
     plan = step.plan(dataset, goal(KAnonymity(k)))
@@ -101,7 +101,7 @@ def test_tuples_under_a_model_of_sensitive_values():
 
 def test_budget_of_tuples():
     people = examples.special_uniques()  # three of ten are unique, four stand in pairs
-    with pytest.raises(Unsatisfiable, match="would cost 3 of 10 records; the budget allows 2"):
+    with pytest.raises(Unsatisfiable, match="would suppress 3 of 10 records; the budget allows 2"):
         Suppress("tuple", budget=0.29).plan(people, goal(KAnonymity(2)))
     plan = Suppress("tuple", budget=0.3).plan(people, goal(KAnonymity(2)))
     assert plan.describe() == {
@@ -444,6 +444,8 @@ def test_alternatives_say_where_missing_values_were_not_counted_as_they_are_judg
     release = sf.anonymize(
         with_wildcards(["x", "x", "x", None, None, None]), [KAnonymity(3)], [GlobalRecoding()]
     )
-    assert "Missing values of home are a category of their own here" in str(release.alternatives())
+    assert "Missing values of home count as a category of their own here" in str(
+        release.alternatives()
+    )
     plain = sf.anonymize(with_wildcards(["x", "x", "x"]), [KAnonymity(3)], [GlobalRecoding()])
     assert "Missing values" not in str(plain.alternatives())

@@ -106,7 +106,7 @@ def test_rules_of_households_have_to_hold_and_to_make_sense():
         run(sf.Synthesize(rules=["count(relation = head) = 2"]), homes())
     with pytest.raises(ParameterError, match="for households"):
         run(sf.Synthesize(rules=["count(job = none) = 2"]), workers())
-    with pytest.raises(ParameterError, match="one of them"):
+    with pytest.raises(ParameterError, match="of one member"):
         run(sf.Synthesize(rules=["age > 95 => region = n"]), homes())
     with pytest.raises(SchemaError, match="more than one stratum"):
         run(sf.Synthesize(within=["sex"]), homes())

@@ -305,7 +305,7 @@ REFUSED = {
     "workload": (PLAIN, {"method": "aim", "workload": [["town", "zip"]]}, SchemaError, "zip"),
     "leaves": (PLAIN, {"leaves": ["town"]}, SchemaError, "hierarchy"),
     "many decimals": (PLAIN, {"decimals": {"age": 12}}, ParameterError, "decimals"),
-    "ledger": (PLAIN, {"ledger": "nowhere.jsonl"}, ParameterError, "no ledger"),
+    "ledger": (PLAIN, {"ledger": "nowhere.jsonl"}, ParameterError, "ledger .* does not exist"),
 }
 
 
@@ -405,7 +405,7 @@ DYING = {
     "late": (
         "worker.receive(ask); import time; time.sleep(60)",
         {"seconds": 0.5},
-        "more than the 0.5 seconds",
+        "more than the allowed 0.5 seconds",
     ),
     "killed": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", {}, "ran out of memory"),
     "gone": ("raise SystemExit(7)", {}, "exit code 7"),

@@ -360,7 +360,7 @@ def test_constant_columns_are_copied_and_columns_of_missing_values_too():
 
 
 def test_columns_in_which_everybody_differs_are_refused():
-    with pytest.raises(SchemaError, match=r"value of its own in name; .* role drop"):
+    with pytest.raises(SchemaError, match=r"its own value in name, .* role drop"):
         run(
             sf.Synthesize(holdout=0),
             table_of({"name": [f"p{i}" for i in range(60)], "x": list(range(60))}),
@@ -528,7 +528,7 @@ def test_text_in_which_all_people_learnt_from_differ_is_refused_whoever_is_set_a
     }
     for name in (values["name"], [None, None, *values["name"][2:]]):
         table = people_with({**values, "name": name}, x="numeric")
-        with pytest.raises(SchemaError, match="a value of its own in name") as told:
+        with pytest.raises(SchemaError, match="its own value in name") as told:
             sf.anonymize(table, meet=[], steps=[sf.Synthesize()], seed=1)
         assert "Secretname" not in str(told.value)
 
