@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
+from sfumato.core.block_html import Widget
 from sfumato.core.blocks import TableBlock, render_text
-from sfumato.core.widget import Widget
 from tests.interfaces.web.browser import NEEDS_BROWSER, open_browser
 
 HOSTILE = '</script><img src=x onerror="window.attacked = 1">'
