@@ -67,8 +67,8 @@ class Reportable(abc.ABC):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Widget:
-    """Blocks that a notebook draws and that answer to clicks, in plain HTML with a script of their own;
-    as text elsewhere.
+    """Blocks that a notebook draws and that answer to clicks, in plain HTML with a script of their
+    own; as text elsewhere.
     """
 
     blocks: Sequence[Block]
