@@ -376,6 +376,10 @@ class Model(Protocol):
         """
         return None
 
+    def most_alike(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of so many records may share one value of the column of :attr:`diversity`."""
+        return records
+
     def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
         """Whether it surely holds where every class shows so many different values of a sensitive
         column.

@@ -195,6 +195,7 @@ def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal,
         profiled.direct,
         title=PurePath(source.name).stem,
         prefix=_shared_prefix(table.columns),
+        labels=source.labels.get("variables", {}),
     )
     ranking = rank(
         [
